@@ -1,0 +1,79 @@
+"""One family of exceptions; each message says what is wrong and what would be right.
+
+`InputError` and its kin are a user's mistakes: the command line prints them in one line and
+exits with 2. `NoSafeRelease` is an answer, not a mistake (exit 1). `InternalError` is ours.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ForeknowError(Exception):
+    """Root of everything that Foreknow raises on purpose."""
+
+
+class InputError(ForeknowError, ValueError):
+    """Something that the caller gave cannot be used; the message names it."""
+
+
+class DataError(InputError):
+    """A table, file or column is missing, malformed or inconsistent."""
+
+    @classmethod
+    def unknown_column(cls, name: str, known: Iterable[str], where: str = "the table") -> DataError:
+        """No column of that name; suggests the nearest one."""
+        columns = [str(c) for c in known]
+        return cls(f"{where} has no column {name!r}{did_you_mean(name, columns)}")
+
+
+class SchemaError(InputError):
+    """Roles of columns contradict each other or the table."""
+
+
+class HierarchyError(InputError):
+    """A hierarchy is malformed, or a value lies outside it."""
+
+
+class PolicyError(InputError):
+    """A policy file or requirement cannot be meant as written."""
+
+
+class OutputError(InputError):
+    """The place to write to cannot be used; nothing was written there."""
+
+
+class CertificateError(InputError):
+    """A certificate cannot be read, or does not describe the given release."""
+
+
+class UnsupportedError(InputError):
+    """A combination that is well formed, but that this version does not judge."""
+
+
+class NoSafeRelease(ForeknowError):
+    """Not even one group of everybody is safe; the message says which requirement fails."""
+
+
+class InternalError(ForeknowError):
+    """An invariant of Foreknow itself is broken; please report it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{message}. This is probably a bug in Foreknow; please report it.")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint that names the nearest known name, or all of them when they are few.
+
+    >>> did_you_mean("diseas", ["disease", "age"])
+    "; did you mean 'disease'?"
+    """
+    options = list(known)
+    near = difflib.get_close_matches(name, options, n=1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    if not options:
+        return ""
+    shown = ", ".join(repr(o) for o in options[:8])
+    return f"; known: {shown}" + (", ..." if len(options) > 8 else "")
