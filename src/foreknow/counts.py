@@ -6,39 +6,21 @@ It is what nearly every adversary needs of a release, and all of it. NumPy only.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foreknow.errors import DataError, did_you_mean
+from foreknow.labels import Label, Labels, in_order
+from foreknow.sparse import IntArray, count_pairs, ranges, row_sums
 
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
-IntArray: TypeAlias = NDArray[np.int64]
-UIntArray: TypeAlias = NDArray[np.unsignedinteger[Any]]
-Label: TypeAlias = Hashable
 
 _MOST_PEOPLE = 2**53  # above it, a float no longer holds every whole number
-_DENSE_LIMIT = 1 << 16
-
-
-class Labels(tuple[Label, ...]):
-    """Distinct labels; their codes are looked up once and shared by all counts that use them."""
-
-    @cached_property
-    def codes(self) -> dict[Label, int]:
-        """Position of each label."""
-        return {label: code for code, label in enumerate(self)}
-
-    def __new__(cls, labels: Iterable[Label] = ()) -> Labels:
-        made = super().__new__(cls, labels)
-        if len(made.codes) != len(made):
-            twice = [label for label, n in Counter(made).items() if n > 1]
-            raise DataError(f"the value label {twice[0]!r} is given twice")
-        return made
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,7 +65,7 @@ class GroupCounts:
     offsets: IntArray
     codes: IntArray
     counts: IntArray
-    values: Sequence[Label]
+    values: Labels
     groups: Sequence[Label] | None = None
     semantics: Semantics = "single"
 
@@ -197,7 +179,7 @@ class GroupCounts:
             offsets,
             np.asarray([c for c, _ in flat], dtype=np.int64),
             np.asarray([n for _, n in flat], dtype=np.int64),
-            values,
+            Labels(values),
             groups,
             semantics,
         )
@@ -237,7 +219,8 @@ class GroupCounts:
         )
         if sizes is None:
             sizes = row_sums(counts, offsets)
-        return cls(sizes, offsets, codes, counts, values, groups, semantics)
+        labels = values if isinstance(values, Labels) else Labels(values)
+        return cls(sizes, offsets, codes, counts, labels, groups, semantics)
 
     # ---- looking --------------------------------------------------------------------------
 
@@ -272,7 +255,7 @@ class GroupCounts:
     def code(self, value: Label) -> int:
         """Code of a value; raises `DataError` with a hint when there is no such value."""
         try:
-            return cast("Labels", self.values).codes[value]
+            return self.values.codes[value]
         except (KeyError, TypeError):
             hint = did_you_mean(str(value), [str(v) for v in self.values[:1000]])
             raise DataError(f"no group contains the sensitive value {value!r}{hint}") from None
@@ -289,6 +272,7 @@ class GroupCounts:
 
     def top_sums(self, most: int) -> IntArray:
         """Sum of the `most` largest counts of each group (of all, where there are fewer)."""
+        most = min(most, self.n_values)
         ends = np.minimum(self.offsets[:-1] + most, self.offsets[1:])
         running = self._running_descending
         return running[ends] - running[self.offsets[:-1]]
@@ -426,86 +410,6 @@ class GroupCounts:
                     f"{int(self.counts[cell])} times among the {int(self.sizes[g])} people of "
                     f"group {self.group_label(g)!r}; under 'set' nobody has a value twice"
                 )
-
-
-def in_order(labels: Iterable[Label]) -> list[Label]:
-    """Sort labels of any types: numbers by value, then texts, then the rest by name.
-
-    >>> in_order(["b", 10, "a", 9])
-    [9, 10, 'a', 'b']
-    """
-
-    def key(label: Label) -> tuple[int, Any, str]:
-        if isinstance(label, (int, float)) and not isinstance(label, bool):
-            return (0, label, "")
-        if isinstance(label, str):
-            return (1, label, "")
-        return (2, type(label).__name__, str(label))
-
-    return sorted(labels, key=key)
-
-
-def count_pairs(
-    rows: NDArray[Any],
-    columns: NDArray[Any],
-    n_rows: int,
-    n_columns: int,
-    weights: NDArray[Any] | None = None,
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Count equal (row, column) pairs into compressed sparse rows.
-
-    Dense counting where the whole table is not larger than the pairs themselves, sorting
-    otherwise; so memory stays in proportion to the number of pairs.
-
-    Returns
-    -------
-    offsets, columns, counts : int64 arrays
-        As in `GroupCounts`.
-    """
-    keys = rows.astype(np.int64)
-    keys *= n_columns
-    keys += columns
-    if n_rows * n_columns <= max(2 * len(keys), _DENSE_LIMIT):
-        table = np.bincount(keys, weights=weights, minlength=n_rows * n_columns)
-        cells = np.flatnonzero(table)
-        counts = table[cells].astype(np.int64)
-    else:
-        cells, counts = _tally(keys, weights)
-    row_of = cells // n_columns if n_columns else cells
-    offsets = np.searchsorted(row_of, np.arange(n_rows + 1)).astype(np.int64)
-    return offsets, cells - row_of * n_columns, counts
-
-
-def _tally(keys: IntArray, weights: NDArray[Any] | None) -> tuple[IntArray, IntArray]:
-    """Distinct keys in order, and how often each occurs; `keys` is consumed."""
-    if weights is None:
-        keys.sort()
-    else:
-        order = np.argsort(keys, kind="stable")
-        keys, weights = keys[order], weights[order]
-    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-    if weights is None:
-        return keys[starts], np.diff(starts, append=len(keys))
-    return keys[starts], np.add.reduceat(weights, starts).astype(np.int64)
-
-
-def row_sums(amounts: IntArray, offsets: IntArray) -> IntArray:
-    """Sum of each compressed row; 0 for an empty one."""
-    running = np.concatenate(([0], np.cumsum(amounts, dtype=np.int64)))
-    return running[offsets[1:]] - running[offsets[:-1]]
-
-
-def ranges(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
-    """Concatenate the index ranges ``starts[i]:ends[i]``; also their offsets in the result.
-
-    >>> ranges(np.array([5, 0]), np.array([7, 1]))[0]
-    array([5, 6, 0])
-    """
-    lengths = ends - starts
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
-    index = np.repeat(starts - offsets[:-1], lengths)
-    index += np.arange(offsets[-1])
-    return index, offsets
 
 
 def _whole(array: Any, name: str) -> IntArray:

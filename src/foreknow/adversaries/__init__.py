@@ -1,0 +1,1 @@
+"""Adversaries: one file per kind of knowledge, each answering "how sure could they be?"."""

@@ -1,0 +1,122 @@
+"""Disclosure: how sure an adversary can be, exactly, and the witness that attains it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
+
+from foreknow.errors import InputError
+from foreknow.labels import Label
+
+Number: TypeAlias = "float | Fraction | Decimal | str"
+
+# A float probability is trusted down to this distance from a threshold; nearer, fractions decide.
+SETTLED = 1e-9
+
+
+class Witness(Protocol):
+    """The people, values and facts that attain a disclosure."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Disclosure:
+    """The highest posterior an adversary can reach, for one sensitive value.
+
+    Attributes
+    ----------
+    value : label or None
+        The sensitive value; None only where there is no value at all.
+    probability : float
+        In [0, 1]; within 1e-9 of `exact`.
+    exact : Fraction or None
+        The probability as a fraction, computed on first use; None only where the adversary
+        cannot give one.
+    witness : Witness or None
+        What attains it, computed on first use; None where the probability is 0.
+    """
+
+    value: Label
+    probability: float
+    _exact: Callable[[], Fraction | None] = field(default=lambda: None)
+    _witness: Callable[[], Witness | None] = field(default=lambda: None)
+
+    @cached_property
+    def exact(self) -> Fraction | None:
+        """The probability as a fraction."""
+        return self._exact()
+
+    @cached_property
+    def witness(self) -> Witness | None:
+        """The people, values and facts that attain the probability."""
+        return self._witness()
+
+    def below(self, threshold: Number) -> bool:
+        """Whether the probability is strictly below a threshold, settled exactly.
+
+        Parameters
+        ----------
+        threshold : float, Fraction, Decimal or str
+            A float stands for the decimal number it prints as (0.1 is one tenth); a text may
+            be ``"1/3"`` or ``"0.5"``.
+        """
+        bound = as_fraction(threshold)
+        if abs(self.probability - float(bound)) > SETTLED:
+            return self.probability < bound
+        exact = self.exact
+        # Without a fraction, a probability this near the threshold does not count as below it.
+        return exact is not None and exact < bound
+
+    def to_dict(self) -> dict[str, Any]:
+        """Value, probability, exact fraction as text, and witness."""
+        return {
+            "value": self.value,
+            "probability": self.probability,
+            "exact": None if self.exact is None else str(self.exact),
+            "witness": None if self.witness is None else self.witness.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        return f"Disclosure({self.value!r}, {self.probability:.6g})"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<code>{escape(repr(self))}</code>"
+
+
+def as_fraction(number: Number) -> Fraction:
+    """Read a number exactly; a float stands for the shortest decimal that prints like it.
+
+    >>> as_fraction(0.1), as_fraction("2/3")
+    (Fraction(1, 10), Fraction(2, 3))
+    """
+    try:
+        if isinstance(number, bool):
+            raise TypeError
+        if isinstance(number, float):
+            return Fraction(repr(float(number)))
+        return Fraction(number)
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+        raise InputError(
+            f"{number!r} is not a number; give a float, a Fraction, or a text such as '2/3'"
+        ) from None
+
+
+def as_threshold(number: Number) -> Fraction:
+    """Read a confidence threshold, which lies in (0, 1].
+
+    >>> as_threshold("1/2")
+    Fraction(1, 2)
+    """
+    bound = as_fraction(number)
+    if not 0 < bound <= 1:
+        raise InputError(f"a threshold must be above 0 and at most 1, not {number}")
+    return bound

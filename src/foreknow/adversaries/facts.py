@@ -1,0 +1,206 @@
+"""Facts(l, k, m): an adversary who knows some facts, whichever they are.
+
+From "Privacy Skyline: Privacy with Multidimensional Adversarial Knowledge" (Chen, LeFevre,
+Ramakrishnan), sections 4 to 6.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import SETTLED, Disclosure, Number, as_threshold
+from foreknow.adversaries.facts_ledger import FactsLedger
+from foreknow.adversaries.facts_witness import FactsWitness, witness_of
+from foreknow.adversaries.minima import ExactMinimum, exact_minimum, five
+from foreknow.adversaries.profiles import Profiles, profiles
+from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
+from foreknow.adversaries.ratios import FloatArray
+from foreknow.counts import GroupCounts, Semantics
+from foreknow.errors import InputError, UnsupportedError
+from foreknow.labels import Label
+
+
+@dataclass(frozen=True)
+class Facts:
+    """An adversary with at most l, k and m facts of three kinds about a target person.
+
+    Parameters
+    ----------
+    l : int
+        Sensitive values that the target is known not to have.
+    k : int
+        Other people whose sensitive value is known.
+    m : int
+        Relatives of the target: if any of them has the value in question, so has the target.
+
+    Raises
+    ------
+    InputError
+        If an amount is negative or not a whole number.
+
+    Notes
+    -----
+    The breach probability for a value is ``1 / (NR + 1)`` with NR the least of three products of
+    group minima (Theorem 2), amounts read as "at most". It is the worst case over all people,
+    values and facts, over worlds that deal each group's bag out to its members. Counting costs
+    one pass; the minima are taken over undominated profiles only, exactly.
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags(
+    ...     [["AIDS", "Flu", "Flu", "AIDS"], ["Flu", "Cancer", "Flu", "AIDS"]]
+    ... )
+    >>> group2 = counts.take([1])
+    >>> [
+    ...     Facts(*point).disclosure(group2, "AIDS").exact
+    ...     for point in [(0, 0, 0), (1, 0, 0), (1, 1, 0)]
+    ... ]
+    [Fraction(1, 4), Fraction(1, 2), Fraction(1, 1)]
+    """
+
+    l: int = 0  # noqa: E741
+    k: int = 0
+    m: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("l", "k", "m"):
+            given = getattr(self, name)
+            try:
+                if isinstance(given, bool):
+                    raise TypeError
+                amount = operator.index(given)
+            except TypeError:
+                raise InputError(
+                    f"Facts: {name} must be a whole number of facts, not {given!r}"
+                ) from None
+            if amount < 0:
+                raise InputError(f"Facts: {name} must be 0 or more, not {amount}")
+            object.__setattr__(self, name, amount)
+
+    def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
+        """Find the highest posterior that some person has the value.
+
+        Parameters
+        ----------
+        release : Release or GroupCounts
+            What the adversary sees.
+        value : label, optional
+            The sensitive value; the worst one when left out. A value that occurs nowhere has
+            probability 0.
+
+        Returns
+        -------
+        Disclosure
+        """
+        counts = counts_of(release)
+        if value is None:
+            return _worst(list(self._judge(counts, None).values()))
+        code = counts.values.codes.get(value)
+        if code is None:
+            return Disclosure(value, 0.0, lambda: Fraction(0))
+        wanted = np.zeros(counts.n_values, dtype=bool)
+        wanted[code] = True
+        return self._judge(counts, wanted)[value]
+
+    def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
+        """Every sensitive value's disclosure, in one vectorised pass over the counts."""
+        return self._judge(counts_of(release), None)
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Whether merging groups never raises the breach probability (Theorem 4: ``single``)."""
+        return semantics == "single"
+
+    def ledger(self, threshold: Number, values: Mask | None = None) -> FactsLedger:
+        """Return the five-number ledger of SkylineAnonymize (figure 6, mended) for a search.
+
+        Parameters
+        ----------
+        threshold : number
+            The release is safe while every breach probability is strictly below it.
+        values : bool array, shape (values,), optional
+            For which sensitive values (by code); all when left out.
+        """
+        return FactsLedger((self.l, self.k, self.m), as_threshold(threshold), values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"facts": {"l": ..., "k": ..., "m": ...}}``, as in a policy file."""
+        return {"facts": {"l": self.l, "k": self.k, "m": self.m}}
+
+    def _judge(self, counts: GroupCounts, wanted: Mask | None) -> dict[Label, Disclosure]:
+        if counts.semantics != "single":
+            raise UnsupportedError(
+                f"Facts judges releases under 'single'; this one is under {counts.semantics!r}"
+            )
+        fronts = _Fronts(self, counts, profiles(counts, self.l, wanted).undominated())
+        chances = fronts.chances().tolist()
+        codes = range(counts.n_values) if wanted is None else np.flatnonzero(wanted).tolist()
+        return {
+            counts.values[code]: Disclosure(
+                counts.values[code],
+                chances[code],
+                partial(fronts.exact, code),
+                partial(fronts.witness, code),
+            )
+            for code in codes
+        }
+
+
+@dataclass(frozen=True)
+class _Fronts:
+    """Undominated profiles of every value, and what they say, exactly, when asked."""
+
+    facts: Facts
+    counts: GroupCounts
+    profiles: Profiles
+    _exact: dict[bytes, ExactMinimum] = field(default_factory=dict)
+
+    def chances(self) -> FloatArray:
+        """Breach probability of each value code; 0 where it occurs nowhere."""
+        chances = np.zeros(self.counts.n_values)
+        value = self.profiles.value
+        if len(value):
+            starts = np.flatnonzero(np.concatenate(([True], value[1:] != value[:-1])))
+            least = five(self.profiles, self.facts.k, self.facts.m).least(starts)
+            chances[value[starts]] = 1 / (1 + least.negated_ratio())
+        return chances
+
+    def exact(self, code: int) -> Fraction:
+        """Breach probability of one value as a fraction."""
+        own = self._of(code)
+        return self._minimum(own).probability if len(own) else Fraction(0)
+
+    def witness(self, code: int) -> FactsWitness | None:
+        """Spell out what attains it."""
+        own = self._of(code)
+        if not len(own):
+            return None
+        found = self._minimum(own)
+        groups = int(own.group[found.target]), int(own.group[found.family])
+        amounts = self.facts.l, self.facts.k, self.facts.m
+        return witness_of(self.counts, code, amounts, found, groups)
+
+    def _of(self, code: int) -> Profiles:
+        first, last = np.searchsorted(self.profiles.value, (code, code + 1))
+        return self.profiles.take(slice(first, last))
+
+    def _minimum(self, own: Profiles) -> ExactMinimum:
+        # Rare values often share one front: its fractions are computed once.
+        key = np.concatenate((own.n, own.s, own.a)).tobytes()
+        if key not in self._exact:
+            self._exact[key] = exact_minimum(own, self.facts.k, self.facts.m)
+        return self._exact[key]
+
+
+def _worst(found: list[Disclosure]) -> Disclosure:
+    """The highest of several; floats rank, fractions decide between near ties."""
+    if not found:
+        return Disclosure(None, 0.0, lambda: Fraction(0))
+    top = max(d.probability for d in found)
+    near = [d for d in found if d.probability >= top - SETTLED]
+    return near[0] if len(near) == 1 else max(near, key=lambda d: d.exact or Fraction(0))

@@ -1,0 +1,106 @@
+"""The five minima of the skyline paper's Theorem 2, which hold all that a search must know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from foreknow.adversaries.profiles import Profiles
+from foreknow.adversaries.ratios import FloatArray, t_exact, t_ratio, v_exact, v_ratio
+from foreknow.sparse import IntArray
+
+# Where the k known people are: with target and family in one group, with the family in another
+# group than the target, or with the target in another group than the family.
+Place: TypeAlias = Literal["one group", "with family", "with target"]
+
+
+class Five(NamedTuple):
+    """minNR, T(l, 0), T(l, k), V(m, 0), V(m, k): per profile, or minima over groups."""
+
+    together: FloatArray
+    t_alone: FloatArray
+    t_known: FloatArray
+    v_alone: FloatArray
+    v_known: FloatArray
+
+    def least(self, starts: IntArray) -> Five:
+        """Minima over each segment that begins at `starts`."""
+        return Five(*(np.minimum.reduceat(ratio, starts) for ratio in self))
+
+    def min(self, other: Five) -> Five:
+        """Elementwise minima of two."""
+        return Five(*(np.minimum(a, b) for a, b in zip(self, other, strict=True)))
+
+    def negated_ratio(self) -> FloatArray:
+        """NR of Theorem 2; the breach probability is 1 / (NR + 1)."""
+        with np.errstate(invalid="ignore"):  # infinity * 0 where the value is nowhere
+            crossed = np.minimum(self.t_alone * self.v_known, self.t_known * self.v_alone)
+        return np.minimum(self.together, crossed)
+
+
+def five(found: Profiles, k: int, m: int) -> Five:
+    """Compute the five ratios of each profile."""
+    t_known = t_ratio(found.a, found.s, k)
+    return Five(
+        t_known * v_ratio(found.n, found.s, m, k + 1),
+        t_ratio(found.a, found.s, 0),
+        t_known,
+        v_ratio(found.n, found.s, m, 0),
+        v_ratio(found.n, found.s, m, k),
+    )
+
+
+@dataclass(frozen=True)
+class ExactMinimum:
+    """The least negated ratio as a fraction, and where it is attained.
+
+    Attributes
+    ----------
+    ratio : Fraction
+    target, family : int
+        Positions, in the profiles given, of the group of the target and that of the family.
+    known : Place
+        Where the k known people are.
+    """
+
+    ratio: Fraction
+    target: int
+    family: int
+    known: Place
+
+    @property
+    def probability(self) -> Fraction:
+        """The breach probability."""
+        return 1 / (1 + self.ratio)
+
+
+def exact_minimum(found: Profiles, k: int, m: int) -> ExactMinimum:
+    """Find the least negated ratio over the profiles of one value; at least one is needed.
+
+    Ties go to one group for all, in which case the places are always possible: two different
+    groups are named only where they are strictly better, and then they do differ.
+    """
+    n, s, a = found.n.tolist(), found.s.tolist(), found.a.tolist()
+    cells = range(len(n))
+    t_known = [t_exact(a[i], s[i], k) for i in cells]
+    t_alone = [t_exact(a[i], s[i], 0) for i in cells]
+    v_alone = [v_exact(n[i], s[i], m, 0) for i in cells]
+    v_known = [v_exact(n[i], s[i], m, k) for i in cells]
+    together = [t_known[i] * v_exact(n[i], s[i], m, k + 1) for i in cells]
+
+    def first_least(ratios: list[Fraction]) -> int:
+        return min(cells, key=ratios.__getitem__)
+
+    both = first_least(together)
+    options: list[ExactMinimum] = [ExactMinimum(together[both], both, both, "one group")]
+    splits: list[tuple[list[Fraction], list[Fraction], Place]] = [
+        (t_alone, v_known, "with family"),
+        (t_known, v_alone, "with target"),
+    ]
+    for ts, vs, place in splits:
+        target, family = first_least(ts), first_least(vs)
+        options.append(ExactMinimum(ts[target] * vs[family], target, family, place))
+    return min(options, key=lambda option: option.ratio)

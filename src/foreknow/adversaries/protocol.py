@@ -1,0 +1,100 @@
+"""What an adversary must answer, so that one audit and one search serve all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.disclosure import Disclosure, Number
+from foreknow.counts import GroupCounts, Semantics
+from foreknow.errors import InputError
+from foreknow.labels import Label
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+class HasCounts(Protocol):
+    """A release: anything that can be counted, or is a `GroupCounts` itself."""
+
+    @property
+    def counts(self) -> Any:
+        """The `GroupCounts` (of a release)."""
+        ...
+
+
+class Weighing(Protocol):
+    """Proposed changes to a release, measured once, asked about often.
+
+    A proposal replaces one group by some; several proposals touch different groups.
+    """
+
+    def alone(self) -> Mask:
+        """Whether the release stays safe with each proposal by itself, shape (proposals,)."""
+        ...
+
+    def together(self, chosen: Mask) -> bool:
+        """Whether the release stays safe with all the chosen proposals."""
+        ...
+
+    def commit(self, chosen: Mask) -> None:
+        """Note that the chosen proposals were carried out."""
+        ...
+
+
+class Ledger(Protocol):
+    """The few global statistics that tell whether a change of the release keeps it safe.
+
+    A ledger starts with the empty release; the first commit adds all groups of the first one.
+    """
+
+    def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
+        """Whether the release stays safe when some groups are replaced by others."""
+        ...
+
+    def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
+        """Note the replacement."""
+        ...
+
+    def weigh(
+        self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
+    ) -> Weighing:
+        """Measure many proposals; added group g belongs to proposal ``owner[g]`` (ascending)."""
+        ...
+
+
+class Adversary(Protocol):
+    """A kind and an amount of knowledge; a frozen value."""
+
+    def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
+        """Return the highest posterior of a value, or over all values."""
+        ...
+
+    def disclosures(self, release: HasCounts) -> Mapping[Label, Disclosure]:
+        """Return the highest posterior of every value."""
+        ...
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Whether merging groups never raises a disclosure."""
+        ...
+
+    def ledger(self, threshold: Number, values: Mask | None = None) -> Ledger:
+        """Start a ledger for a search, for some codes of values or all."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table that stands for it in a policy file."""
+        ...
+
+
+def counts_of(release: HasCounts) -> GroupCounts:
+    """Return the counts of a release, or the counts themselves."""
+    counts = release if isinstance(release, GroupCounts) else getattr(release, "counts", None)
+    if not isinstance(counts, GroupCounts):
+        raise InputError(
+            f"expected a Release or a GroupCounts, not {type(release).__name__}; "
+            "see Release.from_groups and GroupCounts.from_bags"
+        )
+    return counts
