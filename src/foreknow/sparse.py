@@ -1,4 +1,4 @@
-"""Compressed sparse rows in plain NumPy: count pairs, sum rows, concatenate ranges."""
+"""Sparse counting in plain NumPy: pairs, rows, ranges, combinations of codes."""
 
 from __future__ import annotations
 
@@ -73,3 +73,40 @@ def ranges(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
     index = np.repeat(starts - offsets[:-1], lengths)
     index += np.arange(offsets[-1])
     return index, offsets
+
+
+def combine(
+    columns: list[NDArray[Any]], sizes: list[int]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Number the distinct combinations of several columns of codes.
+
+    Parameters
+    ----------
+    columns : arrays of codes, each shape (rows,)
+    sizes : how many codes each column has
+
+    Returns
+    -------
+    codes : integer array, shape (rows,)
+        The combination of each row, numbered in lexicographic order.
+    first : int64 array
+        For each combination, one row that holds it.
+    """
+    keys = np.zeros(len(columns[0]), dtype=np.int64)
+    span = 1
+    for codes, size in zip(columns, sizes, strict=True):
+        if span * size >= 2**62:
+            distinct, keys = np.unique(keys, return_inverse=True)
+            span = len(distinct)
+        keys *= size
+        keys += codes
+        span *= size
+    if span <= max(2 * len(keys), _DENSE_LIMIT):
+        row_of = np.full(span, -1, dtype=np.int64)
+        row_of[keys] = np.arange(len(keys))
+        present = np.flatnonzero(row_of >= 0)
+        place = np.empty(span, dtype=np.int64)
+        place[present] = np.arange(len(present))
+        return place[keys], row_of[present]
+    _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
+    return codes, first

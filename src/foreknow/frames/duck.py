@@ -1,0 +1,136 @@
+"""Tables in DuckDB: CSV files, relations, and Parquet that is larger than memory."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from foreknow.errors import DataError
+from foreknow.frames.sources import check_columns
+
+_DELIMITERS = ",;\t|"
+_BATCH = 1 << 20
+
+
+class DuckTable:
+    """A DuckDB relation; columns are fetched in batches and texts encoded on the way."""
+
+    def __init__(self, relation: Any, name: str, *, untyped: bool = False) -> None:
+        self.relation = relation
+        self.name = name
+        self.untyped = untyped
+        self.columns: list[str] = check_columns(relation.columns, name)
+
+    @classmethod
+    def of_relation(cls, relation: Any) -> DuckTable:
+        """Wrap a relation that the caller made."""
+        if not hasattr(relation, "query"):
+            raise DataError(
+                f"expected a DuckDB relation, not {type(relation).__name__}; "
+                "see duckdb.connect().table(...) or .sql(...)"
+            )
+        return cls(relation, "the DuckDB relation")
+
+    @classmethod
+    def of_csv(cls, path: Path) -> DuckTable:
+        """Open a CSV file; every column is read as text, its type is decided later.
+
+        The first line must name the columns; the delimiter is whichever of ``, ; tab |`` occurs
+        most in it. Empty fields are nulls.
+        """
+        name = path.name
+        header, delimiter = _header(path)
+        columns = check_columns(header, name)
+        with _clear_errors(name):
+            relation = duckdb.connect().read_csv(
+                str(path),
+                header=True,
+                delimiter=delimiter,
+                quotechar='"',
+                escapechar='"',
+                columns=dict.fromkeys(columns, "VARCHAR"),
+                auto_detect=False,
+                strict_mode=True,
+                null_padding=False,
+                ignore_errors=False,
+            )
+        return cls(relation, name, untyped=True)
+
+    @classmethod
+    def of_parquet(cls, paths: Sequence[Path], name: str) -> DuckTable:
+        """Open Parquet files."""
+        with _clear_errors(name):
+            return cls(duckdb.connect().read_parquet([str(p) for p in paths]), name)
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns; texts come dictionary-encoded."""
+        with _clear_errors(self.name):
+            chosen = self.relation.project(", ".join(_quoted(c) for c in columns))
+            reader = chosen.to_arrow_reader(_BATCH)
+            batches = [_encode_texts(batch) for batch in reader]
+            empty = _encode_texts(pa.RecordBatch.from_pylist([], schema=reader.schema))
+            return pa.Table.from_batches(batches or [empty]).unify_dictionaries()
+
+    def tally(self, columns: Sequence[str]) -> pa.Table:
+        """One GROUP BY; a null is a value of its own."""
+        keys = ", ".join(_quoted(c) for c in columns)
+        with _clear_errors(self.name):
+            grouped = self.relation.aggregate(f"{keys}, count(*) as {_quoted('n')}", keys)
+            return grouped.to_arrow_table()
+
+
+def _quoted(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
+
+
+def _encode_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    arrays = [
+        array.dictionary_encode() if pa.types.is_string(array.type) else array
+        for array in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+def _header(path: Path) -> tuple[list[str], str]:
+    """Column names and delimiter of a CSV file."""
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+            start = file.read(1 << 16)
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path.name} is not UTF-8 (byte {error.start + 1}); save it again as UTF-8"
+        ) from None
+    except (OSError, EOFError) as error:
+        raise DataError(f"{path.name} cannot be read: {error}") from None
+    if not start.strip():
+        raise DataError(f"{path.name} is empty; its first line must name the columns")
+    first = start.splitlines()[0]
+    delimiter = max(_DELIMITERS, key=first.count)
+    header = next(csv.reader([first], delimiter=delimiter))
+    return [column.strip() for column in header], delimiter
+
+
+@contextmanager
+def _clear_errors(name: str) -> Iterator[None]:
+    """Say in one line what DuckDB says in twenty."""
+    try:
+        yield
+    except duckdb.Error as error:
+        text = str(error)
+        line = re.search(r"on Line: (\d+)", text)
+        where = f"{name}, line {line[1]}" if line else name
+        shape = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+        if shape:
+            raise DataError(f"{where}: {shape[2]} fields where the header has {shape[1]}") from None
+        if "unicode" in text.lower() or "utf-8" in text.lower():
+            raise DataError(f"{where}: not UTF-8; save the file again as UTF-8") from None
+        raise DataError(f"{where}: {text.splitlines()[0]}") from None

@@ -1,0 +1,81 @@
+"""Missing sensitive values: refuse them, leave their rows out, or give them a label."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from foreknow.errors import DataError
+from foreknow.sparse import IntArray
+
+
+class Relabel(str):
+    """A label that stands for missing sensitive values.
+
+    >>> Relabel("unknown")
+    'unknown'
+    """
+
+    __slots__ = ()
+
+
+Missing: TypeAlias = Literal["error", "drop"] | Relabel
+
+
+def settle_missing(
+    name: str,
+    rows: pa.Table,
+    sensitive: str,
+    missing: Missing,
+    *,
+    weights: NDArray[Any] | None = None,
+    in_order: bool = True,
+) -> tuple[pa.Table, IntArray | None]:
+    """Deal with null (or NaN) sensitive values.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the table.
+    rows : pyarrow.Table
+    sensitive : str
+        The column.
+    missing : "error", "drop" or Relabel
+    weights : int array, optional
+        How many people each row stands for.
+    in_order : bool
+        Whether row numbers mean something to the user.
+
+    Returns
+    -------
+    rows : pyarrow.Table
+        Without nulls in the sensitive column.
+    kept : int64 array or None
+        Positions of the rows that are left, where some were dropped.
+    """
+    column = rows.column(sensitive)
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    if not column.null_count:
+        return rows, None
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    at = rows.column_names.index(sensitive)
+    if isinstance(missing, Relabel):
+        filled = pc.fill_null(column.cast(pa.string()), str(missing))
+        return rows.set_column(at, sensitive, filled), None
+    holes = pc.is_null(column).to_numpy()
+    if missing == "drop":
+        kept = np.flatnonzero(~holes)
+        return rows.set_column(at, sensitive, column).take(pa.array(kept)), kept
+    many = int(holes.sum() if weights is None else weights[holes].sum())
+    where = f", first in row {int(np.argmax(holes)) + 1}" if in_order else ""
+    raise DataError(
+        f"{name}: the sensitive column {sensitive!r} is missing in {many} "
+        f"row{'s' if many > 1 else ''}{where}; fill it, or say "
+        'missing = "drop" or missing = { label = "unknown" } in the schema'
+    )

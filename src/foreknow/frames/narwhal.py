@@ -1,0 +1,60 @@
+"""Frames of other libraries, through Narwhals; work is done where the data lives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+from narwhals.exceptions import NarwhalsError
+
+from foreknow.errors import DataError
+from foreknow.frames.sources import check_columns
+
+
+class NarwhalsTable:
+    """A frame of pandas, Polars, PyArrow, PySpark, ...; a pandas index is never looked at."""
+
+    untyped = False
+
+    def __init__(self, native: Any) -> None:
+        library = type(native).__module__.split(".")[0]
+        self.name = f"the {library} frame"
+        if library == "pandas":  # which allows repeated names
+            check_columns([str(label) for label in getattr(native, "columns", [])], self.name)
+        try:
+            self._frame = nw.from_native(native)
+        except TypeError:
+            raise DataError(
+                f"{type(native).__name__} is not a table; give a path or a frame of pandas, "
+                "Polars, PyArrow, DuckDB or PySpark"
+            ) from None
+        except (NarwhalsError, ValueError) as error:
+            raise DataError(f"{self.name}: {error}") from None
+        if not isinstance(self._frame, (nw.DataFrame, nw.LazyFrame)):
+            raise DataError(f"{type(native).__name__} is not a table but a column")
+        names = self._frame.collect_schema().names()
+        self.columns: list[str] = check_columns(names, self.name)
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns as Arrow."""
+        return self._arrow(self._frame.select(*columns))
+
+    def tally(self, columns: Sequence[str]) -> pa.Table | None:
+        """One GROUP BY in the engine of a lazy frame."""
+        if isinstance(self._frame, nw.DataFrame):
+            return None
+        grouped = self._frame.group_by(*columns, drop_null_keys=False).agg(nw.len().alias("n"))
+        return self._arrow(grouped)
+
+    def _arrow(self, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> pa.Table:
+        try:
+            if isinstance(frame, nw.LazyFrame):
+                return frame.collect("pyarrow").to_native()
+            return frame.to_arrow()
+        except (pa.ArrowException, TypeError) as error:
+            first = str(error).splitlines()[0]
+            raise DataError(
+                f"{self.name} holds a column of mixed types: {first}; make it one type"
+            ) from None

@@ -1,0 +1,196 @@
+"""Microdata: the raw table, one row per person, its columns encoded once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from foreknow.counts import GroupCounts
+from foreknow.errors import DataError, UnsupportedError
+from foreknow.frames import Column, Table, encode, open_table
+from foreknow.frames.columns import Codes
+from foreknow.frames.missing import Missing, settle_missing
+from foreknow.frames.sources import require
+from foreknow.hierarchy import Hierarchy
+from foreknow.labels import Labels
+from foreknow.schema import Schema
+from foreknow.sparse import IntArray
+
+Order: TypeAlias = Literal["ordered", "nominal"]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """A quasi-identifier as codes in leaf order, with the levels it coarsens through.
+
+    Attributes
+    ----------
+    name : str
+    codes : unsigned integer array, shape (rows,)
+    domain : list
+        Distinct values in leaf order; None (a null) first where there is one.
+    order : {"ordered", "nominal"}
+        Whether a range of the domain means something, or only a set of values does.
+    ancestors : tuple of int64 arrays, shape (domain,)
+        Level 1 and up: the node of each leaf; empty without a hierarchy.
+    labels : tuple of tuples of str
+        Level 1 and up: the label of each node.
+    positions : float64 array, shape (domain,)
+        Where each value lies, for widths: its number, or its rank.
+    """
+
+    name: str
+    codes: NDArray[np.unsignedinteger[Any]]
+    domain: list[Any]
+    order: Order
+    ancestors: tuple[IntArray, ...]
+    labels: tuple[tuple[str, ...], ...]
+    positions: NDArray[np.float64]
+
+
+class Microdata:
+    """A raw table about people and the roles of its columns; what `publish` takes.
+
+    Parameters
+    ----------
+    source : path or frame
+        See `foreknow.frames.open_table`. The order of rows is that of the source; an index of a
+        pandas frame is never used.
+    schema : Schema
+
+    Raises
+    ------
+    DataError
+        On a column that is missing, an empty table, or null sensitive values (unless the schema
+        says what to do with them). Raised when the columns are first read.
+    """
+
+    def __init__(self, source: Any, schema: Schema) -> None:
+        self.schema = schema
+        self._table: Table = open_table(source)
+        require(self._table, schema.columns)
+        if schema.semantics != "single":
+            raise UnsupportedError(
+                f"publishing under semantics {schema.semantics!r} is not available yet"
+            )
+
+    @property
+    def name(self) -> str:
+        """What messages call the table."""
+        return self._table.name
+
+    @cached_property
+    def _encoded(self) -> tuple[list[Column], Column, IntArray | None, int]:
+        schema = self.schema
+        names = [*schema.quasi_identifiers, schema.sensitive]
+        fetched = self._table.arrow(names)
+        n_rows = len(fetched)
+        missing = cast("Missing", schema.missing)
+        rows, kept = settle_missing(self.name, fetched, schema.sensitive, missing)
+        del fetched
+        if not len(rows):
+            raise DataError(f"{self.name} has no rows")
+        sensitive = encode(schema.sensitive, rows.column(schema.sensitive))
+        columns = []
+        for name in schema.quasi_identifiers:
+            columns.append(
+                encode(
+                    name,
+                    rows.column(name),
+                    untyped=self._table.untyped,
+                    declared=schema.types.get(name),
+                )
+            )
+            rows = rows.drop_columns([name])  # frees its memory
+        return columns, sensitive, kept, n_rows
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the source, dropped ones included."""
+        return self._encoded[3]
+
+    @property
+    def n_people(self) -> int:
+        """Rows that are published."""
+        return len(self.sensitive_codes)
+
+    @property
+    def kept(self) -> IntArray:
+        """Positions in the source of the rows that are published."""
+        kept = self._encoded[2]
+        return np.arange(self.n_rows) if kept is None else kept
+
+    @property
+    def sensitive_codes(self) -> Codes:
+        """The sensitive value of each published row, as a code into `values`."""
+        return self._encoded[1].codes
+
+    @cached_property
+    def values(self) -> Labels:
+        """The sensitive values."""
+        return Labels(self._encoded[1].domain)
+
+    @cached_property
+    def attributes(self) -> list[Attribute]:
+        """The quasi-identifiers of the published rows, in the schema's order."""
+        return [self._attribute(column) for column in self._encoded[0]]
+
+    def other(self) -> pa.Table:
+        """The columns that are published as they are, for the published rows."""
+        rows = self._table.arrow(list(self.schema.other))
+        kept = self._encoded[2]
+        return rows if kept is None else rows.take(pa.array(kept))
+
+    def counts(self, groups: NDArray[Any]) -> GroupCounts:
+        """Count the sensitive values of a grouping of the published rows, codes from 0."""
+        return GroupCounts.from_pairs(
+            groups,
+            self.sensitive_codes,
+            values=self.values,
+            n_groups=int(groups.max(initial=-1)) + 1,
+        )
+
+    def _attribute(self, column: Column) -> Attribute:
+        hierarchy = cast("Hierarchy | None", self.schema.hierarchies.get(column.name))
+        if hierarchy is None:
+            order: Order = "nominal" if column.kind == "text" else "ordered"
+            return Attribute(
+                column.name, column.codes, column.domain, order, (), (), _positions(column)
+            )
+
+        def first_row(code: int) -> int:
+            return int(self.kept[column.first_row(code) - 1]) + 1
+
+        levels = hierarchy.levels(column.domain, column.name, first_row)
+        place = np.empty(len(levels.order), dtype=column.codes.dtype)
+        place[levels.order] = np.arange(len(levels.order), dtype=column.codes.dtype)
+        return Attribute(
+            column.name,
+            place[column.codes],
+            [column.domain[i] for i in levels.order.tolist()],
+            "ordered",
+            levels.ancestors,
+            levels.labels,
+            np.arange(len(column.domain), dtype=np.float64),
+        )
+
+
+def _positions(column: Column) -> NDArray[np.float64]:
+    """Where values lie on a line: numbers and dates by size, others by rank."""
+    known = [value for value in column.domain if value is not None]
+    if column.kind == "number":
+        lie = np.array([float(v) for v in known])
+    elif column.kind == "date" and known and hasattr(known[0], "toordinal"):
+        lie = np.array([v.toordinal() for v in known], dtype=np.float64)
+    else:
+        lie = np.arange(len(known), dtype=np.float64)
+    if not column.has_null:
+        return lie
+    # A null is a value of its own, as far from its neighbour as the neighbours are apart.
+    gap = (lie[-1] - lie[0]) / max(len(lie) - 1, 1) if len(lie) else 1.0
+    return np.concatenate(([lie[0] - (gap or 1.0)] if len(lie) else [0.0], lie))

@@ -1,0 +1,132 @@
+"""Release: a published table with its groups; counted once, where the data lives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from foreknow.counts import GroupCounts
+from foreknow.errors import SchemaError, UnsupportedError
+from foreknow.frames import Table, count_groups, count_tally, open_table
+from foreknow.frames.missing import Missing
+from foreknow.frames.sources import require
+
+
+class Release:
+    """A release to be audited: who is in which group, and the sensitive values of each group.
+
+    Make one with `from_groups`, `from_generalized` or `from_bucketized`. Nothing is counted
+    before `counts` is asked for; then it costs one GROUP BY.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"gid": [1, 1, 2], "disease": ["Flu", "AIDS", "Flu"]})
+    >>> Release.from_groups(table, group="gid", sensitive="disease").counts
+    GroupCounts(2 groups, 3 people, 2 values, single)
+    """
+
+    def __init__(
+        self, table: Table, group_columns: Sequence[str], count: Callable[[], GroupCounts]
+    ) -> None:
+        self._table = table
+        self._count = count
+        self._counts: GroupCounts | None = None
+        self.group_columns = tuple(group_columns)
+
+    @classmethod
+    def from_groups(
+        cls,
+        frame: Any,
+        *,
+        group: str,
+        sensitive: str,
+        person: str | None = None,
+        missing: Missing = "error",
+    ) -> Release:
+        """Take a table with a group column, one row per person.
+
+        Parameters
+        ----------
+        frame : path or frame
+            See `foreknow.frames.open_table`.
+        group : str
+            The column with the group of each row; a null in it is an error.
+        sensitive : str
+            The column of sensitive values.
+        person : str, optional
+            The column that names people, for releases with several values per person.
+        missing : "error", "drop" or Relabel
+            What to do with null sensitive values.
+        """
+        if person is not None:
+            raise UnsupportedError(
+                "several sensitive values per person (person=) are not judged yet"
+            )
+        return cls._of(open_table(frame), [group], sensitive, missing)
+
+    @classmethod
+    def from_generalized(
+        cls,
+        frame: Any,
+        *,
+        quasi_identifiers: Sequence[str],
+        sensitive: str,
+        missing: Missing = "error",
+    ) -> Release:
+        """Take a table whose rows with equal quasi-identifiers form a group.
+
+        Parameters
+        ----------
+        frame : path or frame
+        quasi_identifiers : sequence of str
+            The published columns; a null in them is a value of its own.
+        sensitive : str
+        missing : "error", "drop" or Relabel
+        """
+        if isinstance(quasi_identifiers, str) or not quasi_identifiers:
+            raise SchemaError("quasi_identifiers must be a list of at least one column")
+        return cls._of(open_table(frame), quasi_identifiers, sensitive, missing)
+
+    @classmethod
+    def from_bucketized(
+        cls, tally: Any, *, group: str = "group", sensitive: str, count: str = "count"
+    ) -> Release:
+        """Take the table of (group, value, count) of a bucketized release.
+
+        Parameters
+        ----------
+        tally : path or frame
+            One row per group and value that occurs in it.
+        group, sensitive, count : str
+            Its columns.
+        """
+        table = open_table(tally)
+        require(table, [group, sensitive, count])
+        return cls(table, [group], lambda: count_tally(table, group, sensitive, count))
+
+    @classmethod
+    def _of(cls, table: Table, groups: Sequence[str], sensitive: str, missing: Missing) -> Release:
+        require(table, [*groups, sensitive])
+        if sensitive in groups:
+            raise SchemaError(f"column {sensitive!r} cannot be both sensitive and the group")
+        return cls(table, groups, lambda: count_groups(table, groups, sensitive, missing=missing))
+
+    @property
+    def counts(self) -> GroupCounts:
+        """Counts per group and value, made on first use."""
+        if self._counts is None:
+            self._counts = self._count()
+        return self._counts
+
+    @property
+    def name(self) -> str:
+        """What messages call the table."""
+        return self._table.name
+
+    def __repr__(self) -> str:
+        if self._counts is None:
+            return f"Release({self.name}, not counted yet)"
+        return (
+            f"Release({self.name}: {self._counts.n_groups} groups, {self._counts.n_people} people)"
+        )

@@ -1,0 +1,115 @@
+"""Disclosure: comparing with thresholds exactly, reading numbers, and what it looks like."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from foreknow.adversaries.disclosure import Disclosure, as_fraction, as_threshold
+from foreknow.adversaries.facts import Facts
+from foreknow.counts import GroupCounts
+from foreknow.errors import InputError
+
+
+def disclosed(share):
+    """A disclosure of exactly this share: one group with so many holders."""
+    share = Fraction(share)
+    bag = {"a": share.numerator, "b": share.denominator - share.numerator}
+    counts = GroupCounts.from_bags([{value: n for value, n in bag.items() if n}])
+    return Facts().disclosure(counts, "a")
+
+
+@pytest.mark.parametrize(
+    ("share", "threshold"),
+    [
+        ("1/2", 0.5),
+        ("1/2", "0.5"),
+        ("1/2", "1/2"),
+        ("1/2", Decimal("0.5")),
+        ("1/2", Fraction(1, 2)),
+        ("1/10", 0.1),  # the float lies above one tenth, but stands for what it prints as
+        ("1/10", "0.1"),
+        ("1/10", Decimal("0.1")),
+        ("3/10", 0.3),  # and this one below three tenths
+        ("7/10", 0.7),
+        ("2/3", "2/3"),
+        ("1/3", Fraction(1, 3)),
+        ("1", 1),
+        ("1", 1.0),
+        ("1", "1"),
+        ("1/1000000", 1e-6),
+        ("1/1000000", "1e-6"),
+    ],
+)
+def test_a_probability_is_not_below_itself_however_it_is_written(share, threshold):
+    found = disclosed(share)
+    assert found.exact == Fraction(share)
+    assert found.below(threshold) is False
+
+
+@pytest.mark.parametrize("share", ["1/3", "1/10", "2/3", "999999/1000000"])
+@pytest.mark.parametrize("gap", [1e-3, 1e-9, 1e-12, 1e-15])
+def test_below_is_strict_on_both_sides_however_near(share, gap):
+    found = disclosed(share)
+    gap = as_fraction(gap)
+    assert found.below(found.exact + gap)
+    assert not found.below(found.exact - gap)
+
+
+def test_the_nearest_float_of_a_third_is_not_a_third():
+    third = disclosed("1/3")
+    assert Fraction(repr(1 / 3)) < Fraction(1, 3)
+    assert not third.below(1 / 3)
+    assert third.below(math.nextafter(1 / 3, 1))
+    assert not third.below(Decimal(1) / Decimal(3))
+    assert third.below("0.33333333333333333333333333333333333334")
+
+
+def test_tiny_probabilities_are_compared_exactly():
+    rare = disclosed(Fraction(1, 10**15))
+    assert rare.below("1.0000001e-15")
+    assert not rare.below("1e-15")
+    assert not rare.below(0)
+
+
+def test_without_a_fraction_a_near_tie_does_not_count_as_below():
+    floating = Disclosure("a", 0.5)
+    assert floating.exact is None
+    assert floating.witness is None
+    assert not floating.below("0.5000000000001")
+    assert floating.below("0.51")
+    assert not floating.below("0.49")
+
+
+@pytest.mark.parametrize("wrong", ["a half", "1/0", None, True, [1], math.nan, math.inf, ""])
+def test_what_is_no_number_is_refused(wrong):
+    with pytest.raises(InputError, match="is not a number; give a float, a Fraction, or a text"):
+        as_fraction(wrong)
+    with pytest.raises(InputError):
+        disclosed("1/2").below(wrong)
+
+
+@pytest.mark.parametrize("outside", [0, -0.5, "3/2", 1.0000001])
+def test_a_threshold_lies_above_0_and_at_most_at_1(outside):
+    with pytest.raises(InputError, match="a threshold must be above 0 and at most 1"):
+        as_threshold(outside)
+
+
+def test_thresholds_are_read_exactly():
+    assert as_threshold(1) == 1
+    assert as_threshold(0.1) == Fraction(1, 10)
+    assert as_threshold(" 2/3 ") == Fraction(2, 3)
+
+
+def test_a_disclosure_shows_and_lists_itself():
+    found = disclosed("1/3")
+    assert repr(found) == "Disclosure('a', 0.333333)"
+    assert found._repr_html_() == "<code>Disclosure(&#x27;a&#x27;, 0.333333)</code>"
+    assert found.to_dict() == {
+        "value": "a",
+        "probability": found.probability,
+        "exact": "1/3",
+        "witness": found.witness.to_dict(),
+    }
+    assert Disclosure("a", 0.5).to_dict()["exact"] is None

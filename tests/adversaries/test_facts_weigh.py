@@ -1,0 +1,138 @@
+"""Many proposals weighed at once, against the ledger asked one by one."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foreknow.adversaries.facts import Facts
+from tests.adversaries.splitting import POINTS, counted, letters, split, worst
+
+
+@st.composite
+def situations(draw):
+    """A release in groups, and cuts proposed for some of them."""
+    alphabet = draw(st.sampled_from(["aab", "aabbcd", "abcde"]))
+    bag = st.lists(st.sampled_from(alphabet), min_size=1, max_size=8)
+    bags = draw(st.lists(bag, min_size=1, max_size=5))
+    chosen = draw(st.lists(st.booleans(), min_size=len(bags), max_size=len(bags)))
+    cut = [g for g, yes in enumerate(chosen) if yes] or [0]
+    return bags, [(g, draw(split(bags[g]))) for g in cut]
+
+
+@st.composite
+def weighings(draw):
+    """A situation, amounts, the values that count, and a threshold that some outcome attains."""
+    bags, proposals = draw(situations())
+    values = letters(x for bag in bags for x in bag)
+    point = draw(POINTS)
+    wanted = None
+    if draw(st.booleans()):
+        wanted = np.array(draw(st.lists(st.booleans(), min_size=5, max_size=5)))[: len(values)]
+    outcomes = [bags, after(bags, proposals), *(after(bags, [p]) for p in proposals)]
+    attained = {worst(outcome, values, point, wanted) for outcome in outcomes} - {0}
+    threshold = draw(st.sampled_from([*sorted(attained), "1/2", "3/4", 1]))
+    return bags, proposals, values, Facts(*point), threshold, wanted
+
+
+def after(bags, proposals):
+    """The release with those proposals carried out."""
+    cut = dict(proposals)
+    return [part for g, bag in enumerate(bags) for part in cut.get(g, [bag])]
+
+
+def start(bags, values, facts, threshold, wanted):
+    """A ledger that came down from one group to these."""
+    ledger = facts.ledger(threshold, values=wanted)
+    root = counted([[x for bag in bags for x in bag]], values)
+    ledger.commit(None, root)
+    ledger.commit(root, counted(bags, values))
+    return ledger
+
+
+def weighed(ledger, bags, proposals, values):
+    """All proposals in one weighing."""
+    removed = counted([bags[g] for g, _ in proposals], values)
+    added = counted([part for _, parts in proposals for part in parts], values)
+    owner = np.repeat(np.arange(len(proposals)), [len(parts) for _, parts in proposals])
+    return ledger.weigh(removed, added, owner)
+
+
+@settings(max_examples=500, deadline=None)
+@given(weighings())
+def test_alone_is_each_proposal_by_itself(case):
+    bags, proposals, values, facts, threshold, wanted = case
+    ledger = start(bags, values, facts, threshold, wanted)
+    found = weighed(ledger, bags, proposals, values).alone()
+    assert found.dtype == bool
+    assert found.shape == (len(proposals),)
+    point = (facts.l, facts.k, facts.m)
+    for safe, (g, parts) in zip(found.tolist(), proposals, strict=True):
+        truth = worst(after(bags, [(g, parts)]), values, point, wanted)
+        assert safe is (truth < ledger.threshold), (bags, parts)
+        assert safe is ledger.admits(counted([bags[g]], values), counted(parts, values))
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.data(), weighings())
+def test_together_is_the_verdict_on_the_release_with_all_the_chosen(data, case):
+    bags, proposals, values, facts, threshold, wanted = case
+    ledger = start(bags, values, facts, threshold, wanted)
+    weighing = weighed(ledger, bags, proposals, values)
+    point = (facts.l, facts.k, facts.m)
+    for _ in range(4):
+        mask = data.draw(st.lists(st.booleans(), min_size=len(proposals), max_size=len(proposals)))
+        chosen = [p for p, yes in zip(proposals, mask, strict=True) if yes]
+        truth = worst(after(bags, chosen), values, point, wanted)
+        assert weighing.together(np.array(mask)) is (truth < ledger.threshold), (bags, chosen)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data(), weighings())
+def test_committing_a_choice_is_committing_one_by_one(data, case):
+    bags, proposals, values, facts, threshold, wanted = case
+    at_once = start(bags, values, facts, threshold, wanted)
+    one_by_one = start(bags, values, facts, threshold, wanted)
+    mask = data.draw(st.lists(st.booleans(), min_size=len(proposals), max_size=len(proposals)))
+    chosen = [p for p, yes in zip(proposals, mask, strict=True) if yes]
+
+    weighed(at_once, bags, proposals, values).commit(np.array(mask))
+    for g, parts in chosen:
+        one_by_one.commit(counted([bags[g]], values), counted(parts, values))
+    assert [at_once.five(x) for x in values] == [one_by_one.five(x) for x in values]
+
+    reached = after(bags, chosen)
+    at = data.draw(st.integers(0, len(reached) - 1))
+    parts = data.draw(split(reached[at]))
+    removed, added = counted([reached[at]], values), counted(parts, values)
+    point = (facts.l, facts.k, facts.m)
+    truth = worst(after(reached, [(at, parts)]), values, point, wanted)
+    assert at_once.admits(removed, added) is (truth < at_once.threshold)
+    assert one_by_one.admits(removed, added) is (truth < at_once.threshold)
+
+
+def test_two_cuts_that_are_safe_alone_may_be_unsafe_together():
+    # One cut makes a target with few others, the other a family that is nearly all holders:
+    # only the adversary who uses both groups at once gains enough.
+    bags = ["aabbbbbb" * 2, "aaabbbbb" * 2]
+    cuts = [(0, ["aabb", "aabbbbbbbbbb"]), (1, ["aaaaab", "abbbbbbbbb"])]
+    only_a = np.array([True, False])
+    found = []
+    for m in range(4):
+        worsts = [worst(after(bags, c), "ab", (0, 0, m), only_a) for c in ([cuts[0]], [cuts[1]])]
+        both = worst(after(bags, cuts), "ab", (0, 0, m), only_a)
+        assert both >= max(worsts)
+        ledger = start(bags, "ab", Facts(m=m), both, only_a)
+        weighing = weighed(ledger, bags, cuts, "ab")
+        assert weighing.alone().tolist() == [w < both for w in worsts]
+        assert weighing.together(np.array([True, True])) is False
+        found.append(max(worsts) < both)
+    assert any(found)
+
+
+def test_a_weighing_of_nothing_is_safe():
+    ledger = start(["abcd"], "abcd", Facts(), "1/2", None)
+    weighing = ledger.weigh(None, counted(["abcd"], "abcd").take(np.arange(0)), np.arange(0))
+    assert weighing.alone().tolist() == []
+    assert weighing.together(np.zeros(0, dtype=bool))
+    weighing.commit(np.zeros(0, dtype=bool))
+    assert ledger.admits(None, counted(["abcd"], "abcd"))
