@@ -1,38 +1,45 @@
-"""How the values of one column coarsen: intervals, masks, dates, trees, plain orders.
+"""How the values of one column coarsen: intervals, masks, dates.
 
 A hierarchy lays the distinct values of a column out in *leaf order*, in which the values of every
 node stand side by side, and names the node of each value at each level. Everything after that is
-integer arrays.
+integer arrays. Trees and plain orders, which list their values, are in `hierarchy_files`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from datetime import date, datetime, time
+from decimal import Decimal
 from itertools import pairwise
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foreknow.errors import HierarchyError
+from foreknow.errors import HierarchyError, did_you_mean
+from foreknow.hierarchy_decimals import (
+    Number,
+    common_unit,
+    decimal_text,
+    floors,
+    not_a_number,
+    objects,
+    to_decimal,
+)
 from foreknow.sparse import IntArray
 
-Number: TypeAlias = int | float | Decimal | str
 FirstRow: TypeAlias = Callable[[int], int]
 
 _MISSING = "missing"
 _TOP = "*"
-_PERIODS: dict[str, Callable[[int], str]] = {  # from fine to coarse: its label, from its number
+_PERIODS: dict[str, Callable[[int], str]] = {  # from fine to coarse: what labels its numbers
     "day": lambda n: date.fromordinal(n).isoformat(),
     "month": lambda n: f"{n // 12:04d}-{n % 12 + 1:02d}",
     "quarter": lambda n: f"{n // 4:04d}-Q{n % 4 + 1}",
     "year": lambda n: f"{n:04d}",
     "decade": lambda n: f"{n * 10:04d}s",
 }
-_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
-_MOST_DIGITS = 400  # more than any float has; keeps 1E+999999 from filling the memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +67,8 @@ class Hierarchy(Protocol):
 
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
         """Lay out the distinct values of a column.
+
+        The number of levels depends on the hierarchy alone, not on the values.
 
         Parameters
         ----------
@@ -105,11 +114,12 @@ class Intervals:
     origin: Number = 0
 
     def __post_init__(self) -> None:
-        given = listed(self.widths, "interval widths")
-        widths = [_decimal(width, "an interval width") for width in given]
-        origin = _decimal(self.origin, "the origin")
-        if not widths:
+        given = [_writable(width) for width in listed(self.widths, "interval widths")]
+        object.__setattr__(self, "widths", tuple(given))
+        object.__setattr__(self, "origin", _writable(self.origin))
+        if not given:
             raise HierarchyError("intervals need at least one width")
+        _, _, widths = self._in_units()
         for i, width in enumerate(widths):
             if width <= 0:
                 raise HierarchyError(f"an interval width must be above 0, not {given[i]}")
@@ -117,42 +127,34 @@ class Intervals:
                 raise HierarchyError(
                     f"interval widths must increase: {given[i]} comes after {given[i - 1]}"
                 )
-        places, _, scaled = self._scale(widths, origin)
-        for i in range(1, len(scaled)):
-            if scaled[i] % scaled[i - 1]:
+            if i and width % widths[i - 1]:
                 raise HierarchyError(
                     f"intervals must nest: {given[i]} is not a multiple of {given[i - 1]}"
                 )
-        object.__setattr__(self, "widths", tuple(_writable(width) for width in given))
-        object.__setattr__(self, "origin", _writable(self.origin))
 
-    @staticmethod
-    def _scale(widths: Iterable[Decimal], origin: Decimal) -> tuple[int, int, list[int]]:
-        """The decimal places that origin and widths need; and both as integers of that unit."""
-        numbers = [origin, *widths]
-        exponents = [int(number.normalize(_EXACT).as_tuple().exponent) for number in numbers]
-        places = max(0, -min(exponents))
-        start, *rest = (_floor(number, places) for number in numbers)
-        return places, start, rest
+    def _in_units(self) -> tuple[int, int, list[int]]:
+        """The decimal places that origin and widths need; and both in units of that place."""
+        widths = [to_decimal(width, "an interval width") for width in self.widths]
+        places, (origin, *scaled) = common_unit([to_decimal(self.origin, "the origin"), *widths])
+        return places, origin, scaled
 
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
         """Lay out numbers; see `Hierarchy.levels`.
 
-        Labels read "20 to 24" where origin, widths and all values are whole, "20 to <25"
-        otherwise.
+        Labels read "20 to 24" (or "20", when one wide) where origin, widths and all values are
+        whole numbers, "20 to <25" otherwise.
         """
-        widths = [_decimal(width, "an interval width") for width in self.widths]
-        places, origin, scaled = self._scale(widths, _decimal(self.origin, "the origin"))
+        places, origin, widths = self._in_units()
         nulls, present = split_nulls(domain)
         values = [domain[i] for i in present]
         kinds = set(map(type, values))
         if not kinds <= {int}:
             for i, value in zip(present, values, strict=True):
-                if problem := _no_number(value):
+                if problem := not_a_number(value):
                     outside(column, value, first_row(i), problem)
         # Boundaries are whole multiples of the unit, so flooring to it first moves no value.
-        units, ranks = _units(values, kinds, places, max(abs(origin), *scaled))
-        order = np.argsort(ranks, kind="stable")
+        units, keys = floors(values, kinds, places, max(abs(origin), *widths))
+        order = np.argsort(keys, kind="stable")
         units = units[order] - origin
         inclusive = places == 0 and kinds <= {int}
 
@@ -160,12 +162,12 @@ class Intervals:
             def name(cell: int) -> str:
                 low, end = origin + cell * width, origin + (cell + 1) * width
                 if not inclusive:
-                    return f"{_decimal_text(low, places)} to <{_decimal_text(end, places)}"
+                    return f"{decimal_text(low, places)} to <{decimal_text(end, places)}"
                 return f"{low} to {end - 1}" if width > 1 else str(low)
 
             return name
 
-        inner = ((units // width, naming(width)) for width in scaled)
+        inner = ((units // width, naming(width)) for width in widths)
         return lay_out(order, present, nulls, inner, column)
 
     def to_dict(self) -> dict[str, Any]:
@@ -197,11 +199,11 @@ class Mask:
     def __post_init__(self) -> None:
         if not isinstance(self.length, int) or isinstance(self.length, bool) or self.length < 1:
             raise HierarchyError(
-                f"the mask length must be a whole number from 1, not {self.length!r}"
+                f"a mask length must be a whole number from 1, not {self.length!r}"
             )
         if not isinstance(self.character, str) or len(self.character) != 1:
             raise HierarchyError(
-                f"the mask character must be a text of one character, not {self.character!r}"
+                f"the character of a mask must be one character of text, not {self.character!r}"
             )
 
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
@@ -214,18 +216,18 @@ class Mask:
                 outside(column, value, first_row(i), "a mask needs text or whole numbers")
             text = str(value)
             if len(text) != self.length:
-                characters = "character" if self.length == 1 else "characters"
-                why = f"a mask of {self.length} needs {self.length} {characters}"
+                characters = f"{self.length} character{'s' * (self.length > 1)}"
+                why = f"a mask of {self.length} needs {characters}"
                 outside(column, value, first_row(i), why)
             texts.append(text)
-        leaves = sorted(range(len(texts)), key=texts.__getitem__)
+        order = sorted(range(len(texts)), key=texts.__getitem__)
 
         def level(kept: int) -> tuple[NDArray[Any], Callable[[str], str]]:
             masked = self.character * (self.length - kept)
-            return objects([texts[i][:kept] for i in leaves]), lambda prefix: prefix + masked
+            return objects([texts[i][:kept] for i in order]), lambda prefix: prefix + masked
 
         inner = (level(kept) for kept in range(self.length - 1, 0, -1))
-        return lay_out(np.asarray(leaves, dtype=np.int64), present, nulls, inner, column)
+        return lay_out(order, present, nulls, inner, column)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"mask": length}``, and the character unless it is ``*``."""
@@ -251,20 +253,18 @@ class DateLevels:
     periods: tuple[str, ...]
 
     def __init__(self, levels: Sequence[str] = ("month", "quarter", "year", "decade")) -> None:
-        periods = listed(levels, "date levels")
+        periods, known = listed(levels, "date levels"), list(_PERIODS)
         if not periods:
-            raise HierarchyError(f"date levels need at least one of {', '.join(_PERIODS)}")
+            raise HierarchyError(f"date levels need at least one of {', '.join(known)}")
         for period in periods:
             if period == "week":
-                raise HierarchyError("weeks do not nest in months; leave 'week' out, or use 'day'")
-            if period not in _PERIODS:
-                hint = did_you_mean(str(period), _PERIODS)
+                raise HierarchyError("weeks do not nest in months: leave 'week' out, or use 'day'")
+            if period not in known:
+                hint = did_you_mean(str(period), known)
                 raise HierarchyError(f"there is no date level {period!r}{hint}")
         for fine, coarse in pairwise(periods):
-            if _PERIODS.index(fine) >= _PERIODS.index(coarse):
-                raise HierarchyError(
-                    f"date levels must coarsen: {coarse!r} cannot come after {fine!r}"
-                )
+            if known.index(fine) >= known.index(coarse):
+                raise HierarchyError(f"date levels must coarsen: {coarse!r} comes after {fine!r}")
         object.__setattr__(self, "periods", periods)
 
     def __repr__(self) -> str:
@@ -273,72 +273,24 @@ class DateLevels:
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
         """Lay out dates, date-times or ISO texts in order of time; see `Hierarchy.levels`."""
         nulls, present = split_nulls(domain)
-        moments = []
+        moments: list[datetime] = []
         for i in present:
             moment = _moment(domain[i])
             if moment is None:
                 why = "date levels need dates, date-times or text like 2024-03-05"
                 outside(column, domain[i], first_row(i), why)
             moments.append(moment)
-        order = sorted(range(len(moments)), key=moments.__getitem__)
-        days = np.array([moments[i].toordinal() for i in order], dtype=np.int64)
+        order = sorted(range(len(moments)), key=lambda i: moments[i])
+        days = np.array([moments[i].toordinal() for i in order], np.int64)
         months = np.array([moments[i].year * 12 + moments[i].month - 1 for i in order], np.int64)
-        keys = {"day": days}
-        for period, length in (("month", 1), ("quarter", 3), ("year", 12), ("decade", 120)):
-            keys[period] = months // length
-        inner = ((keys[period], _PERIODS[period]) for period in self.periods)
+        numbers = {"day": days, "month": months, "quarter": months // 3}
+        numbers |= {"year": months // 12, "decade": months // 120}
+        inner = ((numbers[period], _PERIODS[period]) for period in self.periods)
         return lay_out(order, present, nulls, inner, column)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"dates": [...]}``."""
         return {"dates": list(self.periods)}
-
-
-@dataclass(frozen=True)
-class Ordered:
-    """An order of categories without levels: what a range of them means, and nothing more.
-
-    Parameters
-    ----------
-    values : sequence
-        All values a column may have, from first to last; a null comes before them.
-
-    Examples
-    --------
-    >>> Ordered(["low", "high"]).levels(["high", None, "low"], "income", lambda i: i + 1).order
-    array([1, 2, 0])
-    """
-
-    values: Sequence[Any]
-
-    def __post_init__(self) -> None:
-        given = listed(self.values, "an order")
-        seen = set()
-        for value in given:
-            if value is None or not isinstance(value, (str, int, float, Decimal, date)):
-                raise HierarchyError(f"an order lists texts, numbers or dates, not {value!r}")
-            if _identity(value) in seen:
-                raise HierarchyError(f"the value {shown(value)} is twice in the order")
-            seen.add(_identity(value))
-        object.__setattr__(self, "values", given)
-
-    def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
-        """Put the values in order, with no levels; see `Hierarchy.levels`."""
-        rank = {_identity(value): i for i, value in enumerate(self.values)}
-        nulls, present = split_nulls(domain)
-        ranks = []
-        for i in present:
-            place = rank.get(_identity(domain[i]))
-            if place is None:
-                hint = did_you_mean(str(domain[i]), [str(value) for value in self.values[:1000]])
-                outside(column, domain[i], first_row(i), f"it is not in the order{hint}")
-            ranks.append(place)
-        order = np.argsort(np.array(ranks, dtype=np.int64), kind="stable")
-        return Levels(lay_out(order, present, nulls, (), column).order, (), ())
-
-    def to_dict(self) -> dict[str, Any]:
-        """``{"order": [...]}``."""
-        return {"order": list(self.values)}
 
 
 # ---- what hierarchies share ---------------------------------------------------------------
@@ -365,8 +317,8 @@ def lay_out(
     column : str
         Name of the column, for messages.
     """
-    leaves = np.asarray(present, dtype=np.int64)[np.asarray(order, dtype=np.int64)]
-    leaves = np.concatenate((np.asarray(nulls, dtype=np.int64), leaves))
+    leaves = np.asarray(present, np.int64)[np.asarray(order, np.int64)]
+    leaves = np.concatenate((np.asarray(nulls, np.int64), leaves))
     ancestors, labels = [], []
     for level, (keys, name) in enumerate(inner, 1):
         first = np.ones(len(keys), dtype=bool)
@@ -379,11 +331,11 @@ def lay_out(
                     f"column {column!r}: level {level} has a node {_MISSING!r}, which is the "
                     "label of nulls; give that node another name"
                 )
-            nodes = np.concatenate((np.zeros(len(nulls), dtype=np.int64), nodes + 1))
+            nodes = np.concatenate((np.zeros(len(nulls), np.int64), nodes + 1))
             names.insert(0, _MISSING)
         ancestors.append(nodes)
         labels.append(tuple(names))
-    top = np.zeros(len(leaves), dtype=np.int64)
+    top = np.zeros(len(leaves), np.int64)
     return Levels(leaves, (*ancestors, top), (*labels, (_TOP,)))
 
 
@@ -410,8 +362,8 @@ def outside(column: str, value: Any, row: int, why: str) -> NoReturn:
 def shown(value: Any) -> str:
     """A value as messages show it: texts in quotes, the rest as printed.
 
-    >>> shown("7"), shown(Decimal("7.50"))
-    ("'7'", '7.50')
+    >>> print(shown("7"), shown(Decimal("7.50")))
+    '7' 7.50
     """
     return repr(value) if isinstance(value, str) else str(value)
 
@@ -423,18 +375,9 @@ def listed(given: Any, what: str) -> tuple[Any, ...]:
     return tuple(given)
 
 
-def objects(values: Sequence[Any]) -> NDArray[Any]:
-    """An array of the very objects, which NumPy neither rounds nor cuts."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
-def _identity(value: Any) -> tuple[bool, Any]:
-    """What makes values the same: 1, 1.0 and Decimal(1) are, True is not."""
-    if isinstance(value, float) and np.isfinite(value):
-        value = _exact(value)
-    return isinstance(value, bool), value
+def _writable(number: Number) -> Number:
+    """A number as a policy file can hold it: decimals as text."""
+    return str(number) if isinstance(number, Decimal) else number
 
 
 def _moment(value: Any) -> datetime | None:
@@ -448,77 +391,3 @@ def _moment(value: Any) -> datetime | None:
         # Ordered by instant, the days of different zones would not stay side by side.
         return value.replace(tzinfo=None)
     return datetime.combine(value, time.min) if isinstance(value, date) else None
-
-
-def _writable(number: Number) -> int | float | str:
-    return str(number) if isinstance(number, Decimal) else number
-
-
-def _exact(number: float | Decimal) -> Decimal:
-    """The decimal that a number prints as."""
-    return Decimal(float.__repr__(number) if isinstance(number, float) else number)
-
-
-def _decimal(given: Any, what: str) -> Decimal:
-    """A width or an origin as a decimal."""
-    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal, str)):
-        raise HierarchyError(f"{what} must be a number, not {given!r}")
-    try:
-        number = Decimal(given.strip()) if isinstance(given, str) else _exact(given)
-    except InvalidOperation:
-        raise HierarchyError(f"{what} must be a number, not {given!r}") from None
-    exponent = number.as_tuple().exponent
-    if isinstance(exponent, str) or exponent < -_MOST_DIGITS or number.adjusted() > _MOST_DIGITS:
-        raise HierarchyError(f"{what} must be a finite number of usual size, not {given}")
-    return number
-
-
-def _no_number(value: Any) -> str | None:
-    """Why a value cannot lie in an interval."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        return "intervals need numbers"
-    if isinstance(value, int):
-        return None
-    if not _exact(value).is_finite():
-        return "intervals need finite numbers"
-    return "it is too large" if value and _exact(value).adjusted() > _MOST_DIGITS else None
-
-
-def _floor(number: Decimal, places: int) -> int:
-    """The number in units of the given decimal place, rounded down; exact."""
-    return int(number.scaleb(places, _EXACT).to_integral_value(ROUND_FLOOR, _EXACT))
-
-
-def _units(
-    values: Sequence[Any], kinds: set[type], places: int, reach: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Numbers in units of a decimal place, rounded down; and keys that sort them.
-
-    Machine integers where `reach` more or less cannot overflow, Python's own otherwise.
-    """
-    scale = 10**places
-    ranks: NDArray[Any] | None = None
-    floors: Sequence[int]
-    if kinds <= {int}:
-        floors = values if places == 0 else [value * scale for value in values]
-    else:
-        exact = [_exact(value) for value in values]
-        floors = [_floor(number, places) for number in exact]
-        ranks = np.array(values) if kinds == {float} else objects(exact)
-    most = max(max(floors, default=0), -min(floors, default=0))
-    small = most + reach < 2**62
-    units = np.array(floors, dtype=np.int64) if small else objects(floors)
-    return units, units if ranks is None else ranks
-
-
-def _decimal_text(units: int, places: int) -> str:
-    """A number of units of a decimal place, without needless zeros.
-
-    >>> _decimal_text(-1250, 3), _decimal_text(2000, 3)
-    ('-1.25', '2')
-    """
-    if places == 0:
-        return str(units)
-    whole, part = divmod(abs(units), 10**places)
-    text = f"{whole}.{part:0{places}d}".rstrip("0").rstrip(".")
-    return f"-{text}" if units < 0 else text

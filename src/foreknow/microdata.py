@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from foreknow.counts import GroupCounts
-from foreknow.errors import DataError, UnsupportedError
+from foreknow.errors import DataError, SchemaError, UnsupportedError
 from foreknow.frames import Column, Table, encode, open_table
 from foreknow.frames.columns import Codes
 from foreknow.frames.missing import Missing, settle_missing
@@ -73,7 +73,9 @@ class Microdata:
     def __init__(self, source: Any, schema: Schema) -> None:
         self.schema = schema
         self._table: Table = open_table(source)
-        require(self._table, schema.columns)
+        if not schema.quasi_identifiers:
+            raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
+        require(self._table, [c for c in schema.columns if c != schema.group])
         if schema.semantics != "single":
             raise UnsupportedError(
                 f"publishing under semantics {schema.semantics!r} is not available yet"

@@ -34,6 +34,9 @@ class Schema:
         Whether a person has one sensitive value (one row), a set of them, or a bag.
     person : str, optional
         The column that tells people apart; needed under ``set`` and ``multiset``.
+    group : str, optional
+        In a release: the column with the group of each row. Without it, rows with equal
+        quasi-identifiers are a group.
     hierarchies : mapping of column to Hierarchy, or to the table that stands for one in a policy
         How values of a quasi-identifier coarsen.
     types : mapping of column to "number", "text" or "date"
@@ -55,12 +58,13 @@ class Schema:
     'quasi-identifier'
     """
 
-    quasi_identifiers: Sequence[str]
     sensitive: str
+    quasi_identifiers: Sequence[str] = ()
     identifiers: Sequence[str] = ()
     other: Sequence[str] = ()
     semantics: Semantics = "single"
     person: str | None = None
+    group: str | None = None
     hierarchies: Mapping[str, Hierarchy | Mapping[str, Any]] = field(default_factory=dict)
     types: Mapping[str, Kind] = field(default_factory=dict)
     missing: Missing | Mapping[str, str] = "error"
@@ -72,7 +76,7 @@ class Schema:
             if isinstance(given, str):
                 raise SchemaError(f"{name} must be a list of columns, such as [{given!r}]")
             object.__setattr__(self, name, tuple(given))
-        if not self.quasi_identifiers:
+        if not self.quasi_identifiers and self.group is None:
             raise SchemaError(
                 "quasi_identifiers is empty; name at least one column that others may know"
             )
@@ -97,6 +101,7 @@ class Schema:
             ("quasi-identifier", self.quasi_identifiers),
             ("sensitive", (self.sensitive,)),
             ("other", self.other),
+            ("group", () if self.group is None else (self.group,)),
         ]
 
     def role(self, column: str) -> str | None:
@@ -118,8 +123,9 @@ class Schema:
         }
         if self.other:
             table["other"] = list(self.other)
-        if self.person is not None:
-            table["person"] = self.person
+        for name in ("person", "group"):
+            if getattr(self, name) is not None:
+                table[name] = getattr(self, name)
         if self.types:
             table["types"] = dict(self.types)
         if self.missing != "error":

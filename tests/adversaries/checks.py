@@ -3,9 +3,10 @@
 from fractions import Fraction
 from itertools import product
 
+from tests.oracle.worlds import has, implies, lacks, members, posterior, worlds, worst_cases
+
 from foreknow.adversaries.facts import Facts
 from foreknow.counts import GroupCounts
-from tests.oracle.worlds import has, implies, lacks, members, posterior, worlds, worst_cases
 
 
 def points(most):

@@ -5,11 +5,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.adversaries.checks import check_point, check_release
+from tests.oracle.worlds import small_releases, worlds, worst_cases
 
 from foreknow.adversaries.facts import Facts
 from foreknow.counts import GroupCounts
-from tests.adversaries.checks import check_point, check_release
-from tests.oracle.worlds import small_releases, worlds, worst_cases
 
 
 @pytest.mark.parametrize("people", [1, 2, 3, 4, 5, 6])

@@ -7,10 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
-from foreknow.errors import InputError, InternalError
 from tests.adversaries import formulas
 from tests.adversaries.splitting import (
     POINTS,
@@ -22,6 +18,10 @@ from tests.adversaries.splitting import (
     stages,
     worst,
 )
+
+from foreknow.adversaries.facts import Facts
+from foreknow.counts import GroupCounts
+from foreknow.errors import InputError, InternalError
 
 
 @st.composite

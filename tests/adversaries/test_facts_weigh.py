@@ -1,11 +1,13 @@
 """Many proposals weighed at once, against the ledger asked one by one."""
 
+from fractions import Fraction
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.adversaries.splitting import POINTS, counted, letters, split, worst
 
 from foreknow.adversaries.facts import Facts
-from tests.adversaries.splitting import POINTS, counted, letters, split, worst
 
 
 @st.composite
@@ -111,22 +113,21 @@ def test_committing_a_choice_is_committing_one_by_one(data, case):
 
 
 def test_two_cuts_that_are_safe_alone_may_be_unsafe_together():
-    # One cut makes a target with few others, the other a family that is nearly all holders:
-    # only the adversary who uses both groups at once gains enough.
-    bags = ["aabbbbbb" * 2, "aaabbbbb" * 2]
-    cuts = [(0, ["aabb", "aabbbbbbbbbb"]), (1, ["aaaaab", "abbbbbbbbb"])]
-    only_a = np.array([True, False])
-    found = []
-    for m in range(4):
-        worsts = [worst(after(bags, c), "ab", (0, 0, m), only_a) for c in ([cuts[0]], [cuts[1]])]
-        both = worst(after(bags, cuts), "ab", (0, 0, m), only_a)
-        assert both >= max(worsts)
-        ledger = start(bags, "ab", Facts(m=m), both, only_a)
-        weighing = weighed(ledger, bags, cuts, "ab")
-        assert weighing.alone().tolist() == [w < both for w in worsts]
-        assert weighing.together(np.array([True, True])) is False
-        found.append(max(worsts) < both)
-    assert any(found)
+    # Of the first cut's people hardly anyone is left once b is ruled out (T = 1); relatives from
+    # the second cut's first part all lack a in 2/3 of the worlds. Only both give 1/(1 + 2/3).
+    target, family, rest = "abbbbbbbbbc", "aaacdefgh", "abcdefgh" * 4
+    bags = [list(target + rest), list(family + rest)]
+    cuts = [(0, [list(target), list(rest)]), (1, [list(family), list(rest)])]
+    values, point = letters(rest), (1, 0, 1)
+    only_a = np.array([value == "a" for value in values])
+    assert worst(after(bags, cuts), values, point, only_a) == Fraction(3, 5)
+    assert all(worst(after(bags, [cut]), values, point, only_a) < Fraction(3, 5) for cut in cuts)
+
+    weighing = weighed(start(bags, values, Facts(*point), "3/5", only_a), bags, cuts, values)
+    assert weighing.alone().tolist() == [True, True]
+    assert weighing.together(np.array([True, False]))
+    assert weighing.together(np.array([False, True]))
+    assert not weighing.together(np.array([True, True]))
 
 
 def test_a_weighing_of_nothing_is_safe():

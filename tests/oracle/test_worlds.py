@@ -5,7 +5,6 @@ from itertools import combinations, permutations, product
 from math import comb
 
 import pytest
-
 from tests.oracle.worlds import (
     arrangements,
     has,

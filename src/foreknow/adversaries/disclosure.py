@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -90,6 +90,16 @@ class Disclosure:
         from html import escape
 
         return f"<code>{escape(repr(self))}</code>"
+
+
+def worst(disclosures: Iterable[Disclosure]) -> Disclosure:
+    """Return the highest of several; floats rank, fractions decide between near ties."""
+    found = list(disclosures)
+    if not found:
+        return Disclosure(None, 0.0, lambda: Fraction(0))
+    top = max(d.probability for d in found)
+    near = [d for d in found if d.probability >= top - SETTLED]
+    return near[0] if len(near) == 1 else max(near, key=lambda d: d.exact or Fraction(0))
 
 
 def as_fraction(number: Number) -> Fraction:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import SETTLED, Disclosure, Number, as_threshold
+from foreknow.adversaries.disclosure import Disclosure, Number, as_threshold, worst
 from foreknow.adversaries.facts_ledger import FactsLedger
 from foreknow.adversaries.facts_witness import FactsWitness, witness_of
 from foreknow.adversaries.minima import ExactMinimum, exact_minimum, five
@@ -100,7 +100,7 @@ class Facts:
         """
         counts = counts_of(release)
         if value is None:
-            return _worst(list(self._judge(counts, None).values()))
+            return worst(self._judge(counts, None).values())
         code = counts.values.codes.get(value)
         if code is None:
             return Disclosure(value, 0.0, lambda: Fraction(0))
@@ -195,12 +195,3 @@ class _Fronts:
         if key not in self._exact:
             self._exact[key] = exact_minimum(own, self.facts.k, self.facts.m)
         return self._exact[key]
-
-
-def _worst(found: list[Disclosure]) -> Disclosure:
-    """The highest of several; floats rank, fractions decide between near ties."""
-    if not found:
-        return Disclosure(None, 0.0, lambda: Fraction(0))
-    top = max(d.probability for d in found)
-    near = [d for d in found if d.probability >= top - SETTLED]
-    return near[0] if len(near) == 1 else max(near, key=lambda d: d.exact or Fraction(0))

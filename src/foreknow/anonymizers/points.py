@@ -1,0 +1,120 @@
+"""Points: the distinct quasi-identifier combinations of a table, and the values found at each.
+
+People with equal quasi-identifiers are never told apart by a partition, so a search works on
+points, of which there are often far fewer than rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.frames.columns import Codes, narrowest
+from foreknow.microdata import Microdata
+from foreknow.sparse import IntArray, combine
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Distinct combinations, and the sensitive values of the rows at each.
+
+    Attributes
+    ----------
+    codes : list of integer arrays, shape (points,)
+        The value of each attribute.
+    offsets : int64 array, shape (points + 1,)
+        The rows at point p are ``offsets[p]:offsets[p + 1]`` of `values`.
+    values : unsigned integer array, shape (rows,)
+        Sensitive codes, grouped by point.
+    """
+
+    codes: list[NDArray[Any]]
+    offsets: IntArray
+    values: Codes
+    _columns: Sequence[NDArray[Any]]
+    _sizes: Sequence[int]
+
+    @classmethod
+    def of(cls, microdata: Microdata) -> Points:
+        """Find the points of a table. O(rows log rows); memory of one key per row."""
+        columns = [attribute.codes for attribute in microdata.attributes]
+        sizes = [len(attribute.domain) for attribute in microdata.attributes]
+        original = columns
+        first: IntArray | None = None
+        if math.prod(sizes) * len(microdata.values) >= 2**62:
+            joint, first = combine(columns, sizes)
+            columns, sizes = [joint], [len(first)]
+        n_values = len(microdata.values)
+        keys = _keys([*columns, microdata.sensitive_codes], [*sizes, n_values])
+        keys.sort()
+        values = np.empty(len(keys), dtype=narrowest(n_values))
+        for start in range(0, len(keys), _BLOCK):
+            block = keys[start : start + _BLOCK]
+            point = block // n_values
+            values[start : start + _BLOCK] = block - point * n_values
+            block[:] = point
+        new = np.empty(len(keys), dtype=bool)
+        new[:1] = True
+        np.not_equal(keys[1:], keys[:-1], out=new[1:])
+        starts = np.flatnonzero(new)
+        found = keys[starts].astype(np.int64)
+        if first is not None:
+            codes = [column[first] for column in original]
+        else:
+            codes = _decode(found, sizes, [column.dtype for column in columns])
+        points = cls(codes, np.append(starts, len(keys)), values, columns, sizes)
+        points.__dict__["_found"] = found
+        return points
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def weights(self) -> IntArray:
+        """Rows at each point."""
+        return np.diff(self.offsets)
+
+    def spread(self, of_point: IntArray) -> IntArray:
+        """Give each row, in the table's order, what belongs to its point."""
+        found: IntArray = self.__dict__["_found"]
+        n_rows = len(self.values)
+        span = math.prod(self._sizes)
+        table: NDArray[Any] | None = None
+        if span <= 4 * n_rows:
+            table = np.empty(span, dtype=of_point.dtype)
+            table[found] = of_point
+        result = np.empty(n_rows, dtype=of_point.dtype)
+        for start in range(0, n_rows, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            keys = _keys([column[block] for column in self._columns], self._sizes)
+            result[block] = of_point[np.searchsorted(found, keys)] if table is None else table[keys]
+        return result
+
+
+def _keys(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[Any]:
+    """One whole number per row that stands for its combination, in lexicographic order."""
+    dtype = np.int32 if math.prod(sizes) < 2**31 else np.int64
+    keys: NDArray[Any] = np.array(columns[0], dtype=dtype)
+    for codes, size in zip(columns[1:], sizes[1:], strict=True):
+        np.multiply(keys, size, out=keys)
+        np.add(keys, codes, out=keys, casting="unsafe")
+    return keys
+
+
+def _decode(
+    keys: IntArray, sizes: Sequence[int], dtypes: Sequence[np.dtype[Any]]
+) -> list[NDArray[Any]]:
+    codes: list[NDArray[Any]] = []
+    for size, dtype in zip(reversed(sizes), reversed(dtypes), strict=True):
+        rest = keys // size
+        codes.append((keys - rest * size).astype(dtype))
+        keys = rest
+    return codes[::-1]

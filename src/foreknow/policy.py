@@ -1,0 +1,303 @@
+"""Policy: what must stay hidden, from whom, and how well; all requirements of one release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import Number, as_threshold, worst
+from foreknow.adversaries.protocol import Adversary, Mask
+from foreknow.counts import GroupCounts
+from foreknow.errors import InputError, PolicyError, did_you_mean
+from foreknow.labels import Label, Labels
+from foreknow.policy_ledger import PolicyLedger
+from foreknow.schema import Schema
+
+Form: TypeAlias = Literal["generalized", "bucketized"]
+FileFormat: TypeAlias = Literal["csv", "parquet"]
+
+
+class Point(NamedTuple):
+    """An adversary and the confidence that it must stay strictly below."""
+
+    adversary: Adversary
+    below: Fraction
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What must hold for some sensitive values: one point, or a skyline of several.
+
+    Parameters
+    ----------
+    adversary : Adversary, or sequence of (adversary, below) pairs
+        Several pairs make a skyline; each has a threshold of its own.
+    below : number
+        The threshold c in (0, 1] of a single adversary; safe means strictly below.
+    values : sequence of labels, optional
+        The sensitive values it is about; every value when left out.
+    excluded : sequence of labels
+        Values it is not about (``except`` in a policy file).
+    name : str
+        What messages and reports call it.
+
+    Examples
+    --------
+    >>> from foreknow.adversaries.facts import Facts
+    >>> Requirement(Facts(l=1, k=5, m=2), below=0.5, values=["AIDS"]).points[0].below
+    Fraction(1, 2)
+    """
+
+    adversary: Adversary | Sequence[tuple[Adversary, Number]]
+    below: Number | None = None
+    values: Sequence[Label] | None = None
+    excluded: Sequence[Label] = ()
+    name: str = "requirement"
+    points: tuple[Point, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        given = self.adversary
+        try:
+            if isinstance(given, Sequence):
+                if self.below is not None:
+                    raise PolicyError("a skyline has a threshold in each point, none beside them")
+                points = [Point(adversary, as_threshold(below)) for adversary, below in given]
+            elif self.below is None:
+                raise PolicyError("the threshold is missing; give below = a number in (0, 1]")
+            else:
+                points = [Point(given, as_threshold(self.below))]
+        except InputError as error:
+            raise PolicyError(f"{self.name}: {error}") from None
+        if not points:
+            raise PolicyError(f"{self.name}: a skyline needs at least one point")
+        self._check(points)
+        object.__setattr__(self, "points", tuple(points))
+        for name in ("values", "excluded"):
+            labels = getattr(self, name)
+            object.__setattr__(self, name, None if labels is None else tuple(labels))
+
+    def _check(self, points: list[Point]) -> None:
+        for i, point in enumerate(points):
+            for other in points[:i]:
+                if point.adversary == other.adversary and point.below != other.below:
+                    raise PolicyError(
+                        f"{self.name}: {point.adversary} has two thresholds, {other.below} and "
+                        f"{point.below}; keep one"
+                    )
+        for key, labels in (("values", self.values), ("except", self.excluded)):
+            if isinstance(labels, str):
+                raise PolicyError(f"{self.name}: {key} must be a list, such as [{labels!r}]")
+            twice = [v for i, v in enumerate(labels or ()) if v in (labels or ())[:i]]
+            if twice:
+                raise PolicyError(f"{self.name}: {key} names {twice[0]!r} twice")
+        if self.values is not None and not self.values:
+            raise PolicyError(f"{self.name}: values is empty; leave it out to mean every value")
+        if self.values is not None and self.excluded:
+            raise PolicyError(f"{self.name}: give values or except, not both")
+
+    def mask(self, values: Labels) -> Mask:
+        """Which of some sensitive values it is about, as a bool array of their codes.
+
+        Labels are compared as they print, since a file knows no types.
+
+        Raises
+        ------
+        PolicyError
+            If it names a value that is not among them.
+        """
+        code = {str(value): i for i, value in enumerate(values)}
+        mask = np.full(len(values), self.values is None)
+        for key, labels in (("values", self.values), ("except", self.excluded)):
+            for label in labels or ():
+                if str(label) not in code:
+                    raise PolicyError(
+                        f"{self.name}: {key}: nobody in the table has the sensitive value "
+                        f"{str(label)!r}{did_you_mean(str(label), code)}"
+                    )
+                mask[code[str(label)]] = key == "values"
+        return mask
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ``[[require]]`` table of a policy file."""
+        table: dict[str, Any] = {}
+        if self.values is not None:
+            table["values"] = [str(v) for v in self.values]
+        if self.excluded:
+            table["except"] = [str(v) for v in self.excluded]
+        if len(self.points) == 1:
+            point = self.points[0]
+            return {**table, **point.adversary.to_dict(), "below": str(point.below)}
+        for point in self.points:
+            for kind, amounts in point.adversary.to_dict().items():
+                table.setdefault(kind, []).append({**amounts, "below": str(point.below)})
+        return table
+
+
+@dataclass(frozen=True)
+class PublishOptions:
+    """How a release is made: the ``[publish]`` table of a policy file.
+
+    Parameters
+    ----------
+    method : str
+        The anonymizer, such as "mondrian".
+    form : "generalized" or "bucketized"
+        Coarsened quasi-identifiers in one table; or exact ones with a group id, and a table of
+        (group, value, count).
+    format : "csv" or "parquet"
+    labels : mapping of column to "range", "hierarchy" or "set"
+        How a quasi-identifier is written in a generalized release; by its kind when left out.
+    escape_formulas : bool
+        Whether texts that a spreadsheet would run are disarmed in CSV; it changes values.
+    """
+
+    method: str = "mondrian"
+    form: Form = "generalized"
+    format: FileFormat = "csv"
+    labels: dict[str, str] = field(default_factory=dict)
+    escape_formulas: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ``[publish]`` table."""
+        table: dict[str, Any] = {"method": self.method, "form": self.form, "format": self.format}
+        if self.labels:
+            table["labels"] = dict(self.labels)
+        if self.escape_formulas:
+            table["escape_formulas"] = True
+        return table
+
+
+@dataclass(frozen=True)
+class Policy:
+    """All requirements of one release, with the schema and options they came with.
+
+    Parameters
+    ----------
+    requirements : sequence of Requirement
+        At least one; all must hold.
+    schema : Schema, optional
+        Needed to read a table by the policy alone, as the command line does.
+    options : PublishOptions
+
+    Raises
+    ------
+    PolicyError
+        If there is no requirement, or two contradict each other.
+
+    Examples
+    --------
+    >>> from foreknow.adversaries.facts import Facts
+    >>> policy = Policy([Requirement(Facts(l=4), below="3/4")])
+    >>> len(policy.requirements)
+    1
+    """
+
+    requirements: Sequence[Requirement]
+    schema: Schema | None = None
+    options: PublishOptions = field(default_factory=PublishOptions)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "requirements", tuple(self.requirements))
+        if not self.requirements:
+            raise PolicyError("the policy requires nothing; add at least one [[require]] table")
+        for i, later in enumerate(self.requirements):
+            for earlier in self.requirements[:i]:
+                _check_agreement(earlier, later)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Policy:
+        """Read a policy file (TOML).
+
+        Raises
+        ------
+        PolicyError
+            Naming the line or key that is wrong, and what would be right.
+        """
+        from foreknow.policy_file import load_policy
+
+        return load_policy(Path(path))
+
+    @classmethod
+    def from_dict(cls, table: dict[str, Any], folder: str | Path = ".") -> Policy:
+        """Make a policy from the tables of a policy file; relative paths start at `folder`."""
+        from foreknow.policy_file import policy_from
+
+        return policy_from(table, Path(folder), "policy")
+
+    def ledger(self, values: Labels) -> PolicyLedger:
+        """Start one ledger for all requirements, over the sensitive values of one table."""
+        parts = []
+        for requirement in self.requirements:
+            mask = requirement.mask(values)
+            parts += [point.adversary.ledger(point.below, mask) for point in requirement.points]
+        return PolicyLedger(parts)
+
+    def failures(self, counts: GroupCounts) -> list[str]:
+        """Say in words which requirements some counts fail, and by how much."""
+        said = []
+        for requirement in self.requirements:
+            mask = requirement.mask(counts.values)
+            for point in requirement.points:
+                found = worst(
+                    d
+                    for d, about in zip(
+                        point.adversary.disclosures(counts).values(), mask, strict=True
+                    )
+                    if about
+                )
+                if not found.below(point.below):
+                    said.append(
+                        f"{requirement.name}: {point.adversary} reaches {found.probability:.4g} "
+                        f"for {str(found.value)!r}, the limit is {float(point.below):.4g}"
+                    )
+        return said
+
+    def monotone(self) -> bool:
+        """Whether merging groups can never make a safe release unsafe."""
+        semantics = "single" if self.schema is None else self.schema.semantics
+        return all(p.adversary.monotone(semantics) for r in self.requirements for p in r.points)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tables of a policy file."""
+        table: dict[str, Any] = {}
+        if self.schema is not None:
+            table["schema"] = self.schema.to_dict()
+        table["require"] = [requirement.to_dict() for requirement in self.requirements]
+        table["publish"] = self.options.to_dict()
+        return table
+
+
+def _check_agreement(earlier: Requirement, later: Requirement) -> None:
+    """Two thresholds for one adversary and value are a contradiction, or have no effect."""
+    for one in earlier.points:
+        for two in later.points:
+            if one.adversary != two.adversary or one.below == two.below:
+                continue
+            if earlier.values is not None and later.values is not None:
+                shared = [v for v in later.values if v in earlier.values]
+                if shared:
+                    raise PolicyError(
+                        f"{later.name}: {shared[0]!r} must stay below {two.below} here and below "
+                        f"{one.below} in {earlier.name}, against the same {two.adversary}"
+                    )
+            else:
+                _check_effect(earlier, one.below, later, two.below)
+                _check_effect(later, two.below, earlier, one.below)
+
+
+def _check_effect(
+    general: Requirement, general_below: Fraction, special: Requirement, below: Fraction
+) -> None:
+    if general.values is not None or special.values is None or below < general_below:
+        return
+    idle = [v for v in special.values if v not in general.excluded]
+    if idle:
+        raise PolicyError(
+            f"{special.name}: below {below} for {idle[0]!r} has no effect, since {general.name} "
+            f"asks below {general_below} of every value; add except = [{str(idle[0])!r}] there"
+        )

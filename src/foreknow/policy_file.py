@@ -1,0 +1,175 @@
+"""Read policy files: TOML, every key checked, errors that name the key."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+
+from foreknow.adversaries.facts import Facts
+from foreknow.counts import Semantics
+from foreknow.errors import ForeknowError, InputError, PolicyError, did_you_mean
+from foreknow.frames.columns import Kind
+from foreknow.policy import FileFormat, Form, Policy, PublishOptions, Requirement
+from foreknow.schema import Schema
+
+_Amount = Annotated[StrictInt, Field(ge=0)]
+_Threshold = Decimal | StrictInt | StrictStr | float | Fraction
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+
+class _FactsTable(_Table):
+    l: _Amount = 0  # noqa: E741
+    k: _Amount = 0
+    m: _Amount = 0
+
+
+class _FactsPoint(_FactsTable):
+    below: _Threshold
+
+
+class _RequireTable(_Table):
+    values: list[StrictStr | StrictInt | StrictBool] | None = None
+    excluded: list[StrictStr | StrictInt | StrictBool] = Field(default=[], alias="except")
+    facts: _FactsTable | list[_FactsPoint]
+    below: _Threshold | None = None
+
+
+class _SchemaTable(_Table):
+    identifiers: list[StrictStr] = []
+    quasi_identifiers: list[StrictStr] = []
+    sensitive: StrictStr
+    other: list[StrictStr] = []
+    semantics: Semantics = "single"
+    person: StrictStr | None = None
+    group: StrictStr | None = None
+    hierarchies: dict[StrictStr, dict[StrictStr, Any]] = {}
+    types: dict[StrictStr, Kind] = {}
+    missing: Literal["error", "drop"] | dict[StrictStr, StrictStr] = "error"
+
+
+class _PublishTable(_Table):
+    method: Literal["mondrian"] = "mondrian"
+    form: Form = "generalized"
+    format: FileFormat = "csv"
+    labels: dict[StrictStr, Literal["range", "hierarchy", "set"]] = {}
+    escape_formulas: StrictBool = False
+
+
+class _PolicyTable(_Table):
+    schema_: _SchemaTable | None = Field(default=None, alias="schema")
+    require: list[_RequireTable]
+    publish: _PublishTable = _PublishTable()
+
+
+def load_policy(path: Path) -> Policy:
+    """Read a policy file; see `Policy.load`."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise PolicyError(f"the policy {str(path)!r} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise PolicyError(f"{path.name} is not UTF-8; save it again as UTF-8") from None
+    try:
+        table = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(f"{path.name} is not valid TOML: {error}") from None
+    return policy_from(table, path.parent, path.name)
+
+
+def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
+    """Check the tables of a policy file and make the policy; `name` begins each message."""
+    try:
+        read = _PolicyTable.model_validate(dict(table))
+    except ValidationError as error:
+        raise PolicyError(f"{name}: {_explain(error)}") from None
+    try:
+        requirements = [
+            _requirement(required, f"require[{i}]") for i, required in enumerate(read.require)
+        ]
+        schema = None if read.schema_ is None else _schema(read.schema_, folder)
+        publish = read.publish
+        options = PublishOptions(
+            publish.method,
+            publish.form,
+            publish.format,
+            dict(publish.labels),
+            publish.escape_formulas,
+        )
+        for column in publish.labels:
+            if schema is not None and column not in schema.quasi_identifiers:
+                raise PolicyError(
+                    f"publish.labels: {column!r} is no quasi-identifier"
+                    f"{did_you_mean(column, schema.quasi_identifiers)}"
+                )
+        return Policy(requirements, schema, options)
+    except ForeknowError as error:
+        kind = type(error) if isinstance(error, InputError) else PolicyError
+        raise kind(f"{name}: {error}") from None
+
+
+def _requirement(read: _RequireTable, name: str) -> Requirement:
+    values, excluded = read.values, read.excluded
+    if isinstance(read.facts, list):
+        points = [(Facts(p.l, p.k, p.m), p.below) for p in read.facts]
+        return Requirement(points, read.below, values, excluded, name)
+    facts = Facts(read.facts.l, read.facts.k, read.facts.m)
+    return Requirement(facts, read.below, values, excluded, name)
+
+
+def _schema(read: _SchemaTable, folder: Path) -> Schema:
+    return Schema(
+        quasi_identifiers=read.quasi_identifiers,
+        sensitive=read.sensitive,
+        identifiers=read.identifiers,
+        other=read.other,
+        semantics=read.semantics,
+        person=read.person,
+        group=read.group,
+        hierarchies=read.hierarchies,
+        types=read.types,
+        missing=read.missing,
+        folder=folder,
+    )
+
+
+def _explain(error: ValidationError) -> str:
+    """Say the first problem in the words of the file."""
+    first = max(error.errors(), key=lambda e: len(e["loc"]))
+    place = ""
+    for part in first["loc"]:
+        if isinstance(part, int):
+            place += f"[{part}]"
+        elif part[:1].islower() and "[" not in part:
+            place += f".{part}" if place else part
+    if first["type"] == "extra_forbidden":
+        key = str(first["loc"][-1])
+        return f"unknown key {place}{did_you_mean(key, _keys_beside(first['loc']))}"
+    if first["type"] == "missing":
+        return f"{place} is missing"
+    given = first.get("input")
+    shown = f", not {given!r}" if isinstance(given, (str, int, float, Decimal)) else ""
+    said = first["msg"][0].lower() + first["msg"][1:]
+    return f"{place}: {said.replace('input should', 'it should')}{shown}"
+
+
+def _keys_beside(place: tuple[int | str, ...]) -> list[str]:
+    """Keys that the table of an unknown key does have."""
+    tables: dict[str, type[_Table]] = {
+        "schema": _SchemaTable,
+        "require": _RequireTable,
+        "publish": _PublishTable,
+        "facts": _FactsPoint,
+    }
+    owner: type[_Table] = _PolicyTable
+    for part in place[:-1]:
+        owner = tables.get(str(part), owner)
+    return [field.alias or name for name, field in owner.model_fields.items()]

@@ -1,0 +1,228 @@
+"""GroupCounts: ways to build it, and what it answers."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foreknow.counts import GroupCounts
+from foreknow.errors import DataError
+from foreknow.labels import Labels, in_order
+
+BAGS = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=9), max_size=6)
+
+
+def lists(counts):
+    """The four arrays as lists."""
+    return tuple(getattr(counts, n).tolist() for n in ("sizes", "offsets", "codes", "counts"))
+
+
+# ---- building --------------------------------------------------------------------------------
+
+
+def test_bags_are_counted_per_group_with_values_in_order():
+    counts = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cancer"]])
+    assert counts.values == ("AIDS", "Cancer", "Flu")
+    assert lists(counts) == ([3, 2], [0, 2, 4], [0, 2, 1, 2], [1, 2, 1, 1])
+    assert counts.semantics == "single"
+    assert counts.groups is None
+
+
+def test_bags_may_be_mappings_and_groups_may_have_names():
+    counts = GroupCounts.from_bags([{"Flu": 2, "AIDS": 1}, ["Flu", "Cancer"]], groups=["x", "y"])
+    assert counts == GroupCounts.from_bags([["Flu", "AIDS", "Flu"], ["Cancer", "Flu"]])
+    assert [counts.group_label(g) for g in (0, 1)] == ["x", "y"]
+    assert counts.take([0]).group_label(0) == "x"
+
+
+@given(BAGS)
+def test_a_bag_comes_back_as_it_went_in(bags):
+    counts = GroupCounts.from_bags(bags)
+    assert [counts.bag(g) for g in range(counts.n_groups)] == [
+        {x: bag.count(x) for x in bag} for bag in bags
+    ]
+    assert counts.n_groups == len(bags)
+    assert counts.n_people == sum(map(len, bags))
+    assert counts.n_values == len({x for bag in bags for x in bag})
+
+
+def test_people_with_one_value_each_are_the_same_as_bags():
+    people = GroupCounts.from_people([[["b"], ["a"]], [("a",)]], semantics="single")
+    assert people == GroupCounts.from_bags(["ab", "a"])
+
+
+def test_people_with_sets_may_have_none_and_the_sizes_count_people():
+    counts = GroupCounts.from_people([[{"Flu"}, {"Flu", "AIDS"}], [set()]], semantics="set")
+    assert counts.semantics == "set"
+    assert lists(counts) == ([2, 1], [0, 2, 2], [0, 1], [1, 2])
+    assert [counts.bag(g) for g in (0, 1)] == [{"AIDS": 1, "Flu": 2}, {}]
+
+
+def test_people_with_bags_may_repeat_a_value():
+    counts = GroupCounts.from_people([[["Flu", "Flu", "Flu"], []]], semantics="multiset")
+    assert lists(counts) == ([2], [0, 1], [0], [3])
+    assert counts.semantics == "multiset"
+
+
+def test_pairs_are_counted_whatever_their_order():
+    counts = GroupCounts.from_pairs(
+        np.array([1, 0, 1, 0, 1]), np.array([2, 0, 0, 0, 2]), values="abc", n_groups=2
+    )
+    assert lists(counts) == ([2, 3], [0, 1, 3], [0, 0, 2], [2, 1, 2])
+    assert counts.values == ("a", "b", "c")
+
+
+def test_pairs_may_carry_weights_sizes_and_semantics():
+    counts = GroupCounts.from_pairs(
+        np.array([0, 0, 1]),
+        np.array([1, 1, 0]),
+        values=Labels("xy"),
+        n_groups=3,
+        groups=["p", "q", "r"],
+        weights=np.array([2, 3, 1]),
+        sizes=np.array([4, 1, 7]),
+        semantics="multiset",
+    )
+    assert lists(counts) == ([4, 1, 7], [0, 1, 2, 2], [1, 0], [5, 1])
+    assert counts.group_label(2) == "r"
+
+
+@given(BAGS)
+def test_pairs_and_bags_agree(bags):
+    by_bags = GroupCounts.from_bags(bags)
+    groups = np.array([g for g, bag in enumerate(bags) for _ in bag], dtype=np.int64)
+    codes = np.array([by_bags.code(x) for bag in bags for x in bag], dtype=np.int32)
+    by_pairs = GroupCounts.from_pairs(groups, codes, values=by_bags.values, n_groups=len(bags))
+    assert by_pairs == by_bags
+
+
+# ---- looking ---------------------------------------------------------------------------------
+
+
+def test_codes_find_values_and_say_when_there_is_none():
+    counts = GroupCounts.from_bags([["Flu", "Cancer"]])
+    assert [counts.code(x) for x in counts.values] == [0, 1]
+    with pytest.raises(DataError, match="no group contains the sensitive value 'Flue'.*'Flu'"):
+        counts.code("Flue")
+    with pytest.raises(DataError, match="no group contains the sensitive value 7; known: "):
+        counts.code(7)
+    with pytest.raises(DataError, match="no group contains the sensitive value"):
+        counts.code(["Flu"])
+
+
+@given(BAGS, st.integers(0, 12))
+def test_top_sums_are_the_sums_of_the_largest_counts(bags, most):
+    counts = GroupCounts.from_bags(bags)
+    expected = [sum(sorted(counts.bag(g).values())[::-1][:most]) for g in range(len(bags))]
+    assert counts.top_sums(most).tolist() == expected
+
+
+def test_top_sums_of_counts_too_large_for_a_packed_sort_key():
+    big = 2**51
+    bags = [{"a": 1, "b": big, "c": 3}] + [{"c": 1}] * 2**12
+    counts = GroupCounts.from_bags(bags)
+    assert counts.top_sums(1)[:2].tolist() == [big, 1]
+    assert counts.top_sums(2)[:2].tolist() == [big + 3, 1]
+    assert counts.top_sums(10**30)[:2].tolist() == [big + 4, 1]
+
+
+@given(BAGS)
+def test_totals_and_cell_groups_describe_all_cells(bags):
+    counts = GroupCounts.from_bags(bags)
+    together = "".join(x for bag in bags for x in bag)
+    assert counts.totals.tolist() == [together.count(x) for x in counts.values]
+    assert counts.totals.dtype == np.int64
+    assert counts.cell_groups.tolist() == [g for g, bag in enumerate(bags) for _ in set(bag)]
+
+
+def test_totals_stay_whole_beyond_what_small_floats_hold():
+    counts = GroupCounts.from_bags([{"a": 2**52 - 1}, {"a": 2**52 - 2}])
+    assert counts.totals.tolist() == [2**53 - 3]
+    assert counts.n_people == 2**53 - 3
+
+
+@settings(max_examples=60)
+@given(st.data(), BAGS.filter(bool))
+def test_take_keeps_the_chosen_groups_in_that_order(data, bags):
+    counts = GroupCounts.from_bags(bags, groups=[f"g{i}" for i in range(len(bags))])
+    chosen = data.draw(st.lists(st.integers(0, len(bags) - 1), min_size=1))
+    taken = counts.take(np.array(chosen))
+    assert [taken.bag(i) for i in range(len(chosen))] == [counts.bag(g) for g in chosen]
+    assert taken.groups == [f"g{g}" for g in chosen]
+    assert taken.values is counts.values
+    mask = np.isin(np.arange(len(bags)), chosen)
+    assert counts.take(mask) == counts.take(np.flatnonzero(mask))
+
+
+@settings(max_examples=60)
+@given(st.data(), BAGS.filter(bool))
+def test_merge_unites_bags(data, bags):
+    counts = GroupCounts.from_bags(bags)
+    drawn = data.draw(st.lists(st.integers(0, 3), min_size=len(bags), max_size=len(bags)))
+    rank = {x: i for i, x in enumerate(sorted(set(drawn)))}
+    into = [rank[x] for x in drawn]
+    united = [[] for _ in rank]
+    for bag, at in zip(bags, into, strict=True):
+        united[at] += bag
+    assert counts.merge(into) == GroupCounts.from_bags(united)
+
+
+def test_merge_adds_the_people_of_sets():
+    counts = GroupCounts.from_people([[{"a"}, set()], [{"a", "b"}], [set()]], semantics="set")
+    merged = counts.merge([0, 0, 1])
+    assert lists(merged) == ([3, 1], [0, 2, 2], [0, 1], [2, 1])
+    assert merged.semantics == "set"
+
+
+def test_merging_into_numbers_with_a_gap_is_refused():
+    with pytest.raises(DataError, match="group 1 has 0 people"):
+        GroupCounts.from_bags(["ab", "c"]).merge([0, 2])
+
+
+def test_counts_are_equal_when_all_their_numbers_and_labels_are():
+    counts = GroupCounts.from_bags(["aab", "bc"])
+    assert counts == GroupCounts.from_bags(["aba", "cb"])
+    assert counts != GroupCounts.from_bags(["bc", "aab"])
+    assert counts != GroupCounts.from_bags(["aab", "bd"])
+    assert counts != GroupCounts.from_people([[["a"], ["a"], ["b"]], [["b"], ["c"]]])
+    assert counts != "aab"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(counts)
+
+
+def test_counts_show_themselves():
+    counts = GroupCounts.from_bags(["aab", "bc"])
+    assert repr(counts) == "GroupCounts(2 groups, 5 people, 3 values, single)"
+    assert counts._repr_html_() == f"<code>{counts!r}</code>"
+
+
+def test_a_dictionary_of_counts_is_ready_for_json():
+    counts = GroupCounts.from_bags(["aab", "bc"], groups=["x", "y"])
+    plain = counts.to_dict()
+    assert json.loads(json.dumps(plain)) == {
+        "semantics": "single",
+        "values": ["a", "b", "c"],
+        "groups": ["x", "y"],
+        "sizes": [3, 2],
+        "offsets": [0, 2, 4],
+        "codes": [0, 1, 1, 2],
+        "counts": [2, 1, 1, 1],
+    }
+    assert GroupCounts(**plain) == counts
+    assert GroupCounts.from_bags(["a"]).to_dict()["groups"] is None
+
+
+def test_nobody_at_all_is_an_empty_release():
+    counts = GroupCounts.from_bags([])
+    assert (counts.n_groups, counts.n_people, counts.n_values) == (0, 0, 0)
+    assert counts.totals.tolist() == []
+    assert counts.top_sums(3).tolist() == []
+
+
+def test_labels_of_any_types_are_ordered_numbers_first():
+    assert in_order(["b", 10, None, "a", 9.5, (1,)]) == [9.5, 10, "a", "b", None, (1,)]
+    with pytest.raises(DataError, match="the value label 'a' is given twice"):
+        Labels("aba")
+    assert Labels("ab").codes == {"a": 0, "b": 1}

@@ -1,0 +1,90 @@
+"""Counting pairs into compressed rows: dense and sorted ways agree, and memory stays sparse."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foreknow import sparse
+from foreknow.counts import GroupCounts
+from foreknow.sparse import count_pairs, ranges, row_sums
+
+PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6), st.integers(1, 9)), max_size=30)
+
+
+def counted(monkeypatch, limit, pairs, weighted):
+    """Count pairs with another limit for the dense way: 0 there means that sorting is used."""
+    monkeypatch.setattr(sparse, "_DENSE_LIMIT", limit)
+    rows, columns, weights = np.array(pairs, dtype=np.int64).reshape(-1, 3).T
+    return [x.tolist() for x in count_pairs(rows, columns, 5, 7, weights if weighted else None)]
+
+
+@settings(max_examples=200)
+@given(PAIRS.filter(lambda pairs: len(pairs) < 17), st.booleans())
+def test_the_dense_and_the_sorted_way_agree_with_plain_counting(pairs, weighted):
+    # 5 x 7 cells and at most 16 pairs: dense up to the limit, sorted when the limit is 0.
+    with pytest.MonkeyPatch.context() as patch:
+        dense = counted(patch, 1 << 16, pairs, weighted)
+        by_sorting = counted(patch, 0, pairs, weighted)
+    assert dense == by_sorting
+    plain = Counter()
+    for row, column, weight in pairs:
+        plain[row, column] += weight if weighted else 1
+    offsets, columns, counts = dense
+    cells = sorted(plain)
+    assert columns == [column for _, column in cells]
+    assert counts == [plain[cell] for cell in cells]
+    assert offsets == [sum(row < r for row, _ in cells) for r in range(6)]
+
+
+def test_counting_does_not_touch_what_it_was_given():
+    rows, columns = np.array([2, 0, 1]), np.array([0, 1, 0])
+    for n_columns in (2, 100_000):
+        count_pairs(rows, columns, 3, n_columns)
+        assert (rows.tolist(), columns.tolist()) == ([2, 0, 1], [0, 1, 0])
+
+
+def test_narrow_codes_do_not_overflow():
+    rows = np.array([200, 255], dtype=np.uint8)
+    columns = np.array([3, 65_535], dtype=np.uint16)
+    offsets, found, counts = count_pairs(rows, columns, 256, 65_536)
+    assert (found.tolist(), counts.tolist()) == ([3, 65_535], [1, 1])
+    assert (offsets[200], offsets[201], offsets[256]) == (0, 1, 2)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_seventy_thousand_values_in_seventy_thousand_groups_stay_sparse(weighted):
+    n = 70_000
+    at = np.arange(n)
+    weights = np.full(n, 3) if weighted else None
+    counts = GroupCounts.from_pairs(
+        at, at[::-1].copy(), values=range(n), n_groups=n, weights=weights
+    )
+    assert counts.codes.tolist() == at[::-1].tolist()
+    assert set(counts.counts.tolist()) == {3 if weighted else 1}
+    held = (counts.sizes, counts.offsets, counts.codes, counts.counts, counts.cell_groups)
+    assert max(array.nbytes for array in held) <= 8 * (n + 1)
+    assert counts.totals.nbytes == 8 * n
+    assert len(counts.top_sums(5)) == n
+    half = counts.take(np.arange(n) % 2 == 0)
+    assert len(half.codes) == n // 2
+    merged = counts.merge(np.arange(n) // 2)
+    assert (merged.n_groups, len(merged.codes)) == (n // 2, n)
+
+
+@given(st.lists(st.lists(st.integers(-5, 50), max_size=5), max_size=6))
+def test_row_sums_add_up_each_row_also_empty_ones(rows):
+    offsets = np.cumsum([0, *map(len, rows)])
+    flat = np.array([x for row in rows for x in row], dtype=np.int64)
+    assert row_sums(flat, offsets).tolist() == [sum(row) for row in rows]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=8))
+def test_ranges_are_joined_end_to_end(given_ranges):
+    starts = np.array([s for s, _ in given_ranges], dtype=np.int64)
+    ends = starts + np.array([n for _, n in given_ranges], dtype=np.int64)
+    index, offsets = ranges(starts, ends)
+    assert index.tolist() == [i for s, n in given_ranges for i in range(s, s + n)]
+    assert np.diff(offsets).tolist() == [n for _, n in given_ranges]
