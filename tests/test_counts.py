@@ -104,7 +104,7 @@ def test_pairs_and_bags_agree(bags):
 def test_codes_find_values_and_say_when_there_is_none():
     counts = GroupCounts.from_bags([["Flu", "Cancer"]])
     assert [counts.code(x) for x in counts.values] == [0, 1]
-    with pytest.raises(DataError, match="no group contains the sensitive value 'Flue'.*'Flu'"):
+    with pytest.raises(DataError, match=r"no group contains the sensitive value 'Flue'.*'Flu'"):
         counts.code("Flue")
     with pytest.raises(DataError, match="no group contains the sensitive value 7; known: "):
         counts.code(7)

@@ -17,13 +17,15 @@ import numpy as np
 from foreknow.adversaries.disclosure import Disclosure, Number, as_threshold, worst
 from foreknow.adversaries.facts_ledger import FactsLedger
 from foreknow.adversaries.facts_witness import FactsWitness, witness_of
-from foreknow.adversaries.minima import ExactMinimum, exact_minimum, five
+from foreknow.adversaries.minima import attaining, exact_minimum, five
 from foreknow.adversaries.profiles import Profiles, profiles
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.adversaries.ratios import FloatArray
 from foreknow.counts import GroupCounts, Semantics
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.labels import Label
+
+_ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ class Facts:
             raise UnsupportedError(
                 f"Facts judges releases under 'single'; this one is under {counts.semantics!r}"
             )
-        fronts = _Fronts(self, counts, profiles(counts, self.l, wanted).undominated())
+        fronts = _Fronts(self, counts, _front(counts, self, wanted))
         chances = fronts.chances().tolist()
         codes = range(counts.n_values) if wanted is None else np.flatnonzero(wanted).tolist()
         return {
@@ -151,21 +153,27 @@ class Facts:
         }
 
 
+def _front(counts: GroupCounts, facts: Facts, wanted: Mask | None) -> Profiles:
+    """Profiles that can attain a minimum; a round of domination first spares most arithmetic."""
+    found = profiles(counts, facts.l, wanted).undominated(rounds=_ROUNDS)
+    return attaining(found, facts.k, facts.m)
+
+
 @dataclass(frozen=True)
 class _Fronts:
-    """Undominated profiles of every value, and what they say, exactly, when asked."""
+    """The profiles that attain the minima of every value, and what they say when asked."""
 
     facts: Facts
     counts: GroupCounts
     profiles: Profiles
-    _exact: dict[bytes, ExactMinimum] = field(default_factory=dict)
+    _exact: dict[bytes, Fraction] = field(default_factory=dict)
 
     def chances(self) -> FloatArray:
         """Breach probability of each value code; 0 where it occurs nowhere."""
         chances = np.zeros(self.counts.n_values)
         value = self.profiles.value
         if len(value):
-            starts = np.flatnonzero(np.concatenate(([True], value[1:] != value[:-1])))
+            starts = self.profiles.starts
             least = five(self.profiles, self.facts.k, self.facts.m).least(starts)
             chances[value[starts]] = 1 / (1 + least.negated_ratio())
         return chances
@@ -173,25 +181,23 @@ class _Fronts:
     def exact(self, code: int) -> Fraction:
         """Breach probability of one value as a fraction."""
         own = self._of(code)
-        return self._minimum(own).probability if len(own) else Fraction(0)
+        if not len(own):
+            return Fraction(0)
+        # Rare values often have equal profiles, in other groups: computed once.
+        key = np.concatenate((own.n, own.s, own.a)).tobytes()
+        if key not in self._exact:
+            self._exact[key] = exact_minimum(own, self.facts.k, self.facts.m).probability
+        return self._exact[key]
 
     def witness(self, code: int) -> FactsWitness | None:
         """Spell out what attains it."""
         own = self._of(code)
         if not len(own):
             return None
-        found = self._minimum(own)
-        groups = int(own.group[found.target]), int(own.group[found.family])
         amounts = self.facts.l, self.facts.k, self.facts.m
-        return witness_of(self.counts, code, amounts, found, groups)
+        found = exact_minimum(own, self.facts.k, self.facts.m)
+        return witness_of(self.counts, code, amounts, found)
 
     def _of(self, code: int) -> Profiles:
         first, last = np.searchsorted(self.profiles.value, (code, code + 1))
         return self.profiles.take(slice(first, last))
-
-    def _minimum(self, own: Profiles) -> ExactMinimum:
-        # Rare values often share one front: its fractions are computed once.
-        key = np.concatenate((own.n, own.s, own.a)).tobytes()
-        if key not in self._exact:
-            self._exact[key] = exact_minimum(own, self.facts.k, self.facts.m)
-        return self._exact[key]

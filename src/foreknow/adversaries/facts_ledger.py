@@ -1,4 +1,4 @@
-"""The ledger of Facts: per value, the profiles that attain the five minima, and the minima."""
+"""The ledger of Facts: the five minima of each value, and the profiles that attain them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.minima import Five, exact_minimum, five
+from foreknow.adversaries.minima import Five, attaining, exact_minimum, five
 from foreknow.adversaries.profiles import Profiles, profiles
 from foreknow.adversaries.protocol import Mask
 from foreknow.adversaries.ratios import FloatArray, t_ratio
@@ -100,10 +100,9 @@ class FactsLedger:
         """Fold the profiles of new groups into the minima."""
         if not len(added):
             return
-        self._front = self._front.join(added.undominated()).undominated()
-        front = self._front
-        starts = np.flatnonzero(np.concatenate(([True], front.value[1:] != front.value[:-1])))
         _, k, m = self.amounts
+        self._front = attaining(self._front.join(attaining(added, k, m)), k, m)
+        front, starts = self._front, self._front.starts
         at = front.value[starts]
         for minima, least in zip(self._minima, five(front, k, m).least(starts), strict=True):
             minima[at] = least
@@ -116,7 +115,7 @@ class FactsLedger:
         """Decide with fractions whether one value stays safe with more groups."""
         first, last = np.searchsorted(self._front.value, (value, value + 1))
         _, k, m = self.amounts
-        everything = self._front.take(slice(first, last)).join(added).undominated()
+        everything = self._front.take(slice(first, last)).join(added)
         return exact_minimum(everything, k, m).probability < self.threshold
 
 
@@ -195,7 +194,7 @@ class FactsWeighing:
         for at in np.flatnonzero(close):
             code = value[starts[at]]
             own = (cells.value == code) & chosen[self.owner[cells.group]]
-            if not self.ledger.settle(int(code), cells.take(own).undominated()):
+            if not self.ledger.settle(int(code), cells.take(own)):
                 return False
         return True
 

@@ -63,7 +63,6 @@ def witness_of(
     code: int,
     amounts: tuple[int, int, int],
     found: ExactMinimum,
-    groups: tuple[int, int],
 ) -> FactsWitness:
     """Spell out an exact minimum as facts, no more of them than attain it.
 
@@ -74,11 +73,9 @@ def witness_of(
         The sensitive value.
     amounts : (l, k, m)
     found : ExactMinimum
-    groups : (int, int)
-        Positions of the target's and of the family's group.
     """
     l, k, m = amounts  # noqa: E741
-    target, family = groups
+    target, family = found.target, found.family
     value = counts.values[code]
     bag = counts.bag(target)
     holders = bag.pop(value)

@@ -16,6 +16,8 @@ from foreknow.sparse import IntArray
 # group than the target, or with the target in another group than the family.
 Place: TypeAlias = Literal["one group", "with family", "with target"]
 
+_CLOSE = 1e-9
+
 
 class Five(NamedTuple):
     """minNR, T(l, 0), T(l, k), V(m, 0), V(m, k): per profile, or minima over groups."""
@@ -53,6 +55,23 @@ def five(found: Profiles, k: int, m: int) -> Five:
     )
 
 
+def attaining(found: Profiles, k: int, m: int) -> Profiles:
+    """Keep the profiles that may attain one of the five minima of their value.
+
+    Floats rank; whatever comes within 1e-9 of a minimum is kept, so that what is left holds the
+    exact minima of everything. Equal profiles are kept once.
+    """
+    if not len(found):
+        return found
+    starts = found.starts
+    lengths = np.diff(starts, append=len(found))
+    kept = np.zeros(len(found), dtype=bool)
+    ratios = five(found, k, m)
+    for ratio in ratios if m else ratios[:3]:  # without a family, V is 1 everywhere
+        kept |= ratio <= np.repeat(np.minimum.reduceat(ratio, starts), lengths) * (1 + _CLOSE)
+    return found.take(kept).distinct()
+
+
 @dataclass(frozen=True)
 class ExactMinimum:
     """The least negated ratio as a fraction, and where it is attained.
@@ -61,7 +80,7 @@ class ExactMinimum:
     ----------
     ratio : Fraction
     target, family : int
-        Positions, in the profiles given, of the group of the target and that of the family.
+        Codes of the group of the target and of that of the family.
     known : Place
         Where the k known people are.
     """
@@ -83,6 +102,7 @@ def exact_minimum(found: Profiles, k: int, m: int) -> ExactMinimum:
     Ties go to one group for all, in which case the places are always possible: two different
     groups are named only where they are strictly better, and then they do differ.
     """
+    found = attaining(found, k, m)
     n, s, a = found.n.tolist(), found.s.tolist(), found.a.tolist()
     cells = range(len(n))
     t_known = [t_exact(a[i], s[i], k) for i in cells]
@@ -94,13 +114,15 @@ def exact_minimum(found: Profiles, k: int, m: int) -> ExactMinimum:
     def first_least(ratios: list[Fraction]) -> int:
         return min(cells, key=ratios.__getitem__)
 
+    groups = found.group.tolist()
     both = first_least(together)
-    options: list[ExactMinimum] = [ExactMinimum(together[both], both, both, "one group")]
+    options = [ExactMinimum(together[both], groups[both], groups[both], "one group")]
     splits: list[tuple[list[Fraction], list[Fraction], Place]] = [
         (t_alone, v_known, "with family"),
         (t_known, v_alone, "with target"),
     ]
     for ts, vs, place in splits:
         target, family = first_least(ts), first_least(vs)
-        options.append(ExactMinimum(ts[target] * vs[family], target, family, place))
+        ratio = ts[target] * vs[family]
+        options.append(ExactMinimum(ratio, groups[target], groups[family], place))
     return min(options, key=lambda option: option.ratio)

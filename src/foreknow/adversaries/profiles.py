@@ -54,27 +54,49 @@ class Profiles:
         )
         return joined.take(np.argsort(joined.value, kind="stable"))
 
-    def undominated(self) -> Profiles:
-        """Drop every profile that another one of the same value is at least as bad as.
+    @property
+    def starts(self) -> IntArray:
+        """Where the profiles of each value begin."""
+        first = np.ones(min(1, len(self)), dtype=bool)
+        return np.flatnonzero(np.concatenate((first, self.value[1:] != self.value[:-1])))
 
-        What remains attains every minimum of T, V and T*V over the groups. O(rounds * cells),
-        where the rounds are the most profiles that any one value keeps.
+    def distinct(self) -> Profiles:
+        """Drop profiles that equal another one of the same value."""
+        order = np.lexsort((self.a, self.s, self.n, self.value))
+        rows = np.stack((self.value, self.n, self.s, self.a))[:, order]
+        new = np.ones(len(self), dtype=bool)
+        new[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
+        return self.take(order[new])
+
+    def undominated(self, rounds: int | None = None) -> Profiles:
+        """Drop profiles that another one of the same value is at least as bad as.
+
+        Parameters
+        ----------
+        rounds : int, optional
+            Each round keeps one profile per value and drops what it dominates. After so many,
+            the rest is kept unseen; without a limit, none is left that another one dominates.
         """
         alive = np.arange(len(self))
         kept: list[IntArray] = []
-        while len(alive):
+        while len(alive) and rounds != len(kept):
             value, n, s, a = self.value[alive], self.n[alive], self.s[alive], self.a[alive]
             starts = np.flatnonzero(np.concatenate(([True], value[1:] != value[:-1])))
-            segment = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(alive)))
-            # Any pivot would do; this score picks one that dominates much. Ties go to the first.
+            lengths = np.diff(starts, append=len(alive))
+            # Any pivot would do; the least of this score dominates much.
             score = (a + 1.0) * n / s
-            at_least = score == np.minimum.reduceat(score, starts)[segment]
-            candidates = np.flatnonzero(at_least)
-            pivots = candidates[np.unique(segment[candidates], return_index=True)[1]]
+            least = np.repeat(np.minimum.reduceat(score, starts), lengths)
+            pivots = self._first_of(score == least, starts)
             kept.append(alive[pivots])
-            pivot = pivots[segment]
+            pivot = np.repeat(pivots, lengths)
             alive = alive[(n < n[pivot]) | (s > s[pivot]) | (a < a[pivot])]
-        return self.take(np.sort(np.concatenate(kept)) if kept else slice(0))
+        return self.take(np.sort(np.concatenate([*kept, alive])))
+
+    @staticmethod
+    def _first_of(marked: NDArray[np.bool_], starts: IntArray) -> IntArray:
+        """Position of the first mark in each segment; every segment has one."""
+        at = np.flatnonzero(marked)
+        return at[np.searchsorted(at, starts)]
 
 
 def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:  # noqa: E741
