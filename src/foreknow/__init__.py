@@ -1,1 +1,104 @@
-"""Foreknow."""
+"""Foreknow: audit and publish tables about people against adversaries who already know something.
+
+Data flows one way: a frame is *counted*, counts are *judged*, judgements are *shown*.
+
+=====================  ==========================================================================
+`Release`              a published table; its counts are made where the data lives
+`GroupCounts`          groups x sensitive values, sparse: what nearly every adversary needs
+`Facts`                an adversary, with `disclosure`, `disclosures`, `monotone` and `ledger`
+`Policy`               requirements: values, adversary, limit; read from TOML or made in Python
+`audit`                release x policy -> verdicts, each with its witness
+`Microdata`, `Schema`  the raw table and the roles of its columns
+`Mondrian`             a method that groups rows as far as the policy allows
+`publish`              microdata x policy x method -> a verified release with its certificate
+=====================  ==========================================================================
+
+>>> counts = GroupCounts.from_bags([["Flu", "Cancer", "Flu", "AIDS"]])
+>>> Facts(l=1).disclosure(counts, value="AIDS").exact
+Fraction(1, 2)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from foreknow._version import __version__
+
+if TYPE_CHECKING:
+    from foreknow.adversaries.disclosure import Disclosure
+    from foreknow.adversaries.facts import Facts
+    from foreknow.anonymizers.mondrian import Mondrian
+    from foreknow.audit import Audit, Verdict, audit
+    from foreknow.certificate import Certificate
+    from foreknow.counts import GroupCounts
+    from foreknow.errors import ForeknowError, InputError, NoSafeRelease
+    from foreknow.hierarchy import DateLevels, Intervals, Mask
+    from foreknow.hierarchy_files import Ordered, Tree
+    from foreknow.microdata import Microdata
+    from foreknow.policy import Policy, PublishOptions, Requirement
+    from foreknow.publish import Publication, publish
+    from foreknow.release import Release
+    from foreknow.schema import Schema
+    from foreknow.utility import Utility
+
+# Where each public name lives; a room is entered when one of its names is first asked for.
+_ROOMS = {
+    "adversaries.disclosure": ["Disclosure"],
+    "adversaries.facts": ["Facts"],
+    "anonymizers.mondrian": ["Mondrian"],
+    "audit": ["Audit", "Verdict", "audit"],
+    "certificate": ["Certificate"],
+    "counts": ["GroupCounts"],
+    "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
+    "hierarchy": ["DateLevels", "Intervals", "Mask"],
+    "hierarchy_files": ["Ordered", "Tree"],
+    "microdata": ["Microdata"],
+    "policy": ["Policy", "PublishOptions", "Requirement"],
+    "publish": ["Publication", "publish"],
+    "release": ["Release"],
+    "schema": ["Schema"],
+    "utility": ["Utility"],
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "Audit",
+    "Certificate",
+    "DateLevels",
+    "Disclosure",
+    "Facts",
+    "ForeknowError",
+    "GroupCounts",
+    "InputError",
+    "Intervals",
+    "Mask",
+    "Microdata",
+    "Mondrian",
+    "NoSafeRelease",
+    "Ordered",
+    "Policy",
+    "Publication",
+    "PublishOptions",
+    "Release",
+    "Requirement",
+    "Schema",
+    "Tree",
+    "Utility",
+    "Verdict",
+    "__version__",
+    "audit",
+    "publish",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'foreknow' has no attribute {name!r}")
+    found = getattr(import_module(f"foreknow.{_HOME[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, cast
@@ -156,6 +157,18 @@ class Microdata:
             values=self.values,
             n_groups=int(groups.max(initial=-1)) + 1,
         )
+
+    def digest(self, key: bytes) -> str:
+        """Keyed BLAKE2b-256 of the published columns' contents, in hexadecimal.
+
+        Whoever lacks the key cannot test guesses of the table against it.
+        """
+        state = hashlib.blake2b(key=key, digest_size=32)
+        columns, sensitive, _, _ = self._encoded
+        for column in (*columns, sensitive):
+            state.update(repr((column.name, column.kind, column.domain)).encode())
+            state.update(memoryview(np.ascontiguousarray(column.codes)))
+        return state.hexdigest()
 
     def _attribute(self, column: Column) -> Attribute:
         hierarchy = cast("Hierarchy | None", self.schema.hierarchies.get(column.name))

@@ -1,0 +1,217 @@
+"""Certificate: what was required of a release, and what the verifier found, as JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from foreknow._version import __version__
+from foreknow.audit import as_json
+from foreknow.errors import CertificateError
+from foreknow.verifier import Finding, Written, count_people, verify
+from foreknow.writing import write_whole
+
+FORMAT = "foreknow certificate"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A record that `foreknow verify` can check against the release, without the original table.
+
+    Attributes
+    ----------
+    policy : mapping
+        The tables of the policy file.
+    form, format : str
+        Of the release.
+    groups : tuple of str
+        The columns that make a group.
+    sensitive : str
+    people, n_groups : int
+    method : mapping
+        The anonymizer and its settings.
+    findings : tuple of mappings
+        Per requirement and point: the exact worst probability, the value and the group.
+    files : mapping of file name to SHA-256 digest
+        Empty until the release is written.
+    source : mapping
+        Rows of the original table and its keyed digest. The key stays with the owner, since a
+        plain digest would let anybody test guesses of the whole table.
+    seeded : bool
+        Whether the order of rows came from a seed. The seed itself stays with the owner too: with
+        it, the order could be undone.
+    versions : mapping
+    """
+
+    policy: Mapping[str, Any]
+    form: str
+    format: str
+    groups: tuple[str, ...]
+    sensitive: str
+    people: int
+    n_groups: int
+    method: Mapping[str, Any]
+    findings: tuple[Mapping[str, Any], ...]
+    source: Mapping[str, Any]
+    seeded: bool
+    files: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=lambda: versions())
+
+    @property
+    def safe(self) -> bool:
+        """Whether every finding is."""
+        return all(finding["safe"] for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, with the version of their format."""
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "safe": self.safe,
+            "policy": dict(self.policy),
+            "release": {
+                "form": self.form,
+                "format": self.format,
+                "groups": list(self.groups),
+                "sensitive": self.sensitive,
+                "people": self.people,
+                "n_groups": self.n_groups,
+                "files": dict(self.files),
+            },
+            "method": dict(self.method),
+            "findings": [dict(finding) for finding in self.findings],
+            "source": dict(self.source),
+            "seeded": self.seeded,
+            "versions": dict(self.versions),
+        }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the certificate, whole or not at all."""
+        write_whole(path, as_json(self.to_dict()))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Certificate:
+        """Read a certificate.
+
+        Raises
+        ------
+        CertificateError
+            If the file is not a certificate that this version knows.
+        """
+        try:
+            table = json.loads(Path(path).read_text("utf-8"))
+        except OSError as error:
+            raise CertificateError(f"{str(path)!r} cannot be read: {error.strerror}") from None
+        except ValueError as error:
+            raise CertificateError(f"{str(path)!r} is not JSON: {error}") from None
+        if not isinstance(table, dict) or table.get("format") != FORMAT:
+            raise CertificateError(f"{str(path)!r} is not a {FORMAT}")
+        if table.get("version") != FORMAT_VERSION:
+            raise CertificateError(
+                f"{str(path)!r} is of version {table.get('version')}; this program knows "
+                f"version {FORMAT_VERSION}"
+            )
+        try:
+            release = table["release"]
+            return cls(
+                policy=table["policy"],
+                form=release["form"],
+                format=release["format"],
+                groups=tuple(release["groups"]),
+                sensitive=release["sensitive"],
+                people=release["people"],
+                n_groups=release["n_groups"],
+                method=table["method"],
+                findings=tuple(table["findings"]),
+                source=table["source"],
+                seeded=table["seeded"],
+                files=release["files"],
+                versions=table["versions"],
+            )
+        except (KeyError, TypeError) as error:
+            raise CertificateError(f"{str(path)!r} lacks {error}") from None
+
+    def check(self, release: str | Path) -> list[str]:
+        """Judge a written release afresh, and compare with what is certified.
+
+        Parameters
+        ----------
+        release : path
+            The folder that was written, or its release file.
+
+        Returns
+        -------
+        list of str
+            What is wrong; empty if the release is the certified one and safe.
+        """
+        folder = Path(release) if Path(release).is_dir() else Path(release).parent
+        problems = []
+        paths = {}
+        for name, digest in self.files.items():
+            path = Path(release) if len(self.files) == 1 and not Path(release).is_dir() else None
+            path = path or folder / name
+            if not path.is_file():
+                raise CertificateError(f"there is no file {str(path)!r}")
+            if digest_of(path) != digest:
+                problems.append(f"{path.name} is not the file that was certified (digest differs)")
+            paths[Path(name).stem] = path
+        if not paths:
+            raise CertificateError("the certificate names no files; it was never written")
+        written = Written(self.form, self.groups, self.sensitive, paths)
+        found = [finding_to_dict(f) for f in verify(written, self.policy["require"])]
+        for now, then in zip(found, self.findings, strict=False):
+            if not now["safe"]:
+                problems.append(
+                    f"require[{now['requirement']}]: {now['value']!r} in group {now['group']} "
+                    f"reaches {now['exact']}, the limit is {now['below']}"
+                )
+            elif (now["exact"], now["below"]) != (then["exact"], then["below"]):
+                problems.append(
+                    f"require[{now['requirement']}]: the worst probability is {now['exact']}, "
+                    f"certified is {then['exact']}"
+                )
+        if len(found) != len(self.findings):
+            problems.append(f"{len(found)} points are judged, {len(self.findings)} are certified")
+        if count_people(written) != (self.people, self.n_groups):
+            problems.append(
+                f"the release has {count_people(written)} people and groups, certified are "
+                f"{(self.people, self.n_groups)}"
+            )
+        return problems
+
+
+def finding_to_dict(finding: Finding) -> dict[str, Any]:
+    """Plain values of a verifier's finding."""
+    return {
+        "requirement": finding.requirement,
+        "adversary": dict(finding.adversary),
+        "below": str(finding.below),
+        "value": finding.value,
+        "group": finding.group,
+        "exact": str(finding.probability),
+        "probability": float(finding.probability),
+        "safe": finding.safe,
+    }
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def versions(packages: Sequence[str] = ("duckdb", "numpy", "pyarrow")) -> dict[str, str]:
+    """Versions of what the result rests on."""
+    from importlib.metadata import version
+
+    return {
+        "foreknow": __version__,
+        "python": platform.python_version(),
+        **{package: version(package) for package in packages},
+    }

@@ -1,0 +1,252 @@
+"""The command line: parse, call, print, exit code."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from foreknow._version import __version__
+from foreknow.errors import ForeknowError, InputError, NoSafeRelease, SchemaError
+
+if TYPE_CHECKING:
+    from foreknow.policy import Policy
+    from foreknow.release import Release
+
+UNSAFE, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+app = typer.Typer(
+    name="foreknow",
+    help="Audit and publish tables about people against adversaries who already know something.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input.",
+)
+
+PolicyPath = Annotated[Path, typer.Option("--policy", "-p", help="The policy file (TOML).")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Html = Annotated[
+    Path | None, typer.Option("--html", help="Write a report, one file that opens offline.")
+]
+Json = Annotated[Path | None, typer.Option("--json", help="Write the audit as JSON.")]
+
+
+@app.command()
+def audit(
+    release: Annotated[Path, typer.Argument(help="CSV, Parquet, or a folder (see --help).")],
+    policy: PolicyPath,
+    group: Annotated[
+        str | None,
+        typer.Option("--group", "-g", help="The column with the group of each row, if any."),
+    ] = None,
+    html: Html = None,
+    json: Json = None,
+    quiet: Quiet = False,
+) -> None:
+    """Judge a release: what could an adversary who already knows something find out?
+
+    RELEASE is a table with a group column (--group, or group = "..." in the policy's [schema]), a
+    table whose rows with equal quasi-identifiers form a group, or a folder that `foreknow publish`
+    wrote.
+    """
+    from foreknow import auditing
+    from foreknow.policy import Policy
+    from foreknow.report.progress import progress
+
+    rules = Policy.load(policy)
+    with progress("Counting the release", quiet=quiet):
+        result = auditing.audit(_release(release, rules, group), rules)
+    if html is not None:
+        with progress("Writing the report", quiet=quiet):
+            result.to_html(html)
+    if json is not None:
+        result.to_json(json)
+    if not quiet:
+        _out().print(result)
+    raise typer.Exit(0 if result.safe else UNSAFE)
+
+
+@app.command()
+def publish(
+    table: Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")],
+    policy: PolicyPath,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A folder that does not exist yet.")],
+    method: Annotated[
+        str | None, typer.Option("--method", help="The anonymizer; the policy's when left out.")
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option("--form", help="generalized or bucketized; the policy's if not.")
+    ] = None,
+    file_format: Annotated[
+        str | None, typer.Option("--format", help="csv or parquet; the policy's when left out.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Reproducible row order: for tests only.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make the most useful release that the policy allows, with its proof.
+
+    Writes OUT with the release, certificate.json, report.html, and owner.json, which is to be
+    kept.
+    """
+    from foreknow.policy import Policy
+
+    rules = Policy.load(policy)
+    given = {"method": method, "form": form, "format": file_format}
+    options = replace(rules.options, **{key: x for key, x in given.items() if x is not None})
+    _publish(table, replace(rules, options=options), out, seed, quiet)
+
+
+@app.command()
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="The certificate.json of a release.")],
+    release: Annotated[
+        Path | None, typer.Argument(help="The release or its folder; beside it when left out.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Judge a written release afresh and compare it with its certificate."""
+    from foreknow.certificate import Certificate
+    from foreknow.report.progress import progress
+
+    known = Certificate.load(certificate)
+    with progress("Judging the release afresh", quiet=quiet):
+        problems = known.check(release if release is not None else certificate.parent)
+    for problem in problems:
+        _err().print(problem, style="bold red", markup=False, highlight=False)
+    if not problems and not quiet:
+        _out().print(
+            f"Verified: {known.people} people in {known.n_groups} groups, every requirement holds.",
+            highlight=False,
+        )
+    raise typer.Exit(UNSAFE if problems else 0)
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where to write; must not exist.")] = Path(
+        "foreknow-demo"
+    ),
+    seed: Annotated[int | None, typer.Option("--seed", help="Reproducible row order.")] = None,
+) -> None:
+    """Run the main job on the bundled sample, end to end: publish, audit, verify."""
+    from foreknow import sample
+    from foreknow.policy import Policy
+
+    say = _out()
+    rules = Policy.load(sample.policy_path())
+    say.print(f"Table:  {sample.table_path()}", highlight=False, soft_wrap=True)
+    say.print(f"Policy: {sample.policy_path()}\n", highlight=False, soft_wrap=True)
+    _publish(sample.table_path(), rules, folder, seed, quiet=False)
+    say.print()
+    verify(folder / "certificate.json", folder, quiet=False)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Audit and publish tables about people against adversaries who already know something."""
+    if version:
+        _out().print(f"foreknow {__version__}", highlight=False)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line on stderr, never a traceback."""
+    try:
+        app()
+    except NoSafeRelease as error:
+        _fail(error, UNSAFE)
+    except InputError as error:
+        _fail(error, BAD_INPUT)
+    except ForeknowError as error:
+        _fail(error, UNSAFE)
+    except KeyboardInterrupt:
+        _err().print("interrupted; nothing was left half-written")
+        sys.exit(INTERRUPTED)
+
+
+def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: bool) -> None:
+    from foreknow import publishing
+    from foreknow.microdata import Microdata
+    from foreknow.report.progress import progress
+    from foreknow.writing import require_new
+
+    if rules.schema is None:
+        raise SchemaError("the policy has no [schema] table, which says what the columns are")
+    require_new(out)
+    with progress("Reading the table", quiet=quiet):
+        made = publishing.publish(Microdata(table, rules.schema), rules, seed=seed)
+        made.write(out)
+    if quiet:
+        return
+    say = _out()
+    say.print(made.audit)
+    say.print(f"\nWritten to {out}:", highlight=False, soft_wrap=True)
+    notes = {
+        "certificate.json": "what was required and found; check it with `foreknow verify`",
+        "report.html": "explains the release",
+        "owner.json": "[bold]keep it[/bold]: the key of the source's digest",
+    }
+    for path in sorted(out.iterdir(), key=lambda p: (p.name in notes, p.name == "owner.json")):
+        say.print(f"  {path.name:<18} {notes.get(path.name, 'the release')}", highlight=False)
+
+
+def _release(path: Path, rules: Policy, group: str | None) -> Release:
+    """Open a release as the policy, the option or its certificate describe it."""
+    from foreknow.certificate import Certificate
+    from foreknow.release import Release
+
+    if path.is_dir() and (path / "certificate.json").is_file():
+        known = Certificate.load(path / "certificate.json")
+        suffix = "parquet" if known.format == "parquet" else "csv"
+        if known.form == "bucketized":
+            return Release.from_bucketized(
+                path / f"sensitive.{suffix}", group=known.groups[0], sensitive=known.sensitive
+            )
+        return Release.from_generalized(
+            path / f"release.{suffix}",
+            quasi_identifiers=known.groups,
+            sensitive=known.sensitive,
+        )
+    schema = rules.schema
+    if schema is None:
+        raise SchemaError("the policy has no [schema] table, which says what the columns are")
+    missing: Any = schema.missing
+    group = group or schema.group
+    if group is not None:
+        return Release.from_groups(path, group=group, sensitive=schema.sensitive, missing=missing)
+    return Release.from_generalized(
+        path,
+        quasi_identifiers=schema.quasi_identifiers,
+        sensitive=schema.sensitive,
+        missing=missing,
+    )
+
+
+def _fail(error: ForeknowError, code: int) -> None:
+    _err().print(f"foreknow: {error}", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(code)
+
+
+def _out() -> Console:
+    return Console()
+
+
+def _err() -> Console:
+    return Console(stderr=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""Publish: microdata, a policy and a method become a release that is verified as written."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, is_dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from foreknow.anonymizers.mondrian import Mondrian
+from foreknow.audit import Audit, audit
+from foreknow.certificate import Certificate, digest_of, finding_to_dict
+from foreknow.errors import InternalError, OutputError, PolicyError, did_you_mean
+from foreknow.frames import write_csv, write_parquet
+from foreknow.microdata import Microdata
+from foreknow.policy import Policy, PublishOptions
+from foreknow.release import Release
+from foreknow.sparse import IntArray
+from foreknow.tables import COUNT, GROUP, bucketized, generalized
+from foreknow.utility import utility_of
+from foreknow.verifier import Written, verify
+from foreknow.writing import whole_folder
+
+_log = logging.getLogger(__name__)
+
+METHODS = {"mondrian": Mondrian}
+
+
+class Anonymizer(Protocol):
+    """A method that groups the rows of a table."""
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group of each row of the source; -1 for rows that are left out."""
+        ...
+
+
+@dataclass(frozen=True, repr=False)
+class Publication:
+    """A verified release, ready to be written.
+
+    Attributes
+    ----------
+    release : Release
+    audit : Audit
+    certificate : Certificate
+        Its `files` are filled in by `write`.
+    tables : mapping of str to pyarrow.Table
+        ``release``, or ``people`` and ``sensitive``.
+    """
+
+    release: Release
+    audit: Audit
+    certificate: Certificate
+    tables: Mapping[str, pa.Table]
+    _options: PublishOptions = field(repr=False)
+    _private: Mapping[str, Any] = field(repr=False)
+
+    def write(self, folder: str | Path) -> Certificate:
+        """Write the release, its certificate and its report into a new folder.
+
+        Everything is written aside first. The tables are read back and judged afresh before the
+        folder gets its name; if anything fails, nothing is left.
+
+        Parameters
+        ----------
+        folder : path
+            Must not exist. It will hold the tables (to be published), ``certificate.json`` and
+            ``report.html`` (which may accompany them), and ``owner.json`` (to be kept: the key of
+            the source's digest, and the seed).
+
+        Returns
+        -------
+        Certificate
+            As written, with the digests of the files.
+
+        Raises
+        ------
+        OutputError
+            If the folder exists or cannot be written.
+        """
+        with whole_folder(folder) as aside:
+            paths = {name: self._write_table(name, aside) for name in self.tables}
+            written = Written(
+                self.certificate.form, self.certificate.groups, self.certificate.sensitive, paths
+            )
+            _log.info("reading the written release back")
+            _require_same(written, self.certificate)
+            digests = {path.name: digest_of(path) for path in paths.values()}
+            certificate = replace(self.certificate, files=digests)
+            certificate.to_json(aside / "certificate.json")
+            _log.info("writing the report")
+            self.audit.to_html(aside / "report.html")
+            owner = aside / "owner.json"
+            owner.touch(mode=0o600)
+            owner.write_text(json.dumps(self._private, indent=2) + "\n", encoding="utf-8")
+        return certificate
+
+    def _write_table(self, name: str, folder: Path) -> Path:
+        table = self.tables[name]
+        if self._options.format == "parquet":
+            path = folder / f"{name}.parquet"
+            write_parquet(table, path)
+        else:
+            path = folder / f"{name}.csv"
+            write_csv(table, path, escape_formulas=self._options.escape_formulas)
+        return path
+
+    def __repr__(self) -> str:
+        return f"Publication({self.certificate.form}, {self.audit!r})"
+
+    def _repr_html_(self) -> str:
+        return self.audit._repr_html_()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate's plain values."""
+        return self.certificate.to_dict()
+
+
+def publish(
+    microdata: Microdata,
+    policy: Policy,
+    *,
+    method: Anonymizer | str | None = None,
+    options: PublishOptions | None = None,
+    seed: int | None = None,
+) -> Publication:
+    """Make the most useful release that the policy allows, and prove that it is safe.
+
+    Parameters
+    ----------
+    microdata : Microdata
+    policy : Policy
+    method : Anonymizer or its name, optional
+        The policy's method (Mondrian) when left out.
+    options : PublishOptions, optional
+        The policy's own when left out.
+    seed : int, optional
+        For the order of rows and group ids; from the system's entropy when left out. A seed makes
+        a release reproducible, also for somebody who learns it: use one in tests only.
+
+    Returns
+    -------
+    Publication
+
+    Raises
+    ------
+    NoSafeRelease
+        If not even one group of everybody is safe.
+
+    Examples
+    --------
+    >>> from foreknow import sample
+    >>> policy = Policy.load(sample.policy_path())
+    >>> made = publish(Microdata(sample.table_path(), policy.schema), policy)
+    >>> made.audit.safe
+    True
+    """
+    options = options or policy.options
+    anonymizer = _method(method if method is not None else options.method)
+    if options.format == "csv" and "" in microdata.values:
+        raise OutputError(
+            "the empty text is a sensitive value, which CSV cannot tell from a missing one; "
+            'give it a label, or publish as format = "parquet"'
+        )
+    _log.info("grouping %d people", microdata.n_people)
+    groups = anonymizer.partition(microdata, policy, seed=seed)
+    groups = groups[microdata.kept]
+    n_groups = int(groups.max()) + 1
+    random = np.random.default_rng(seed)
+    _log.info("writing %d groups as tables", n_groups)
+    schema = microdata.schema
+    tables: dict[str, pa.Table]
+    if options.form == "generalized":
+        table = generalized(microdata, groups, n_groups, options.labels, random)
+        tables = {"release": table}
+        columns = tuple(schema.quasi_identifiers)
+        release = Release.from_generalized(
+            table, quasi_identifiers=columns, sensitive=schema.sensitive
+        )
+    else:
+        people, tally = bucketized(microdata, groups, n_groups, random)
+        tables = {"people": people, "sensitive": tally}
+        columns = (GROUP,)
+        release = Release.from_bucketized(
+            tally, group=GROUP, sensitive=schema.sensitive, count=COUNT
+        )
+    _log.info("judging the release")
+    utility = utility_of(release.counts, microdata, groups)
+    verdicts = audit(release, policy, utility=utility, name=f"release of {microdata.name}")
+    certificate, private = _certify(
+        microdata, policy, options, anonymizer, tables, columns, verdicts, seed
+    )
+    return Publication(release, verdicts, certificate, tables, options, private)
+
+
+def _method(given: Anonymizer | str) -> Anonymizer:
+    if not isinstance(given, str):
+        return given
+    if given not in METHODS:
+        raise PolicyError(f"there is no method {given!r}{did_you_mean(given, METHODS)}")
+    return METHODS[given]()
+
+
+def _certify(
+    microdata: Microdata,
+    policy: Policy,
+    options: PublishOptions,
+    anonymizer: Anonymizer,
+    tables: Mapping[str, pa.Table],
+    columns: tuple[str, ...],
+    verdicts: Audit,
+    seed: int | None,
+) -> tuple[Certificate, dict[str, Any]]:
+    """Let the verifier judge the tables; anything but agreement and safety is a bug."""
+    written = Written(options.form, columns, microdata.schema.sensitive, tables)
+    findings = verify(written, policy.to_dict()["require"])
+    claimed = [(v.disclosure.exact, v.safe) for v in verdicts.verdicts]
+    found = [(finding.probability, finding.safe) for finding in findings]
+    if claimed != found or not verdicts.safe:
+        raise InternalError(f"the search and the verifier disagree: {claimed} and {found}")
+    key = secrets.token_hex(32)
+    settings = vars(anonymizer) if is_dataclass(anonymizer) else {}
+    certificate = Certificate(
+        policy=policy.to_dict(),
+        form=options.form,
+        format=options.format,
+        groups=columns,
+        sensitive=microdata.schema.sensitive,
+        people=verdicts.counts.n_people,
+        n_groups=verdicts.counts.n_groups,
+        method={"name": type(anonymizer).__name__, **settings},
+        findings=tuple(finding_to_dict(finding) for finding in findings),
+        source={
+            "rows": microdata.n_rows,
+            "digest": microdata.digest(bytes.fromhex(key)),
+            "digest_kind": "BLAKE2b-256 keyed with the owner's key",
+        },
+        seeded=seed is not None,
+    )
+    private = {"digest_key": key, "seed": seed, "source": microdata.name}
+    return certificate, private
+
+
+def _require_same(written: Written, certificate: Certificate) -> None:
+    findings = verify(written, certificate.policy["require"])
+    if [finding_to_dict(f) for f in findings] != [dict(f) for f in certificate.findings]:
+        raise InternalError("the release reads back otherwise than it was written")

@@ -1,0 +1,240 @@
+"""Verifier: read a release as it was written, and judge it afresh.
+
+It shares no code with the search or the audit: counts come from its own GROUP BY, probabilities
+from the definitions written out in whole numbers, one group after the other. Slow and plain on
+purpose.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from foreknow.errors import CertificateError, UnsupportedError
+
+Bag = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The worst that the verifier found for one point of one requirement.
+
+    Attributes
+    ----------
+    requirement : int
+        Position in the policy.
+    adversary : mapping
+        Such as ``{"facts": {"l": 1, "k": 5, "m": 2}}``.
+    below : Fraction
+    value, group : str or None
+        The sensitive value, and the target's group; None where no value is at risk.
+    probability : Fraction
+    """
+
+    requirement: int
+    adversary: Mapping[str, Any]
+    below: Fraction
+    value: str | None
+    group: str | None
+    probability: Fraction
+
+    @property
+    def safe(self) -> bool:
+        """Whether the probability is strictly below the threshold."""
+        return self.probability < self.below
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where a release is written and what its columns are.
+
+    Attributes
+    ----------
+    form : "generalized" or "bucketized"
+    groups : sequence of str
+        The columns that make a group.
+    sensitive : str
+    tables : mapping of str to path or Arrow table
+        ``release`` for the generalized form; ``people`` and ``sensitive`` for the bucketized one.
+    """
+
+    form: str
+    groups: Sequence[str]
+    sensitive: str
+    tables: Mapping[str, Any]
+
+
+def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    """Judge a written release by the ``[[require]]`` tables of its policy.
+
+    Parameters
+    ----------
+    written : Written
+    requirements : sequence of mappings
+        As `Policy.to_dict` gives them.
+
+    Returns
+    -------
+    list of Finding
+        One per requirement and point.
+    """
+    bags = _read(written)
+    values = {value for bag in bags.values() for value in bag}
+    findings = []
+    for position, table in enumerate(requirements):
+        about = values
+        if "values" in table:
+            about = {v for v in values if v in {str(x) for x in table["values"]}}
+        about = about - {str(x) for x in table.get("except", ())}
+        for adversary, below in _points(table):
+            value, group, probability = _worst(bags, sorted(about), adversary)
+            findings.append(Finding(position, adversary, below, value, group, probability))
+    return findings
+
+
+def count_people(written: Written) -> tuple[int, int]:
+    """People and groups of a written release."""
+    bags = _read(written)
+    return sum(sum(bag.values()) for bag in bags.values()), len(bags)
+
+
+def _points(table: Mapping[str, Any]) -> Iterable[tuple[Mapping[str, Any], Fraction]]:
+    kinds = [key for key in table if key not in ("values", "except", "below")]
+    for kind in kinds:
+        amounts = table[kind]
+        if isinstance(amounts, Mapping):
+            yield {kind: dict(amounts)}, Fraction(str(table["below"]))
+        else:
+            for point in amounts:
+                rest = {key: amount for key, amount in point.items() if key != "below"}
+                yield {kind: rest}, Fraction(str(point["below"]))
+
+
+def _worst(
+    bags: Mapping[str, Bag], values: Iterable[str], adversary: Mapping[str, Any]
+) -> tuple[str | None, str | None, Fraction]:
+    if list(adversary) != ["facts"]:
+        raise UnsupportedError(f"this version cannot verify the adversary {dict(adversary)}")
+    l, k, m = (int(adversary["facts"].get(name, 0)) for name in "lkm")  # noqa: E741
+    ranked = {
+        group: (sum(bag.values()), sorted(bag.values(), reverse=True), bag)
+        for group, bag in bags.items()
+    }
+    worst: tuple[str | None, str | None, Fraction] = (None, None, Fraction(0))
+    for value in values:
+        cells: dict[tuple[int, int, int], str] = {}
+        for group, (people, counts, bag) in ranked.items():
+            holders = bag.get(value, 0)
+            if holders:
+                others = counts.copy()
+                others.remove(holders)
+                cells.setdefault((people, holders, people - holders - sum(others[:l])), group)
+        if cells:
+            group, probability = _facts(cells, k, m)
+            if probability > worst[2]:
+                worst = (value, group, probability)
+    return worst
+
+
+def _facts(cells: Mapping[tuple[int, int, int], str], k: int, m: int) -> tuple[str, Fraction]:
+    """Breach probability from (people, holders, people with none of the excluded values)."""
+
+    def odds_against(cell: tuple[int, int, int], known: int) -> Fraction:
+        return Fraction(max(cell[2] - known, 0), cell[1])
+
+    chances: dict[tuple[int, int, int], Fraction] = {}
+
+    def no_relative(cell: tuple[int, int, int], known: int) -> Fraction:
+        """Chance that none of m relatives holds the value, `known` people being out of it."""
+        people, holders, _ = cell
+        key = (people, holders, known)
+        if key not in chances:
+            above, below = 1, 1
+            for i in range(m):
+                if people - holders - known - i <= 0:
+                    above = 0
+                    break
+                above *= people - holders - known - i
+                below *= people - known - i
+            chances[key] = Fraction(above, below)
+        return chances[key]
+
+    together, cell = min((odds_against(c, k) * no_relative(c, k + 1), c) for c in cells)
+    alone, apart = min((odds_against(c, 0), c) for c in cells)
+    with_known, near = min((odds_against(c, k), c) for c in cells)
+    options = [
+        (together, cell),
+        (alone * min(no_relative(c, k) for c in cells), apart),
+        (with_known * min(no_relative(c, 0) for c in cells), near),
+    ]
+    ratio, where = min(options, key=lambda option: option[0])
+    return cells[where], 1 / (ratio + 1)
+
+
+def _read(written: Written) -> dict[str, Bag]:
+    """The bag of each group."""
+    bags: dict[str, Bag] = {}
+    if written.form == "generalized":
+        columns = [*written.groups, written.sensitive]
+        rows = _grouped(written.tables["release"], columns)
+        for *group, value, count in rows:
+            bag = bags.setdefault(_name(group), {})
+            bag[str(value)] = bag.get(str(value), 0) + int(count)
+        return bags
+    (group_column,) = written.groups
+    columns = [group_column, written.sensitive, "count"]
+    for group, value, count, times in _grouped(written.tables["sensitive"], columns):
+        bag = bags.setdefault(_name([group]), {})
+        if times != 1 or str(value) in bag or int(count) < 1:
+            raise CertificateError(f"group {group} lists {value!r} more than once, or not at all")
+        bag[str(value)] = int(count)
+    members = {
+        _name([group]): int(count)
+        for group, count in _grouped(written.tables["people"], [group_column])
+    }
+    if members != {group: sum(bag.values()) for group, bag in bags.items()}:
+        raise CertificateError("the people and the sensitive values of the groups do not match")
+    return bags
+
+
+def _name(parts: Sequence[Any]) -> str:
+    return ", ".join("missing" if part is None else str(part) for part in parts)
+
+
+def _grouped(table: Any, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    names = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
+    connection = duckdb.connect()
+    try:
+        relation = _open(connection, table)
+        counted = relation.aggregate(f"{names}, count(*)", names)
+        return list(counted.fetchall())
+    except duckdb.Error as error:
+        raise CertificateError(
+            f"the release cannot be read: {str(error).splitlines()[0]}"
+        ) from None
+    finally:
+        connection.close()
+
+
+def _open(connection: Any, table: Any) -> Any:
+    if not isinstance(table, Path):
+        return connection.from_arrow(table)
+    if table.suffix == ".parquet":
+        return connection.read_parquet(str(table))
+    with table.open(encoding="utf-8", newline="") as file:
+        header = next(csv.reader(file), [])
+    return connection.read_csv(
+        str(table),
+        header=True,
+        delimiter=",",
+        quotechar='"',
+        escapechar='"',
+        columns=dict.fromkeys(header, "VARCHAR"),
+        auto_detect=False,
+    )

@@ -1,0 +1,88 @@
+"""Write files and folders whole or not at all: aside first, then renamed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from foreknow.errors import OutputError
+
+
+def write_whole(path: str | Path, text: str) -> None:
+    """Write a text file; an existing one is replaced only by the complete new one.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written; nothing is left behind then.
+    """
+    target = Path(path)
+    with _clear_errors(target):
+        handle, aside = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(aside).chmod(0o666 & ~_umask())
+            Path(aside).replace(target)
+        except BaseException:
+            Path(aside).unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def whole_folder(path: str | Path) -> Iterator[Path]:
+    """Fill a new folder aside; it gets its name when the block ends well, else it is removed.
+
+    Raises
+    ------
+    OutputError
+        If the folder exists already or cannot be written.
+    """
+    target = Path(path)
+    require_new(target)
+    with _clear_errors(target):
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.absolute().parent))
+        try:
+            yield aside
+            for file in aside.iterdir():
+                with file.open("rb") as written:
+                    os.fsync(written.fileno())
+            aside.chmod(0o777 & ~_umask())
+            if target.exists():
+                raise OutputError(f"{str(target)!r} appeared meanwhile; nothing was written")
+            aside.rename(target)
+        except BaseException:
+            with suppress(OSError):
+                shutil.rmtree(aside)
+            raise
+
+
+def require_new(path: str | Path) -> None:
+    """Raise `OutputError` if something of that name exists."""
+    if Path(path).exists() or Path(path).is_symlink():
+        raise OutputError(f"{str(path)!r} exists already; name a new folder, or remove it first")
+
+
+@contextmanager
+def _clear_errors(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        folder = str(target.absolute().parent)
+        if isinstance(error, FileNotFoundError):
+            reason = f"the folder {folder!r} does not exist"
+        else:
+            reason = error.strerror or str(error)
+        raise OutputError(f"cannot write {str(target)!r}: {reason}; nothing was written") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
