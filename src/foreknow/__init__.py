@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from foreknow.adversaries.disclosure import Disclosure
     from foreknow.adversaries.facts import Facts
     from foreknow.anonymizers.mondrian import Mondrian
-    from foreknow.audit import Audit, Verdict, audit
+    from foreknow.auditing import Audit, Verdict, audit
     from foreknow.certificate import Certificate
     from foreknow.counts import GroupCounts
     from foreknow.errors import ForeknowError, InputError, NoSafeRelease
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from foreknow.hierarchy_files import Ordered, Tree
     from foreknow.microdata import Microdata
     from foreknow.policy import Policy, PublishOptions, Requirement
-    from foreknow.publish import Publication, publish
+    from foreknow.publishing import Publication, publish
     from foreknow.release import Release
     from foreknow.schema import Schema
     from foreknow.utility import Utility
@@ -47,7 +47,7 @@ _ROOMS = {
     "adversaries.disclosure": ["Disclosure"],
     "adversaries.facts": ["Facts"],
     "anonymizers.mondrian": ["Mondrian"],
-    "audit": ["Audit", "Verdict", "audit"],
+    "auditing": ["Audit", "Verdict", "audit"],
     "certificate": ["Certificate"],
     "counts": ["GroupCounts"],
     "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
@@ -55,7 +55,7 @@ _ROOMS = {
     "hierarchy_files": ["Ordered", "Tree"],
     "microdata": ["Microdata"],
     "policy": ["Policy", "PublishOptions", "Requirement"],
-    "publish": ["Publication", "publish"],
+    "publishing": ["Publication", "publish"],
     "release": ["Release"],
     "schema": ["Schema"],
     "utility": ["Utility"],

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from foreknow._version import __version__
-from foreknow.audit import as_json
+from foreknow.auditing import as_json
 from foreknow.errors import CertificateError
 from foreknow.verifier import Finding, Written, count_people, verify
 from foreknow.writing import write_whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -49,7 +50,7 @@ def audit(
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
-    """Judge a release: what could an adversary who already knows something find out?
+    """Judge a release by what adversaries who already know something could find out.
 
     RELEASE is a table with a group column (--group, or group = "..." in the policy's [schema]), a
     table whose rows with equal quasi-identifiers form a group, or a folder that `foreknow publish`
@@ -57,13 +58,12 @@ def audit(
     """
     from foreknow import auditing
     from foreknow.policy import Policy
-    from foreknow.report.progress import progress
 
     rules = Policy.load(policy)
-    with progress("Counting the release", quiet=quiet):
+    with _progress("Counting the release", quiet):
         result = auditing.audit(_release(release, rules, group), rules)
     if html is not None:
-        with progress("Writing the report", quiet=quiet):
+        with _progress("Writing the report", quiet):
             result.to_html(html)
     if json is not None:
         result.to_json(json)
@@ -99,7 +99,7 @@ def publish(
     from foreknow.policy import Policy
 
     rules = Policy.load(policy)
-    given = {"method": method, "form": form, "format": file_format}
+    given: dict[str, Any] = {"method": method, "form": form, "format": file_format}
     options = replace(rules.options, **{key: x for key, x in given.items() if x is not None})
     _publish(table, replace(rules, options=options), out, seed, quiet)
 
@@ -114,10 +114,9 @@ def verify(
 ) -> None:
     """Judge a written release afresh and compare it with its certificate."""
     from foreknow.certificate import Certificate
-    from foreknow.report.progress import progress
 
     known = Certificate.load(certificate)
-    with progress("Judging the release afresh", quiet=quiet):
+    with _progress("Judging the release afresh", quiet):
         problems = known.check(release if release is not None else certificate.parent)
     for problem in problems:
         _err().print(problem, style="bold red", markup=False, highlight=False)
@@ -180,13 +179,12 @@ def main() -> None:
 def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: bool) -> None:
     from foreknow import publishing
     from foreknow.microdata import Microdata
-    from foreknow.report.progress import progress
     from foreknow.writing import require_new
 
     if rules.schema is None:
         raise SchemaError("the policy has no [schema] table, which says what the columns are")
     require_new(out)
-    with progress("Reading the table", quiet=quiet):
+    with _progress("Reading the table", quiet):
         made = publishing.publish(Microdata(table, rules.schema), rules, seed=seed)
         made.write(out)
     if quiet:
@@ -233,6 +231,15 @@ def _release(path: Path, rules: Policy, group: str | None) -> Release:
         sensitive=schema.sensitive,
         missing=missing,
     )
+
+
+def _progress(message: str, quiet: bool) -> AbstractContextManager[Any]:
+    """Show on stderr what takes long, unless asked to be quiet."""
+    if quiet:
+        return nullcontext()
+    from foreknow.report.progress import progress
+
+    return progress(message)
 
 
 def _fail(error: ForeknowError, code: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from foreknow.schema import Schema
 
 Form: TypeAlias = Literal["generalized", "bucketized"]
 FileFormat: TypeAlias = Literal["csv", "parquet"]
+STYLES = ("range", "hierarchy", "set")
 
 
 class Point(NamedTuple):
@@ -161,6 +162,18 @@ class PublishOptions:
     format: FileFormat = "csv"
     labels: dict[str, str] = field(default_factory=dict)
     escape_formulas: bool = False
+
+    def __post_init__(self) -> None:
+        for name, given, known in (
+            ("form", self.form, get_args(Form)),
+            ("format", self.format, get_args(FileFormat)),
+            *((f"labels.{column}", style, STYLES) for column, style in self.labels.items()),
+        ):
+            if given not in known:
+                raise PolicyError(
+                    f"publish.{name} is {given!r}, not one of {', '.join(known)}"
+                    f"{did_you_mean(str(given), known)}"
+                )
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[publish]`` table."""

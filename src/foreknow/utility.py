@@ -74,9 +74,10 @@ def utility_of(
     sizes = counts.sizes
     ncp = {}
     if microdata is not None and groups is not None:
+        members = np.bincount(groups)
         for attribute in microdata.attributes:
-            widths = ncp_of_groups(attribute, groups, counts.n_groups)
-            ncp[attribute.name] = float((widths * sizes).sum() / sizes.sum())
+            widths = ncp_of_groups(attribute, groups, len(members))
+            ncp[attribute.name] = float((widths * members).sum() / members.sum())
     return Utility(
         people=counts.n_people,
         groups=counts.n_groups,

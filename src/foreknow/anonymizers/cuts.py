@@ -1,9 +1,10 @@
 """Candidate cuts: the ways in which a group of points may be divided along one attribute.
 
-A cut of an attribute without levels is a threshold in its order; a cut of one with levels divides
-the lowest node that holds the whole group into that node's children. Cuts are ranked by gain: by
-how much they lower the group's normalized certainty penalty (NCP) along that attribute, weighted
-by people.
+A cut of an attribute without levels is a threshold in its order. A cut of one with levels takes
+the lowest node that holds the whole group and divides it into that node's children, or into one
+child and the rest, which keeps the node's label. Either way no two groups get the same labels.
+Cuts are ranked by gain: by how much they lower the group's normalized certainty penalty (NCP)
+along that attribute, weighted by people.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class Cuts:
     gain : float64 array, shape (groups, candidates)
         Higher is better; minus infinity where a group has no such candidate.
     at : int64 array, shape (groups, candidates)
-        For a threshold: the largest code that goes left. For levels: the level of the children.
+        For a threshold: the largest code that goes left. For levels: the level of the children
+        (all of them apart), or that plus (node + 1) times the number of levels (one child apart).
     """
 
     attribute: Attribute
@@ -45,9 +47,10 @@ class Cuts:
         """
         if not self.attribute.ancestors:
             return (codes > at).astype(np.int64)
-        table = np.stack([np.arange(len(self.attribute.domain)), *self.attribute.ancestors])
-        child: IntArray = table[at, codes]
-        return child
+        table = np.stack(_levels(self.attribute))
+        apart, level = np.divmod(at, len(table))
+        child: IntArray = table[level, codes]
+        return np.where(apart > 0, child != apart - 1, child).astype(np.int64)
 
 
 def cuts_of(
@@ -67,11 +70,11 @@ def cuts_of(
         Value, group and number of people of each point.
     n_groups : int
     most : int
-        How many thresholds per group: those that divide it most evenly, best first.
+        How many thresholds, or single children, per group: those that divide it most evenly.
     """
     offsets, values, counts = count_pairs(node, codes, n_groups, len(attribute.domain), weights)
     if attribute.ancestors:
-        return _level_cuts(attribute, offsets, values, counts)
+        return _level_cuts(attribute, offsets, values, counts, most)
     return _threshold_cuts(attribute, offsets, values, counts, most)
 
 
@@ -100,18 +103,23 @@ def _threshold_cuts(
         narrow_right = wide - narrow_left - 1.0
         scale = max(len(attribute.domain) - 1.0, 1.0)
     gain = (total[g] * wide - left * narrow_left - right * narrow_right) / scale
-    evenness = np.abs(left - right)
-    order = np.lexsort((-gain, evenness, g)) if most > 1 else _first(evenness, g, n_groups)
-    g = g[order]
-    rank = np.arange(len(g)) - np.searchsorted(g, g)
-    chosen = rank < most
-    order, g, rank = order[chosen], g[chosen], rank[chosen]
+    chosen, rank = _most_even(np.abs(left - right), g, n_groups, most)
     width = int(rank.max(initial=-1)) + 1
     gains = np.full((n_groups, width), -np.inf)
     at = np.zeros((n_groups, width), dtype=np.int64)
-    gains[g, rank] = gain[order]
-    at[g, rank] = values[cells[order]]
+    gains[g[chosen], rank] = gain[chosen]
+    at[g[chosen], rank] = values[cells[chosen]]
     return Cuts(attribute, gains, at)
+
+
+def _most_even(
+    evenness: IntArray, g: IntArray, n_groups: int, most: int
+) -> tuple[IntArray, IntArray]:
+    """Index of the most even cuts of each group, and their rank within it."""
+    order = np.lexsort((evenness, g)) if most > 1 else _first(evenness, g, n_groups)
+    ordered = g[order]
+    rank = np.arange(len(g[order])) - np.searchsorted(ordered, ordered)
+    return order[rank < most], rank[rank < most]
 
 
 def _first(evenness: IntArray, g: IntArray, n_groups: int) -> IntArray:
@@ -124,28 +132,42 @@ def _first(evenness: IntArray, g: IntArray, n_groups: int) -> IntArray:
     return ties[np.unique(g[ties], return_index=True)[1]]
 
 
+def _levels(attribute: Attribute) -> list[IntArray]:
+    return [np.arange(len(attribute.domain)), *attribute.ancestors]
+
+
 def _level_cuts(
-    attribute: Attribute, offsets: IntArray, values: IntArray, counts: IntArray
+    attribute: Attribute, offsets: IntArray, values: IntArray, counts: IntArray, most: int
 ) -> Cuts:
     n_groups = len(offsets) - 1
     low, high = values[offsets[:-1]], values[offsets[1:] - 1]
     group = np.repeat(np.arange(n_groups), np.diff(offsets))
     total = np.add.reduceat(counts, offsets[:-1])
     scale = max(len(attribute.domain) - 1.0, 1.0)
-    leaves = np.arange(len(attribute.domain))
-    levels = [leaves, *attribute.ancestors]
+    levels = _levels(attribute)
     level = np.zeros(n_groups, dtype=np.int64)
     for nodes in levels[:-1]:
         level += nodes[low] != nodes[high]
-    gain = np.full(n_groups, -np.inf)
+    gains = np.full((n_groups, 1 + most), -np.inf)
+    at = np.zeros((n_groups, 1 + most), dtype=np.int64)
+    at[:, 0] = level - 1
     for j in range(1, len(levels)):
-        here = level == j
-        if not here.any():
+        inside = level[group] == j
+        if not inside.any():
             continue
-        wide = np.bincount(levels[j]).astype(np.float64) - 1
-        narrow = np.bincount(levels[j - 1]).astype(np.float64) - 1
-        inside = np.bincount(
-            group, weights=counts * narrow[levels[j - 1][values]], minlength=n_groups
+        wide = np.bincount(levels[j]) - 1.0
+        narrow = np.bincount(levels[j - 1]) - 1.0
+        starts, nodes, people = count_pairs(
+            group[inside], levels[j - 1][values[inside]], n_groups, len(narrow), counts[inside]
         )
-        gain[here] = (total * wide[levels[j][low]] - inside)[here] / scale
-    return Cuts(attribute, gain[:, None], np.maximum(level - 1, 0)[:, None])
+        g = np.repeat(np.arange(n_groups), np.diff(starts))
+        whole = wide[levels[j][low]]
+        saved = people * (whole[g] - narrow[nodes]) / scale
+        here = level == j
+        gains[here, 0] = np.bincount(g, weights=saved, minlength=n_groups)[here]
+        several = np.diff(starts)[g] > 2  # of two children, one apart is all apart
+        g, nodes, people, saved = g[several], nodes[several], people[several], saved[several]
+        chosen, rank = _most_even(np.abs(2 * people - total[g]), g, n_groups, most)
+        gains[g[chosen], 1 + rank] = saved[chosen]
+        at[g[chosen], 1 + rank] = (j - 1) + (nodes[chosen] + 1) * len(levels)
+    return Cuts(attribute, gains, at)

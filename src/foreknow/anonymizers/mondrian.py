@@ -19,10 +19,12 @@ from foreknow.errors import InputError, NoSafeRelease, UnsupportedError
 from foreknow.labels import Labels
 from foreknow.microdata import Attribute, Microdata
 from foreknow.policy import Policy
-from foreknow.sparse import IntArray, count_pairs
+from foreknow.policy_ledger import PolicyLedger
+from foreknow.sparse import IntArray, count_pairs, row_sums
 
 _log = logging.getLogger(__name__)
-_BLOCK = 1 << 20
+_BLOCK = 1 << 20  # rows
+_CELLS = 1 << 16  # of counts weighed at once
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Mondrian:
     accepted and ignored.
     """
 
-    cuts: int = 1
+    cuts: int = 3
 
     def __post_init__(self) -> None:
         if isinstance(self.cuts, bool) or not isinstance(self.cuts, int) or self.cuts < 1:
@@ -83,7 +85,9 @@ class Mondrian:
             raise UnsupportedError(
                 "Mondrian needs adversaries that gain nothing when groups are merged"
             )
-        everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
+        points = Points.of(microdata)
+        search = _Search(points, microdata.attributes, microdata.values, self.cuts)
+        everyone = search.everyone()
         ledger = policy.ledger(microdata.values)
         if not ledger.admits(None, everyone):
             raise NoSafeRelease(
@@ -91,8 +95,6 @@ class Mondrian:
                 + "; ".join(policy.failures(everyone))
             )
         ledger.commit(None, everyone)
-        points = Points.of(microdata)
-        search = _Search(points, microdata.attributes, microdata.values, self.cuts)
         while search.n_groups:
             search.divide(ledger)
         groups = points.spread(search.final)
@@ -115,13 +117,17 @@ class _Search:
         self.final = np.empty(len(points), dtype=np.int64)
         self.n_final = 0
         self.n_groups = 1
-        self.index = np.arange(len(points))
+        self.index = np.arange(len(points), dtype=np.uint32 if len(points) < 2**32 else np.int64)
         self.node = np.zeros(len(points), dtype=np.int64)
         self.codes = points.codes
         self.weights = points.weights
         self.values = points.values
 
-    def divide(self, ledger: Any) -> None:
+    def everyone(self) -> GroupCounts:
+        """Count one group of everybody."""
+        return self._tally(np.zeros(len(self.node), dtype=np.int64), 1).part(0, 1)
+
+    def divide(self, ledger: PolicyLedger) -> None:
         """Divide every group of the level that can be; the others become final."""
         candidates = [
             cuts_of(attribute, codes, self.node, self.weights, self.n_groups, self.cuts)
@@ -136,7 +142,7 @@ class _Search:
             if not waiting.any():
                 break
             child, owner = self._children(ranking, turn, waiting)
-            accepted = ledger.weigh(None, self._count(child, len(owner)), owner).settle()
+            accepted = self._settle(ledger, child, owner)
             proposers = np.flatnonzero(waiting)
             taken = accepted[owner]
             place = np.cumsum(taken) - 1 + n_divided
@@ -169,30 +175,37 @@ class _Search:
         proposal = np.cumsum(waiting) - 1
         return child, proposal[found // widest]
 
-    def _count(self, child: IntArray, n_children: int) -> GroupCounts:
+    def _settle(self, ledger: PolicyLedger, child: IntArray, owner: IntArray) -> Any:
+        """Ask the ledger, some proposals at a time; which are accepted."""
+        tally = self._tally(child, len(owner))
+        accepted = []
+        ends: IntArray = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
+        start = 0
+        while start < len(owner):
+            cells = tally.cells_before(ends) - tally.cells_before(start)
+            stop = int(ends[max(np.searchsorted(cells, _CELLS, side="right") - 1, 0)])
+            stop = max(stop, int(ends[np.searchsorted(ends, start, side="right")]))
+            part = owner[start:stop] - owner[start]
+            accepted.append(ledger.weigh(None, tally.part(start, stop), part).settle())
+            start = stop
+        return np.concatenate(accepted)
+
+    def _tally(self, child: IntArray, n_children: int) -> _Tally:
         """Count the sensitive values of each child; points of child -1 are left out."""
         n_values = len(self.labels)
         size = n_children * n_values
         if size > max(2 * len(self.values), 1 << 16):
             rows = np.repeat(child, self.weights)
             inside = rows >= 0
-            offsets, codes, counts = count_pairs(
-                rows[inside], self.values[inside], n_children, n_values
-            )
-        else:
-            base = np.where(child >= 0, child, n_children) * n_values
-            table = np.zeros(size, dtype=np.int64)
-            for part, rows in self._blocks():
-                keys = np.repeat(base[part], self.weights[part])
-                keys += self.values[rows]
-                table += np.bincount(keys, minlength=size)[:size]
-            cells = np.flatnonzero(table)
-            counts = table[cells]
-            group = cells // n_values
-            codes = cells - group * n_values
-            offsets = np.searchsorted(group, np.arange(n_children + 1))
-        sizes = np.bincount(np.maximum(child, 0), weights=self.weights * (child >= 0))
-        return GroupCounts(sizes.astype(np.int64)[:n_children], offsets, codes, counts, self.labels)
+            found = count_pairs(rows[inside], self.values[inside], n_children, n_values)
+            return _Tally(self.labels, *found)
+        base = np.where(child >= 0, child, n_children) * n_values
+        table = np.zeros(size, dtype=np.int64)
+        for part, rows in self._blocks():
+            keys = np.repeat(base[part], self.weights[part])
+            keys += self.values[rows]
+            table += np.bincount(keys, minlength=size)[:size]
+        return _Tally.of_table(self.labels, table.reshape(n_children, n_values))
 
     def _blocks(self) -> Any:
         """Runs of points, and of their rows, small enough to hold a key per row."""
@@ -219,6 +232,44 @@ class _Search:
             self.codes = [codes[kept] for codes in self.codes]
             divided = divided[kept]
         self.node = divided
+
+
+class _Tally:
+    """Counts of many groups, handed out a part at a time to spare memory."""
+
+    def __init__(
+        self, labels: Labels, offsets: IntArray, codes: IntArray, counts: IntArray
+    ) -> None:
+        self.labels = labels
+        self.offsets = offsets
+        self.codes = codes
+        self.counts = counts
+        self.table: IntArray | None = None
+
+    @classmethod
+    def of_table(cls, labels: Labels, table: IntArray) -> _Tally:
+        """Keep a dense table as it is."""
+        none = np.empty(0, dtype=np.int64)
+        tally = cls(labels, np.arange(len(table) + 1) * table.shape[1], none, none)
+        tally.table = table
+        return tally
+
+    def cells_before(self, group: Any) -> Any:
+        """Cells of the groups before a group."""
+        return self.offsets[group]
+
+    def part(self, start: int, stop: int) -> GroupCounts:
+        """Counts of a run of groups."""
+        if self.table is None:
+            cells = slice(self.offsets[start], self.offsets[stop])
+            offsets = self.offsets[start : stop + 1] - self.offsets[start]
+            codes, counts = self.codes[cells], self.counts[cells]
+        else:
+            table = self.table[start:stop]
+            group, codes = np.nonzero(table)
+            counts = table[group, codes]
+            offsets = np.searchsorted(group, np.arange(stop - start + 1))
+        return GroupCounts(row_sums(counts, offsets), offsets, codes, counts, self.labels)
 
 
 class _Ranking:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,15 +29,16 @@ class Points:
     ----------
     codes : list of integer arrays, shape (points,)
         The value of each attribute.
-    offsets : int64 array, shape (points + 1,)
-        The rows at point p are ``offsets[p]:offsets[p + 1]`` of `values`.
+    weights : int64 array, shape (points,)
+        How many rows are at each point.
     values : unsigned integer array, shape (rows,)
         Sensitive codes, grouped by point.
     """
 
     codes: list[NDArray[Any]]
-    offsets: IntArray
+    weights: IntArray
     values: Codes
+    _keys: NDArray[Any]
     _columns: Sequence[NDArray[Any]]
     _sizes: Sequence[int]
 
@@ -65,26 +65,25 @@ class Points:
         new[:1] = True
         np.not_equal(keys[1:], keys[:-1], out=new[1:])
         starts = np.flatnonzero(new)
-        found = keys[starts].astype(np.int64)
+        weights = np.diff(starts, append=len(keys))
+        found = keys[starts]
         if first is not None:
             codes = [column[first] for column in original]
         else:
             codes = _decode(found, sizes, [column.dtype for column in columns])
-        points = cls(codes, np.append(starts, len(keys)), values, columns, sizes)
-        points.__dict__["_found"] = found
-        return points
+        return cls(codes, weights, values, found, columns, sizes)
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return len(self.weights)
 
-    @cached_property
-    def weights(self) -> IntArray:
-        """Rows at each point."""
-        return np.diff(self.offsets)
+    @property
+    def offsets(self) -> IntArray:
+        """The rows at point p are ``offsets[p]:offsets[p + 1]`` of `values`."""
+        return np.concatenate(([0], np.cumsum(self.weights)))
 
     def spread(self, of_point: IntArray) -> IntArray:
         """Give each row, in the table's order, what belongs to its point."""
-        found: IntArray = self.__dict__["_found"]
+        found = self._keys
         n_rows = len(self.values)
         span = math.prod(self._sizes)
         table: NDArray[Any] | None = None
@@ -110,11 +109,11 @@ def _keys(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[Any]
 
 
 def _decode(
-    keys: IntArray, sizes: Sequence[int], dtypes: Sequence[np.dtype[Any]]
+    keys: NDArray[Any], sizes: Sequence[int], dtypes: Sequence[np.dtype[Any]]
 ) -> list[NDArray[Any]]:
     codes: list[NDArray[Any]] = []
     for size, dtype in zip(reversed(sizes), reversed(dtypes), strict=True):
-        rest = keys // size
+        rest: NDArray[Any] = keys // size
         codes.append((keys - rest * size).astype(dtype))
         keys = rest
     return codes[::-1]

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.anonymizers.mondrian import Mondrian
-from foreknow.audit import Audit, audit
+from foreknow.auditing import Audit, audit
 from foreknow.certificate import Certificate, digest_of, finding_to_dict
 from foreknow.errors import InternalError, OutputError, PolicyError, did_you_mean
 from foreknow.frames import write_csv, write_parquet
@@ -227,7 +227,7 @@ def _certify(
     if claimed != found or not verdicts.safe:
         raise InternalError(f"the search and the verifier disagree: {claimed} and {found}")
     key = secrets.token_hex(32)
-    settings = vars(anonymizer) if is_dataclass(anonymizer) else {}
+    settings: dict[str, Any] = vars(anonymizer) if is_dataclass(anonymizer) else {}
     certificate = Certificate(
         policy=policy.to_dict(),
         form=options.form,

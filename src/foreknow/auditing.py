@@ -1,0 +1,214 @@
+"""Audit: hold a release against a policy; a verdict with its witness for each requirement."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from foreknow._version import __version__
+from foreknow.adversaries.disclosure import Disclosure, worst
+from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.counts import GroupCounts
+from foreknow.errors import DataError
+from foreknow.labels import Label
+from foreknow.policy import Point, Policy, Requirement
+from foreknow.utility import Utility, utility_of
+from foreknow.writing import write_whole
+
+FORMAT = "foreknow audit"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What came of one requirement at one of its points.
+
+    Attributes
+    ----------
+    requirement : Requirement
+    point : Point
+        The adversary, and the confidence it must stay strictly below.
+    disclosure : Disclosure
+        The worst over the requirement's values.
+    safe : bool
+        Settled exactly.
+    others : tuple of Disclosure
+        The other values of the requirement, worst first.
+    """
+
+    requirement: Requirement
+    point: Point
+    disclosure: Disclosure
+    safe: bool
+    others: tuple[Disclosure, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        about = self.requirement.values
+        return {
+            "requirement": self.requirement.name,
+            "values": None if about is None else [str(v) for v in about],
+            "except": [str(v) for v in self.requirement.excluded],
+            "adversary": self.point.adversary.to_dict(),
+            "below": str(self.point.below),
+            "safe": self.safe,
+            "worst": self.disclosure.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        word = "safe" if self.safe else "UNSAFE"
+        found = self.disclosure
+        return (
+            f"Verdict({word}: {self.point.adversary} reaches {found.probability:.4g} for "
+            f"{found.value!r}, limit {float(self.point.below):.4g})"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """Every verdict on one release.
+
+    Attributes
+    ----------
+    safe : bool
+        Whether every requirement holds.
+    verdicts : tuple of Verdict
+        One per requirement and point, in the policy's order.
+    utility : Utility
+    policy : Policy
+    counts : GroupCounts
+    name : str
+        What the release is called in reports.
+    """
+
+    policy: Policy
+    counts: GroupCounts
+    verdicts: tuple[Verdict, ...]
+    utility: Utility
+    name: str
+
+    @property
+    def safe(self) -> bool:
+        """Whether every requirement holds."""
+        return all(verdict.safe for verdict in self.verdicts)
+
+    @cached_property
+    def failures(self) -> tuple[Verdict, ...]:
+        """The verdicts that are not safe."""
+        return tuple(verdict for verdict in self.verdicts if not verdict.safe)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, with the version of their format."""
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "foreknow": __version__,
+            "release": self.name,
+            "safe": self.safe,
+            "policy": self.policy.to_dict(),
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "utility": self.utility.to_dict(),
+        }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the audit as JSON, whole or not at all."""
+        write_whole(path, as_json(self.to_dict()))
+
+    def to_html(self, path: str | Path) -> None:
+        """Write a report, one HTML file that opens offline, whole or not at all."""
+        # The one door upwards: results know how to be shown, without importing how until asked.
+        from foreknow.report.html import audit_page
+
+        write_whole(path, audit_page(self))
+
+    def _repr_html_(self) -> str:
+        from foreknow.report.html import audit_summary
+
+        return audit_summary(self)
+
+    def __rich__(self) -> Any:
+        from foreknow.report.terminal import audit_table
+
+        return audit_table(self)
+
+    def __repr__(self) -> str:
+        word = "safe" if self.safe else f"UNSAFE in {len(self.failures)}"
+        return f"Audit({self.name}: {word} of {len(self.verdicts)} requirements)"
+
+
+def audit(
+    release: HasCounts,
+    policy: Policy,
+    *,
+    utility: Utility | None = None,
+    name: str | None = None,
+) -> Audit:
+    """Judge a release by a policy.
+
+    Parameters
+    ----------
+    release : Release or GroupCounts
+        One GROUP BY is made of it, if it was not counted before.
+    policy : Policy
+    utility : Utility, optional
+        Measures to report; those that follow from the counts when left out.
+    name : str, optional
+        What to call the release in reports.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    PolicyError
+        If the policy names a sensitive value that nobody in the release has.
+
+    Examples
+    --------
+    >>> from foreknow.adversaries.facts import Facts
+    >>> counts = GroupCounts.from_bags([["Flu", "Cancer", "Flu", "AIDS"]])
+    >>> audit(counts, Policy([Requirement(Facts(l=1), below=0.5, values=["AIDS"])]))
+    Audit(release: UNSAFE in 1 of 1 requirements)
+    """
+    counts = counts_of(release)
+    if not counts.n_groups:
+        raise DataError("the release has no groups")
+    known: dict[Any, Sequence[Disclosure]] = {}
+    verdicts = []
+    for requirement in policy.requirements:
+        mask = requirement.mask(counts.values).tolist()
+        for point in requirement.points:
+            if point.adversary not in known:
+                known[point.adversary] = list(point.adversary.disclosures(counts).values())
+            found = [d for d, about in zip(known[point.adversary], mask, strict=True) if about]
+            top = worst(found)
+            others = sorted((d for d in found if d is not top), key=lambda d: -d.probability)
+            verdicts.append(Verdict(requirement, point, top, top.below(point.below), tuple(others)))
+    return Audit(
+        policy,
+        counts,
+        tuple(verdicts),
+        utility or utility_of(counts),
+        name or str(getattr(release, "name", "release")),
+    )
+
+
+def as_json(table: dict[str, Any]) -> str:
+    """JSON of plain values; labels of other types as they print."""
+    return json.dumps(table, indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+def group_name(label: Label) -> str:
+    """Write the label of a group: its id, or its published quasi-identifiers.
+
+    >>> group_name(("20 to 37", None))
+    '20 to 37, missing'
+    """
+    if isinstance(label, tuple):
+        return ", ".join("missing" if part is None else str(part) for part in label)
+    return str(label)

@@ -1,0 +1,157 @@
+"""Figures: what a little more knowledge would disclose, and how large the groups are (Plotly).
+
+Only this room of the report imports Plotly, and only when a figure is drawn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from foreknow.adversaries.facts import Facts
+from foreknow.audit import Verdict
+from foreknow.counts import GroupCounts
+from foreknow.report.curves import Curve, curves_around, size_bins
+from foreknow.report.percent import limit_text, percent
+from foreknow.report.sentences import NOUN
+from foreknow.report.words import named, plural, some
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+# Middle tones: at least 3:1 against white and against near-black. Dashes tell them apart in grey.
+_OWN, _LIMIT, _BARS = "#2f7ed8", "#d64545", "#2f7ed8"
+_OTHERS = (("#7a8290", "dot"), ("#cf6a10", "dash"), ("#8a63d2", "dashdot"))
+_INK, _GRID = "#5b6470", "rgba(128,136,148,0.28)"
+_LONGEST = 40
+
+
+def escape(text: str) -> str:
+    """Disarm the tags that Plotly would read in a text, such as <b> and <a href=...>.
+
+    >>> escape("<b>AIDS</b>")
+    '&lt;b&gt;AIDS&lt;/b&gt;'
+    """
+    short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) -> Figure | None:
+    """Draw the breach probability of a verdict's worst value against k.
+
+    Parameters
+    ----------
+    counts : GroupCounts
+    verdict : Verdict
+    noun : str
+        What a sensitive value is called.
+
+    Returns
+    -------
+    Figure or None
+        None for a kind of knowledge without a k, and where no value is disclosed at all.
+    """
+    facts, found, limit = verdict.point.adversary, verdict.disclosure, verdict.point.below
+    if not isinstance(facts, Facts) or found.value is None or found.witness is None:
+        return None
+    from plotly.graph_objects import Figure, Scatter
+
+    curves = curves_around(counts, facts, found.value)
+    styles = [(_OWN, "solid"), *_OTHERS]
+    lines = [
+        Scatter(
+            x=list(curve.ks),
+            y=[d.probability for d in curve.found],
+            text=[percent(d, limit, 1) for d in curve.found],
+            mode="lines",
+            name=_legend(curve, own=place == 0),
+            line={"color": color, "dash": dash, "width": 3.5 if place == 0 else 2},
+            hovertemplate=f"%{{x}} known: %{{text}}<extra>{_legend(curve, False)}</extra>",
+        )
+        for place, (curve, (color, dash)) in enumerate(zip(curves, styles, strict=False))
+    ]
+    point = Scatter(
+        x=[facts.k],
+        y=[found.probability],
+        mode="markers+text",
+        marker={"symbol": "diamond", "size": 13, "color": _OWN, "line": {"width": 2}},
+        text=[percent(found, limit, 1)],
+        textposition="bottom right" if found.probability > 0.12 else "top left",
+        hovertemplate="the policy's point: %{text}<extra></extra>",
+        showlegend=False,
+        cliponaxis=False,
+    )
+    figure = Figure([*lines[::-1], point], layout=_layout())
+    figure.add_hline(
+        y=float(limit),
+        line={"color": _LIMIT, "dash": "dash", "width": 2},
+        annotation={
+            "text": f"limit {limit_text(limit)}",
+            "font": {"color": _LIMIT},
+            "x": 1,
+            "xanchor": "right",
+            "yanchor": "bottom" if limit < 0.9 else "top",
+        },
+    )
+    figure.update_xaxes(title=f"other people's {escape(plural(noun))} the adversary knows")
+    figure.update_yaxes(
+        title=f"how sure of {escape(named(found.value))}", range=[0, 1.04], tickformat=".0%"
+    )
+    return figure
+
+
+def sizes_figure(counts: GroupCounts) -> Figure:
+    """Draw how many groups have which size."""
+    from plotly.graph_objects import Bar, Figure
+
+    starts, groups, width = size_bins(counts.sizes.tolist())
+    spans = [str(s) if width == 1 else f"{s:,} to {s + width - 1:,}" for s in starts]
+    bars = Bar(
+        x=[start + (width - 1) / 2 for start in starts],
+        y=groups,
+        width=[width * 0.9] * len(starts),
+        text=spans,
+        textposition="none",
+        marker={"color": _BARS},
+        hovertemplate="%{text} people: %{y} groups<extra></extra>",
+    )
+    figure = Figure([bars], layout=_layout())
+    figure.update_xaxes(title="people in the group")
+    figure.update_yaxes(title="groups", rangemode="tozero", tickformat=",d")
+    if max(groups) < 5:
+        figure.update_yaxes(dtick=1)
+    figure.update_layout(height=260)
+    return figure
+
+
+def _legend(curve: Curve, own: bool) -> str:
+    parts = [
+        some(curve.l, "value ruled out", "values ruled out") if curve.l else "",
+        some(curve.m, "relative", "relatives") if curve.m else "",
+    ]
+    known = ", ".join(part for part in parts if part) or "nothing else known"
+    return f"{known} (this requirement)" if own else known
+
+
+def _layout() -> dict[str, Any]:
+    axis = {
+        "gridcolor": _GRID,
+        "linecolor": _INK,
+        "zeroline": False,
+        "fixedrange": True,
+        "automargin": True,
+        "rangemode": "tozero",
+    }
+    return {
+        "template": "none",
+        "height": 380,
+        "margin": {"l": 10, "r": 16, "t": 16, "b": 10},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": "system-ui, sans-serif", "size": 14, "color": _INK},
+        "xaxis": axis,
+        "yaxis": axis,
+        "dragmode": False,
+        "hovermode": "closest",
+        "showlegend": True,
+        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "traceorder": "reversed"},
+    }

@@ -1,0 +1,263 @@
+"""HTML: an audit as one page that opens offline, and as a fragment for notebooks (Jinja2)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
+
+from foreknow._version import __version__
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.facts import Facts
+from foreknow.audit import Audit, Verdict
+from foreknow.counts import GroupCounts
+from foreknow.report.curves import steps, withstands, worst_groups
+from foreknow.report.figures import knowledge_figure, sizes_figure
+from foreknow.report.percent import limit_text, percent
+from foreknow.report.policy_rows import policy_rows
+from foreknow.report.sentences import (
+    adversary_phrase,
+    by_requirement,
+    group_of,
+    headline,
+    requirement_title,
+    sensitive_noun,
+    telling,
+    values_phrase,
+    verdict_sentence,
+)
+from foreknow.report.terminal import utility_line
+from foreknow.report.words import average_text, group_text, number, plural, some, visible
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_MOST_VALUES = 30
+_MOST_GROUPS = 5
+
+
+def audit_page(audit: Audit) -> str:
+    """Write an audit as one HTML page that asks nothing of any network.
+
+    Parameters
+    ----------
+    audit : Audit
+
+    Returns
+    -------
+    str
+        The same text for the same audit. Scripts are admitted by their digests, so that nothing
+        in a label could run even if it got past the escaping.
+    """
+    noun = sensitive_noun(audit.policy)
+    sections = _sections(audit, noun)
+    library, script = _plotly(), _resource("page.js")
+    page = _templates().get_template("page.html.j2")
+    return page.render(
+        title=f"{headline(audit)} – {visible(audit.name)}",
+        name=visible(audit.name),
+        audit=audit,
+        headline=headline(audit),
+        noun=noun,
+        nouns=plural(noun),
+        sections=sections,
+        sizes=_json(sizes_figure(audit.counts)),
+        utility=audit.utility,
+        utility_line=utility_line(audit.utility),
+        average=average_text(audit.utility.average_group_size),
+        ncp=[(visible(name), loss) for name, loss in audit.utility.ncp.items()],
+        policy=policy_rows(audit.policy),
+        version=__version__,
+        style=Markup(_resource("style.css")),
+        library=Markup(library),
+        script=Markup(script),
+        digests=" ".join(_digest(text) for text in (library, script)),
+    )
+
+
+def audit_summary(audit: Audit) -> str:
+    """Write an audit as a small HTML fragment, for notebooks."""
+    noun = sensitive_noun(audit.policy)
+    return (
+        _templates()
+        .get_template("summary.html.j2")
+        .render(
+            headline=headline(audit),
+            name=visible(audit.name),
+            safe=audit.safe,
+            sections=_sections(audit, noun, brief=True),
+            utility_line=utility_line(audit.utility),
+        )
+    )
+
+
+# ---- what the templates show --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Chance:
+    """A probability beside its limit, as text and as widths of a bar in percent."""
+
+    text: str
+    limit: str
+    width: str
+    mark: str
+    safe: bool
+
+
+@dataclass(frozen=True)
+class _Section:
+    """One verdict as the page shows it."""
+
+    anchor: str
+    title: str
+    about: str
+    safe: bool
+    sentence: str
+    knows: str
+    short: str
+    value: str
+    group: str
+    chance: _Chance
+    details: tuple[tuple[str, str], ...]
+    figure: Markup | None
+    caption: str
+    groups: list[tuple[str, str, str, _Chance]]
+    values: list[tuple[str, str, _Chance]]
+    more_values: str
+
+
+def _sections(audit: Audit, noun: str, brief: bool = False) -> list[_Section]:
+    made = []
+    for place, verdicts in enumerate(by_requirement(audit), 1):
+        for part, verdict in enumerate(verdicts, 1):
+            several = len(verdicts) > 1
+            title = requirement_title(verdict.requirement, place)
+            anchor = f"requirement-{place}-{part}" if several else f"requirement-{place}"
+            title = f"{title}, point {part}" if several else title
+            made.append(_section(audit.counts, verdict, noun, title, anchor, brief))
+    return made
+
+
+def _section(
+    counts: GroupCounts, verdict: Verdict, noun: str, title: str, anchor: str, brief: bool
+) -> _Section:
+    found, adversary = verdict.disclosure, verdict.point.adversary
+    told = telling(adversary, found.witness, noun)
+    figure = None if brief else knowledge_figure(counts, verdict, noun)
+    everything = [] if brief or found.value is None else [found, *verdict.others]
+    return _Section(
+        anchor=anchor,
+        title=title,
+        about=values_phrase(verdict.requirement, noun),
+        safe=verdict.safe,
+        sentence=verdict_sentence(verdict, noun),
+        knows=adversary_phrase(adversary, noun),
+        short=told.short,
+        value="–" if found.value is None else visible(found.value),
+        group=group_of(verdict),
+        chance=_chance(found, verdict),
+        details=told.details,
+        figure=None if figure is None else _json(figure),
+        caption="" if figure is None else _caption(counts, verdict, noun),
+        groups=[] if brief else _groups(counts, verdict),
+        values=[
+            (visible(d.value), number(_holders(counts, d)), _chance(d, verdict))
+            for d in everything[:_MOST_VALUES]
+        ],
+        more_values=some(len(everything) - _MOST_VALUES, "other", "others")
+        if len(everything) > _MOST_VALUES
+        else "",
+    )
+
+
+def _chance(found: Disclosure, verdict: Verdict) -> _Chance:
+    limit = verdict.point.below
+    return _Chance(
+        percent(found, limit, 1),
+        limit_text(limit),
+        f"{100 * found.probability:.2f}",
+        f"{100 * float(limit):.2f}",
+        found.below(limit),
+    )
+
+
+def _groups(counts: GroupCounts, verdict: Verdict) -> list[tuple[str, str, str, _Chance]]:
+    facts, found = verdict.point.adversary, verdict.disclosure
+    if not isinstance(facts, Facts) or found.witness is None:
+        return []
+    return [
+        (
+            group_text(row.group),
+            number(row.people),
+            number(row.holders),
+            _chance(row.found, verdict),
+        )
+        for row in worst_groups(counts, facts, found.value, _MOST_GROUPS)
+    ]
+
+
+def _holders(counts: GroupCounts, found: Disclosure) -> int:
+    return int(counts.totals[counts.code(found.value)])
+
+
+def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
+    """Say what the figure shows, in words: how far the release is from its limit."""
+    facts, limit = verdict.point.adversary, verdict.point.below
+    assert isinstance(facts, Facts)  # noqa: S101
+    most = withstands(counts, facts, verdict.disclosure.value, limit)
+    beside = telling(Facts(facts.l, 0, facts.m)).short
+    start = f"With {beside}" if facts.l or facts.m else "With nothing else known"
+    asked = f"the policy asks for {number(facts.k)}"
+    if most < 0:
+        return f"{start}, the limit is reached even when nobody else's {noun} is known; {asked}."
+    others = f"{some(most, 'other person', 'other people')}"
+    if most >= steps(facts.k)[-1]:
+        return f"{start}, the limit holds as far as the figure goes, {others}; {asked}."
+    return f"{start}, the limit holds while at most {others}'s {plural(noun)} are known; {asked}."
+
+
+# ---- resources ----------------------------------------------------------------------------
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("foreknow.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _json(figure: Figure) -> Markup:
+    """JSON of a figure that may stand inside a script element, whatever its texts contain."""
+    plain: Any = json.loads(str(figure.to_json()))
+    return htmlsafe_json_dumps(plain, sort_keys=True)
+
+
+def _resource(name: str) -> str:
+    text = files("foreknow.report").joinpath("templates", name).read_text(encoding="utf-8")
+    return text.replace("\r\n", "\n")
+
+
+@cache
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs()).replace("\r\n", "\n")
+
+
+def _digest(script: str) -> str:
+    """What a content security policy calls a script."""
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    return f"'sha256-{digest}'"

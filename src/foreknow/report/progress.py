@@ -1,0 +1,98 @@
+"""Progress: the latest thing that Foreknow says it is doing, as one line that vanishes again."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.text import Text
+
+from foreknow.report.words import visible
+
+_LOGGER = "foreknow"
+_DELAY = 0.5
+
+
+@contextmanager
+def progress(title: str, *, console: Console | None = None, delay: float = _DELAY) -> Iterator[None]:
+    """Show what goes on while the block runs, on standard error, if that is a terminal.
+
+    Parameters
+    ----------
+    title : str
+        Shown until there is a message; before the message afterwards.
+    console : Console, optional
+        Where to show it; standard error when left out.
+    delay : float
+        Seconds that must pass before anything is shown, so that quick work stays quiet.
+
+    Notes
+    -----
+    INFO messages of the ``foreknow`` logger make the line; they do not reach other handlers
+    unless they would have without it. The line is gone when the block ends, however it ends.
+    """
+    shown = console or Console(stderr=True)
+    if not shown.is_terminal or (console is None and not sys.stderr.isatty()):
+        yield
+        return
+    logger = logging.getLogger(_LOGGER)
+    before = logger.level, logger.propagate
+    handler = _Line(title, shown, logger.getEffectiveLevel(), logger.propagate)
+    timer = threading.Timer(delay, handler.appear)
+    timer.daemon = True
+    logger.addHandler(handler)
+    logger.propagate = False
+    logger.setLevel(min(logging.INFO, logger.getEffectiveLevel()))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        logger.setLevel(before[0])
+        logger.propagate = before[1]
+        logger.removeHandler(handler)
+        handler.close()
+
+
+class _Line(logging.Handler):
+    """A handler that keeps one line up to date, and passes on what was passed on before."""
+
+    def __init__(self, title: str, console: Console, level: int, propagate: bool) -> None:
+        super().__init__(logging.DEBUG)
+        self._title = title
+        self._passed_on = level if propagate else None
+        self._gone = False
+        self._status = console.status(Text(f"{title} …"))
+
+    def appear(self) -> None:
+        """Show the line, unless the block has ended meanwhile."""
+        with self._own_lock():
+            if not self._gone:
+                self._status.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a message; warnings and the like go where they would have gone."""
+        try:
+            if record.levelno >= logging.INFO:
+                said = visible(record.getMessage())
+                line = Text(f"{self._title}: {said}", overflow="ellipsis", no_wrap=True)
+                self._status.update(line)
+        except Exception:
+            self.handleError(record)
+        if self._passed_on is not None and record.levelno >= self._passed_on:
+            logging.getLogger().callHandlers(record)
+
+    def close(self) -> None:
+        """Take the line away."""
+        with self._own_lock():
+            self._gone = True
+            self._status.stop()
+        super().close()
+
+    def _own_lock(self) -> threading.RLock:
+        assert self.lock is not None  # noqa: S101
+        return self.lock
