@@ -167,7 +167,7 @@ class Microdata:
         columns, sensitive, _, _ = self._encoded
         for column in (*columns, sensitive):
             state.update(repr((column.name, column.kind, column.domain)).encode())
-            state.update(memoryview(np.ascontiguousarray(column.codes)))
+            state.update(column.codes.tobytes())
         return state.hexdigest()
 
     def _attribute(self, column: Column) -> Attribute:

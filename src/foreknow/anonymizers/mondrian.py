@@ -40,8 +40,8 @@ class Mondrian:
     Parameters
     ----------
     cuts : int
-        Thresholds per attribute and group that are candidates, most even ones first. More of them
-        give more groups and take longer.
+        How many cuts per attribute and group are candidates: those that divide it most evenly.
+        More of them give more groups and take longer.
 
     Notes
     -----
@@ -49,7 +49,7 @@ class Mondrian:
     accepted and ignored.
     """
 
-    cuts: int = 3
+    cuts: int = 5
 
     def __post_init__(self) -> None:
         if isinstance(self.cuts, bool) or not isinstance(self.cuts, int) or self.cuts < 1:
@@ -183,8 +183,9 @@ class _Search:
         start = 0
         while start < len(owner):
             cells = tally.cells_before(ends) - tally.cells_before(start)
-            stop = int(ends[max(np.searchsorted(cells, _CELLS, side="right") - 1, 0)])
-            stop = max(stop, int(ends[np.searchsorted(ends, start, side="right")]))
+            within = int(np.searchsorted(cells, _CELLS, side="right")) - 1
+            one = int(np.searchsorted(ends, start, side="right"))  # at least one proposal
+            stop = int(ends[max(within, one)])
             part = owner[start:stop] - owner[start]
             accepted.append(ledger.weigh(None, tally.part(start, stop), part).settle())
             start = stop

@@ -108,11 +108,14 @@ def withstands(counts: GroupCounts, facts: Facts, value: Label, limit: Fraction)
     small = telling_groups(counts, facts.l, value)
     ks = range(steps(facts.k)[-1] + 1)
     # More knowledge is never less disclosure, so the first k that fails is found by halving.
-    return bisect_left(
-        ks,
-        True,
-        key=lambda k: not Facts(facts.l, k, facts.m).disclosure(small, value).below(limit),
-    ) - 1
+    return (
+        bisect_left(
+            ks,
+            True,
+            key=lambda k: not Facts(facts.l, k, facts.m).disclosure(small, value).below(limit),
+        )
+        - 1
+    )
 
 
 def telling_groups(counts: GroupCounts, l: int, value: Label) -> GroupCounts:  # noqa: E741
@@ -122,7 +125,7 @@ def telling_groups(counts: GroupCounts, l: int, value: Label) -> GroupCounts:  #
 
 
 def worst_groups(
-    counts: GroupCounts, facts: Facts, value: Label, most: int = 5
+    counts: GroupCounts, facts: Facts, value: Label, most: int = 5, named: int | None = None
 ) -> list[RankedGroup]:
     """Rank the groups that contain a value by what facts about one group alone disclose.
 
@@ -133,10 +136,12 @@ def worst_groups(
     value : label
     most : int
         How many groups to give, worst first; equals in the order of the counts.
+    named : int, optional
+        Position of a group that was named already; it goes before its equals.
     """
     found = profiles(counts, facts.l, _only(counts, value))
     ratios = five(found, facts.k, facts.m).together
-    first = np.lexsort((found.group, ratios))[:most]
+    first = np.lexsort((found.group, found.group != named, ratios))[:most]
 
     def judged(at: int) -> Disclosure:
         n, s, a = int(found.n[at]), int(found.s[at]), int(found.a[at])
@@ -179,5 +184,5 @@ def size_bins(sizes: Sequence[int], most: int = 40) -> tuple[list[int], list[int
 
 def _round_up(width: int) -> int:
     """Return the next of 1, 2, 5, 10, 20, 50, ..."""
-    scale = 10 ** (len(str(width)) - 1)
+    scale = int("1" + "0" * (len(str(width)) - 1))
     return next(step * scale for step in (1, 2, 5, 10) if step * scale >= width)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _OWN, _LIMIT, _BARS = "#2f7ed8", "#d64545", "#2f7ed8"
 _OTHERS = (("#7a8290", "dot"), ("#cf6a10", "dash"), ("#8a63d2", "dashdot"))
 _INK, _GRID = "#5b6470", "rgba(128,136,148,0.28)"
+_PAPER = "rgba(255,255,255,0.8)"
+_SIZE = 14
 _LONGEST = 40
 
 
@@ -72,15 +74,26 @@ def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) ->
     point = Scatter(
         x=[facts.k],
         y=[found.probability],
-        mode="markers+text",
+        mode="markers",
         marker={"symbol": "diamond", "size": 13, "color": _OWN, "line": {"width": 2}},
         text=[percent(found, limit, 1)],
-        textposition="bottom right" if found.probability > 0.12 else "top left",
         hovertemplate="the policy's point: %{text}<extra></extra>",
         showlegend=False,
         cliponaxis=False,
     )
     figure = Figure([*lines[::-1], point], layout=_layout())
+    low = found.probability < 0.12
+    figure.add_annotation(
+        x=facts.k,
+        y=found.probability,
+        text=f"<b>{percent(found, limit, 1)}</b>",
+        showarrow=False,
+        xanchor="left",
+        yanchor="bottom" if low else "top",
+        xshift=9,
+        yshift=7 if low else -7,
+        bgcolor=_PAPER,
+    )
     figure.add_hline(
         y=float(limit),
         line={"color": _LIMIT, "dash": "dash", "width": 2},
@@ -92,9 +105,9 @@ def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) ->
             "yanchor": "bottom" if limit < 0.9 else "top",
         },
     )
-    figure.update_xaxes(title=f"other people's {escape(plural(noun))} the adversary knows")
+    figure.update_xaxes(title_text=f"other people's {escape(plural(noun))} the adversary knows")
     figure.update_yaxes(
-        title=f"how sure of {escape(named(found.value))}", range=[0, 1.04], tickformat=".0%"
+        title_text=f"how sure of {escape(named(found.value))}", range=[0, 1.04], tickformat=".0%"
     )
     return figure
 
@@ -112,14 +125,14 @@ def sizes_figure(counts: GroupCounts) -> Figure:
         text=spans,
         textposition="none",
         marker={"color": _BARS},
-        hovertemplate="%{text} people: %{y} groups<extra></extra>",
+        hovertemplate="%{y} groups of %{text}<extra></extra>",
     )
     figure = Figure([bars], layout=_layout())
-    figure.update_xaxes(title="people in the group")
-    figure.update_yaxes(title="groups", rangemode="tozero", tickformat=",d")
+    figure.update_xaxes(title_text="people in the group")
+    figure.update_yaxes(title_text="groups", rangemode="tozero", tickformat=",d")
     if max(groups) < 5:
         figure.update_yaxes(dtick=1)
-    figure.update_layout(height=260)
+    figure.update_layout(height=260, showlegend=False)
     return figure
 
 
@@ -139,6 +152,7 @@ def _layout() -> dict[str, Any]:
         "zeroline": False,
         "fixedrange": True,
         "automargin": True,
+        "title": {"font": {"size": _SIZE}},
         "rangemode": "tozero",
     }
     return {
@@ -147,11 +161,17 @@ def _layout() -> dict[str, Any]:
         "margin": {"l": 10, "r": 16, "t": 16, "b": 10},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "system-ui, sans-serif", "size": 14, "color": _INK},
+        "font": {"family": "system-ui, sans-serif", "size": _SIZE, "color": _INK},
         "xaxis": axis,
         "yaxis": axis,
         "dragmode": False,
         "hovermode": "closest",
         "showlegend": True,
-        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "traceorder": "reversed"},
+        "legend": {
+            "orientation": "h",
+            "yanchor": "bottom",
+            "y": 1.02,
+            "x": 0,
+            "traceorder": "reversed",
+        },
     }

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts import Facts
+from foreknow.adversaries.facts_witness import FactsWitness
 from foreknow.audit import Audit, Verdict
 from foreknow.counts import GroupCounts
 from foreknow.report.curves import steps, withstands, worst_groups
@@ -72,6 +73,7 @@ def audit_page(audit: Audit) -> str:
         sizes=_json(sizes_figure(audit.counts)),
         utility=audit.utility,
         utility_line=utility_line(audit.utility),
+        sizes_caption=_sizes_caption(audit),
         average=average_text(audit.utility.average_group_size),
         ncp=[(visible(name), loss) for name, loss in audit.utility.ncp.items()],
         policy=policy_rows(audit.policy),
@@ -192,8 +194,9 @@ def _chance(found: Disclosure, verdict: Verdict) -> _Chance:
 
 def _groups(counts: GroupCounts, verdict: Verdict) -> list[tuple[str, str, str, _Chance]]:
     facts, found = verdict.point.adversary, verdict.disclosure
-    if not isinstance(facts, Facts) or found.witness is None:
+    if not isinstance(facts, Facts) or not isinstance(found.witness, FactsWitness):
         return []
+    named = found.witness.target_position
     return [
         (
             group_text(row.group),
@@ -201,7 +204,7 @@ def _groups(counts: GroupCounts, verdict: Verdict) -> list[tuple[str, str, str, 
             number(row.holders),
             _chance(row.found, verdict),
         )
-        for row in worst_groups(counts, facts, found.value, _MOST_GROUPS)
+        for row in worst_groups(counts, facts, found.value, _MOST_GROUPS, named)
     ]
 
 
@@ -212,17 +215,29 @@ def _holders(counts: GroupCounts, found: Disclosure) -> int:
 def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
     """Say what the figure shows, in words: how far the release is from its limit."""
     facts, limit = verdict.point.adversary, verdict.point.below
-    assert isinstance(facts, Facts)  # noqa: S101
+    assert isinstance(facts, Facts)
     most = withstands(counts, facts, verdict.disclosure.value, limit)
-    beside = telling(Facts(facts.l, 0, facts.m)).short
-    start = f"With {beside}" if facts.l or facts.m else "With nothing else known"
+    beside = [some(facts.l, "value ruled out", "values ruled out")] if facts.l else []
+    beside += [some(facts.m, "relative", "relatives")] if facts.m else []
+    start = f"With {' and '.join(beside) or 'nothing else known'}"
     asked = f"the policy asks for {number(facts.k)}"
     if most < 0:
         return f"{start}, the limit is reached even when nobody else's {noun} is known; {asked}."
-    others = f"{some(most, 'other person', 'other people')}"
+    if most == 0:
+        return f"{start}, the limit holds only while nobody else's {noun} is known; {asked}."
+    others = f"one other person's {noun} is" if most == 1 else ""
+    others = others or f"{number(most)} other people's {plural(noun)} are"
     if most >= steps(facts.k)[-1]:
-        return f"{start}, the limit holds as far as the figure goes, {others}; {asked}."
-    return f"{start}, the limit holds while at most {others}'s {plural(noun)} are known; {asked}."
+        return f"{start}, the limit still holds when {others} known; {asked}."
+    return f"{start}, the limit holds while at most {others} known; {asked}."
+
+
+def _sizes_caption(audit: Audit) -> str:
+    worth = audit.utility
+    least, largest = number(worth.smallest_group), number(worth.largest_group)
+    if least == largest:
+        return f"Every group has {some(worth.largest_group, 'person', 'people')}."
+    return f"From {least} to {largest} people, {average_text(worth.average_group_size)} on average."
 
 
 # ---- resources ----------------------------------------------------------------------------

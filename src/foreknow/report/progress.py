@@ -18,7 +18,9 @@ _DELAY = 0.5
 
 
 @contextmanager
-def progress(title: str, *, console: Console | None = None, delay: float = _DELAY) -> Iterator[None]:
+def progress(
+    title: str, *, console: Console | None = None, delay: float = _DELAY
+) -> Iterator[None]:
     """Show what goes on while the block runs, on standard error, if that is a terminal.
 
     Parameters
@@ -66,11 +68,12 @@ class _Line(logging.Handler):
         self._title = title
         self._passed_on = level if propagate else None
         self._gone = False
+        self._showing = threading.Lock()
         self._status = console.status(Text(f"{title} …"))
 
     def appear(self) -> None:
         """Show the line, unless the block has ended meanwhile."""
-        with self._own_lock():
+        with self._showing:
             if not self._gone:
                 self._status.start()
 
@@ -88,11 +91,7 @@ class _Line(logging.Handler):
 
     def close(self) -> None:
         """Take the line away."""
-        with self._own_lock():
+        with self._showing:
             self._gone = True
             self._status.stop()
         super().close()
-
-    def _own_lock(self) -> threading.RLock:
-        assert self.lock is not None  # noqa: S101
-        return self.lock

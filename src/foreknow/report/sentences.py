@@ -245,4 +245,8 @@ def _ruled_out(witness: FactsWitness) -> str:
 def _others(known: int, noun: str) -> str:
     if not known:
         return ""
-    return f"one other person's {noun}" if known == 1 else f"{number(known)} other people's {plural(noun)}"
+    return (
+        f"one other person's {noun}"
+        if known == 1
+        else f"{number(known)} other people's {plural(noun)}"
+    )

@@ -44,14 +44,14 @@ def audit_table(audit: Audit) -> RenderableType:
     for verdict in audit.failures:
         said = Text.assemble(("✗ ", "bold red"), verdict_sentence(verdict, noun))
         parts.append(Padding(said, (0, 0, 1, 0)))
-    parts.append(Text(utility_line(audit.utility)))
+    parts.append(Text(f"Utility: {utility_line(audit.utility)}"))
     return Group(*parts)
 
 
 def utility_line(utility: Utility) -> str:
     """Say in one line what the release is worth."""
     said = (
-        f"Utility: {some(utility.people, 'person', 'people')} in "
+        f"{some(utility.people, 'person', 'people')} in "
         f"{some(utility.groups, 'group', 'groups')} of "
         f"{average_text(utility.average_group_size)} on average "
         f"({number(utility.smallest_group)} to {number(utility.largest_group)})"

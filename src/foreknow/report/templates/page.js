@@ -14,6 +14,7 @@
   function draw(print) {
     const ink = print ? "#1c2128" : color("--ink-soft");
     const line = print ? "#c9ced6" : color("--line");
+    const paper = print ? "#ffffff" : color("--page");
     for (const { place, spec } of figures) {
       const narrow = place.clientWidth < 520;
       const layout = structuredClone(spec.layout);
@@ -24,6 +25,10 @@
       for (const axis of [layout.xaxis, layout.yaxis]) {
         axis.gridcolor = line;
         axis.linecolor = ink;
+        axis.title.font.size = layout.font.size;
+      }
+      for (const note of layout.annotations || []) {
+        if (note.bgcolor) note.bgcolor = paper;
       }
       Plotly.react(place, structuredClone(spec.data), layout, config);
     }
