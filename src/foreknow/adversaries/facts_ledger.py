@@ -136,7 +136,7 @@ class FactsWeighing:
     def _cells(self) -> tuple[Profiles, Mask]:
         """Profiles sorted by value and proposal, without proposals that T alone forbids."""
         l, k, _ = self.ledger.amounts  # noqa: E741
-        found = profiles(self.added, l, self.ledger.wanted)
+        found = profiles(self.added, l, self.ledger.wanted).by_value()
         bar = float(self.ledger.bar)
         # V is at most 1, so T(l, k) must itself exceed the bar.
         low = t_ratio(found.a, found.s, k) < bar * (1 - _CLOSE)
@@ -202,5 +202,5 @@ class FactsWeighing:
         """Fold the chosen proposals into the ledger."""
         cells, possible = self._cells
         if np.any(chosen & ~possible):
-            cells = profiles(self.added, self.ledger.amounts[0], self.ledger.wanted)
+            cells = profiles(self.added, self.ledger.amounts[0], self.ledger.wanted).by_value()
         self.ledger.note(cells.take(chosen[self.owner[cells.group]]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from foreknow.adversaries.facts import Facts
-from foreknow.audit import Verdict
+from foreknow.auditing import Verdict
 from foreknow.counts import GroupCounts
 from foreknow.report.curves import Curve, curves_around, size_bins
 from foreknow.report.percent import limit_text, percent
@@ -152,7 +152,7 @@ def _layout() -> dict[str, Any]:
         "zeroline": False,
         "fixedrange": True,
         "automargin": True,
-        "title": {"font": {"size": _SIZE}},
+        "title": {"font": {"size": _SIZE}, "standoff": 14},
         "rangemode": "tozero",
     }
     return {

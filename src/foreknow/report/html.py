@@ -18,7 +18,7 @@ from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts import Facts
 from foreknow.adversaries.facts_witness import FactsWitness
-from foreknow.audit import Audit, Verdict
+from foreknow.auditing import Audit, Verdict
 from foreknow.counts import GroupCounts
 from foreknow.report.curves import steps, withstands, worst_groups
 from foreknow.report.figures import knowledge_figure, sizes_figure

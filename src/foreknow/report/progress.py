@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.text import Text
 
+from foreknow.report.terminal import encodable
 from foreknow.report.words import visible
 
 _LOGGER = "foreknow"
@@ -69,7 +70,9 @@ class _Line(logging.Handler):
         self._passed_on = level if propagate else None
         self._gone = False
         self._showing = threading.Lock()
-        self._status = console.status(Text(f"{title} …"))
+        self._encoding = console.encoding
+        spinner = "dots" if console.encoding.startswith("utf") else "line"
+        self._status = console.status(self._text(f"{title} …"), spinner=spinner)
 
     def appear(self) -> None:
         """Show the line, unless the block has ended meanwhile."""
@@ -81,9 +84,7 @@ class _Line(logging.Handler):
         """Show a message; warnings and the like go where they would have gone."""
         try:
             if record.levelno >= logging.INFO:
-                said = visible(record.getMessage())
-                line = Text(f"{self._title}: {said}", overflow="ellipsis", no_wrap=True)
-                self._status.update(line)
+                self._status.update(self._text(f"{self._title}: {visible(record.getMessage())}"))
         except Exception:
             self.handleError(record)
         if self._passed_on is not None and record.levelno >= self._passed_on:
@@ -95,3 +96,6 @@ class _Line(logging.Handler):
             self._gone = True
             self._status.stop()
         super().close()
+
+    def _text(self, said: str) -> Text:
+        return Text(encodable(said, self._encoding), overflow="ellipsis", no_wrap=True)

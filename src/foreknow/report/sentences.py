@@ -8,7 +8,7 @@ from typing import Any
 
 from foreknow.adversaries.facts import Facts
 from foreknow.adversaries.facts_witness import FactsWitness
-from foreknow.audit import Audit, Verdict
+from foreknow.auditing import Audit, Verdict
 from foreknow.policy import Policy, Requirement
 from foreknow.report.percent import is_certain, limit_text, percent, reaches_just
 from foreknow.report.words import (
@@ -42,12 +42,15 @@ class Telling:
         Who is found out, such as "a member of group 17".
     details : tuple of (str, str)
         The facts one by one: who, and what is known of them.
+    nobody : bool
+        Whether it says that nobody has the value, when the probability is 0.
     """
 
     knows: str
     short: str
     whose: str = "somebody"
     details: tuple[tuple[str, str], ...] = ()
+    nobody: bool = False
 
 
 def telling(adversary: Any, witness: Any = None, noun: str = NOUN) -> Telling:
@@ -65,7 +68,8 @@ def telling(adversary: Any, witness: Any = None, noun: str = NOUN) -> Telling:
         case Facts(), FactsWitness():
             return _facts_used(adversary, witness, noun)
         case Facts(), _:
-            return Telling(_facts_allowed(adversary, noun), _facts_short(adversary))
+            knows = _facts_allowed(adversary, noun)
+            return Telling(knows, _facts_short(adversary), nobody=witness is None)
     name = visible(adversary)
     return Telling(f"has the knowledge {name}", name)
 
@@ -86,9 +90,9 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
     if found.value is None:
         return f"Nobody in the release has any {noun} that this requirement is about."
     value, bound = named(found.value), f"your limit is {limit_text(limit)}"
-    if found.probability == 0 and found.witness is None:
-        return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
     told = telling(verdict.point.adversary, found.witness, noun)
+    if found.probability == 0 and told.nobody:
+        return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
     if verdict.safe:
         who, sure = "Even someone", f"only {percent(found, limit)} sure"
     elif is_certain(found, limit):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from foreknow.audit import Audit, Verdict
+from foreknow.auditing import Audit, Verdict
 from foreknow.report.percent import limit_text, percent
 from foreknow.report.sentences import (
     by_requirement,
@@ -23,6 +26,9 @@ from foreknow.report.sentences import (
 from foreknow.report.words import average_text, number, some, visible
 from foreknow.utility import Utility
 
+# What stands for our own signs where a terminal's encoding lacks them.
+_PLAIN = str.maketrans({"✓": "", "✗": "", "“": '"', "”": '"', "×": "x", "–": "-", "…": "..."})
+
 
 def audit_table(audit: Audit) -> RenderableType:
     """Lay out an audit: headline, a row per verdict, a sentence per failing one, utility.
@@ -35,17 +41,46 @@ def audit_table(audit: Audit) -> RenderableType:
     -------
     RenderableType
         For ``rich.print`` or a Rich console. Labels are shown as they are; markup in them, such
-        as ``[red]``, has no effect.
+        as ``[red]``, has no effect, and what the console's encoding lacks is escaped.
     """
-    noun = sensitive_noun(audit.policy)
-    color = "green" if audit.safe else "red"
-    top = Text.assemble((headline(audit), f"bold {color}"), ("  " + visible(audit.name), "dim"))
-    parts: list[RenderableType] = [top, _table(audit, noun)]
-    for verdict in audit.failures:
-        said = Text.assemble(("✗ ", "bold red"), verdict_sentence(verdict, noun))
-        parts.append(Padding(said, (0, 0, 1, 0)))
-    parts.append(Text(f"Utility: {utility_line(audit.utility)}"))
-    return Group(*parts)
+    return _AuditTable(audit)
+
+
+@dataclass(frozen=True)
+class _AuditTable:
+    """An audit that lays itself out once it knows what the console can show."""
+
+    audit: Audit
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        audit, noun = self.audit, sensitive_noun(self.audit.policy)
+
+        def text(said: str, style: str = "") -> Text:
+            return Text(encodable(said, options.encoding), style)
+
+        color = "green" if audit.safe else "red"
+        yield Text.assemble(
+            text(headline(audit), f"bold {color}"), "  ", text(visible(audit.name), "dim")
+        )
+        yield _table(audit, noun, text)
+        for verdict in audit.failures:
+            said = Text.assemble(text("✗ ", "bold red"), text(verdict_sentence(verdict, noun)))
+            yield Padding(said, (0, 0, 1, 0))
+        yield text(f"Utility: {utility_line(audit.utility)}")
+
+
+def encodable(text: str, encoding: str) -> str:
+    r"""Write a text with the characters that an encoding has; others plainly, or as escapes.
+
+    >>> encodable("✗ “Grüße 中”", "latin-1")
+    '"Grüße \\u4e2d"'
+    """
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        plain = text.translate(_PLAIN).lstrip()
+        return plain.encode(encoding, "backslashreplace").decode(encoding)
+    return text
 
 
 def utility_line(utility: Utility) -> str:
@@ -61,9 +96,9 @@ def utility_line(utility: Utility) -> str:
     return f"{said}; values generalized by {utility.average_ncp:.0%} on average (NCP)."
 
 
-def _table(audit: Audit, noun: str) -> Table:
+def _table(audit: Audit, noun: str, text: Callable[..., Text]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     table.add_column("what must stay hidden", overflow="fold", max_width=30)
     table.add_column("from who knows", overflow="fold", max_width=20)
     table.add_column("worst", justify="right", no_wrap=True)
@@ -71,11 +106,11 @@ def _table(audit: Audit, noun: str) -> Table:
     table.add_column("value, and in which group", overflow="fold", max_width=30)
     for place, verdicts in enumerate(by_requirement(audit), 1):
         for verdict in verdicts:
-            table.add_row(*_row(verdict, place, noun))
+            table.add_row(*_row(verdict, place, noun, text))
     return table
 
 
-def _row(verdict: Verdict, place: int, noun: str) -> list[Text]:
+def _row(verdict: Verdict, place: int, noun: str, text: Callable[..., Text]) -> list[Text]:
     found, limit = verdict.disclosure, verdict.point.below
     style = "green" if verdict.safe else "bold red"
     title = requirement_title(verdict.requirement, place)
@@ -83,10 +118,17 @@ def _row(verdict: Verdict, place: int, noun: str) -> list[Text]:
     if not title.startswith("Requirement "):
         about = f"{title}: {about}"
     return [
-        Text("✓ safe" if verdict.safe else "✗ FAILS", style, no_wrap=True),
-        Text(about),
-        Text(telling(verdict.point.adversary).short),
-        Text(percent(found, limit, 1), style),
-        Text(limit_text(limit)),
-        Text("–" if found.value is None else f"{visible(found.value)}\nin {group_of(verdict)}"),
+        text("✓ safe" if verdict.safe else "✗ FAILS", style),
+        text(about),
+        text(telling(verdict.point.adversary).short),
+        text(percent(found, limit, 1), style),
+        text(limit_text(limit)),
+        text(_where(verdict)),
     ]
+
+
+def _where(verdict: Verdict) -> str:
+    found, group = verdict.disclosure, group_of(verdict)
+    if found.value is None:
+        return "–"
+    return visible(found.value) if group == "–" else f"{visible(found.value)}\nin {group}"

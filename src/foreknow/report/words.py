@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from foreknow.audit import group_name
+from foreknow.auditing import group_name
 from foreknow.labels import Label
 
 # Marks that reverse the order of what follows them, so that a text reads as another one.

@@ -36,6 +36,14 @@
 
   draw(false);
   dark.addEventListener("change", () => draw(false));
-  window.addEventListener("beforeprint", () => draw(true));
-  window.addEventListener("afterprint", () => draw(false));
+  let closed = [];
+  window.addEventListener("beforeprint", () => {
+    closed = Array.from(document.querySelectorAll("details:not([open])"));
+    closed.forEach((details) => (details.open = true));
+    draw(true);
+  });
+  window.addEventListener("afterprint", () => {
+    closed.forEach((details) => (details.open = false));
+    draw(false);
+  });
 })();
