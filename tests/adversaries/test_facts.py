@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.adversaries.checks import check_point, check_release
+from tests.adversaries.checks import check_point, check_release, check_witness
 from tests.oracle.worlds import small_releases, worlds, worst_cases
 
 from foreknow.adversaries.facts import Facts
@@ -22,6 +22,18 @@ def test_four_values_let_the_adversary_rule_out_three():
     for bags in small_releases(5, 2, 4):
         if len(set("".join(bags))) == 4:
             check_release(bags, (3, 2, 2))
+
+
+def test_known_people_beside_the_target_and_relatives_elsewhere_may_be_worst():
+    # The third term of Theorem 2, which needs 13 people to be the least. Rule out b and know a c:
+    # one a and one c are left for the target; the relative is one of five with one a.
+    bags = ["abbbbbcc", "abcde"]
+    found = Facts(1, 1, 1).disclosure(GroupCounts.from_bags(bags), "a")
+    assert found.exact == worst_cases(bags, "a", (1, 1, 1))[1, 1, 1] == Fraction(5, 9)
+    assert abs(found.probability - found.exact) < 1e-12
+    check_witness(bags, worlds(bags), found, (1, 1, 1))
+    assert (found.witness.target_position, found.witness.family_position) == (0, 1)
+    assert (found.witness.known_position, found.witness.known) == (0, {"c": 1})
 
 
 @pytest.mark.slow

@@ -34,6 +34,35 @@ def test_floats_are_near_the_fractions_with_thousands_of_facts(bags, point):
         assert abs(found.probability - truth) < 1e-9
 
 
+@settings(max_examples=600, deadline=None)
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from("abcde"), st.integers(1, 25), min_size=2),
+        min_size=2,
+        max_size=4,
+    ),
+    st.tuples(st.integers(0, 3), st.integers(0, 8), st.integers(0, 8)),
+)
+def test_groups_of_dozens_follow_the_formulas(bags, point):
+    counts = GroupCounts.from_bags(bags)
+    for value, found in Facts(*point).disclosures(counts).items():
+        truth = formulas.breach(formulas.five(bags, value, point))
+        assert found.exact == truth
+        assert abs(found.probability - truth) < 1e-12
+
+
+@pytest.mark.parametrize(("holders", "m"), [(70_000, 200_000), (200_000, 70_000)])
+def test_families_larger_than_one_block_of_factors_are_multiplied_to_the_end(holders, m):
+    n = 10**10
+    found = Facts(0, 0, m).disclosure(
+        GroupCounts.from_bags([{"a": holders, "b": n - holders}]), "a"
+    )
+    # V(m, 1): none of m relatives holds it, of the n - 1 people beside the target.
+    nobody = math.fsum(math.log1p(-holders / (n - 1 - i)) for i in range(m))
+    ratio = (n - holders) / holders * math.exp(nobody)
+    assert math.isclose(found.probability, 1 / (1 + ratio), rel_tol=1e-11)
+
+
 @pytest.mark.parametrize(
     "point",
     [(0, 0, 4000), (0, 4000, 0), (0, 2000, 1500), (1, 1000, 3000), (0, 0, 9), (1, 1499, 1499)],

@@ -141,6 +141,17 @@ def test_at_threshold_one_only_certainty_is_refused():
     assert not ledger.admits(root, counted(["aa", "bb"], "ab"))
 
 
+def test_a_target_known_people_and_relatives_elsewhere_are_weighed_exactly():
+    # 5/9, by the third term of Theorem 2 alone.
+    parts = counted(["abbbbbcc", "abcde"], "abcde")
+    root = parts.merge([0, 0])
+    only_a = np.array([value == "a" for value in "abcde"])
+    for threshold, safe in [("5/9", False), (Fraction(5, 9) + Fraction(1, 10**12), True)]:
+        ledger = Facts(1, 1, 1).ledger(threshold, values=only_a)
+        ledger.commit(None, root)
+        assert ledger.admits(root, parts) is safe
+
+
 @pytest.mark.parametrize("threshold", [0, -1, "3/2", "half", None])
 def test_thresholds_outside_0_to_1_are_refused(threshold):
     with pytest.raises(InputError):

@@ -125,6 +125,8 @@ def _about_others(bags, groups, target, value, most, where, everywhere, hit):
             [
                 list(zip(others, chosen, strict=True))
                 for chosen in combinations_with_replacement(roles, len(others))
+                if chosen.count("relative") <= most[2]
+                and len(others) - chosen.count("relative") - chosen.count("nobody") <= most[1]
             ]
         )
     for parts in product(*choices):

@@ -1,0 +1,225 @@
+"""The same table held by every backend: files, folders, frames; each odd in a way of its own."""
+
+import gzip
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+
+def is_text(kind):
+    """Whether an Arrow type is plain text."""
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def retyped(table, change):
+    """The table with its text columns changed."""
+    for i, field in enumerate(table.schema):
+        if is_text(field.type):
+            table = table.set_column(i, field.name, change(table.column(i).combine_chunks()))
+    return table
+
+
+# ---- files ----------------------------------------------------------------------------------
+
+
+def csv_file(table, folder):
+    path = folder / "people.csv"
+    pyarrow.csv.write_csv(table, path)
+    return path
+
+
+def csv_gz(table, folder):
+    path = folder / "people.csv.gz"
+    path.write_bytes(gzip.compress(csv_file(table, folder).read_bytes()))
+    return path
+
+
+def parquet_file(table, folder):
+    path = folder / "people.parquet"
+    pq.write_table(table, path, row_group_size=3)
+    return path
+
+
+def parquet_folder(table, folder):
+    """One file per three rows, so that each has a dictionary of its own."""
+    parts = folder / "parts"
+    parts.mkdir()
+    for start in range(0, max(len(table), 1), 3):
+        part = table.slice(start, 3)
+        pq.write_table(part, parts / f"part-{start:04}.parquet")
+    return parts
+
+
+# ---- pandas ---------------------------------------------------------------------------------
+
+
+def pandas_frame(table, folder):
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def pandas_odd_index(table, folder):
+    """An index of labels that repeat and look like positions of other rows."""
+    frame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    labels = np.random.default_rng(0).permutation(len(frame)) // 2
+    return frame.set_axis(pd.Index(labels, name="age"), axis="index")
+
+
+def pandas_categorical(table, folder):
+    """Texts as categories, of which some have no rows."""
+    frame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    for field in table.schema:
+        if is_text(field.type):
+            column = frame[field.name].astype(object)
+            known = sorted(set(column.dropna()), reverse=True)
+            frame[field.name] = pd.Categorical(
+                column.where(column.notna(), None), categories=["nobody", *known, "never"]
+            )
+    return frame
+
+
+def pandas_objects(table, folder):
+    """Python objects; a null is None here and NaN there."""
+    frame = table.to_pandas(types_mapper=pd.ArrowDtype).astype(object)
+    for name in frame:
+        values = table.column(name).to_pylist()
+        odd = [(None, float("nan"))[i % 2] if v is None else v for i, v in enumerate(values)]
+        frame[name] = pd.Series(odd, dtype=object)
+    return frame
+
+
+# ---- Polars, Arrow, DuckDB, Spark -----------------------------------------------------------
+
+
+def polars_frame(table, folder):
+    return pl.from_arrow(table)
+
+
+def polars_lazy(table, folder):
+    return pl.from_arrow(table).lazy()
+
+
+def polars_categorical(table, folder):
+    return pl.from_arrow(table).with_columns(pl.col(pl.String).cast(pl.Categorical))
+
+
+def polars_enum_lazy(table, folder):
+    frame = pl.from_arrow(table)
+    for name in frame.select(pl.col(pl.String)).columns:
+        known = sorted(frame[name].drop_nulls().unique(), reverse=True)
+        frame = frame.with_columns(pl.col(name).cast(pl.Enum(["nobody", *known])))
+    return frame.lazy()
+
+
+def arrow_table(table, folder):
+    return table
+
+
+def arrow_chunked(table, folder):
+    """Chunks of two rows and an empty one."""
+    parts = [table.slice(start, 2) for start in range(0, len(table), 2)]
+    return pa.concat_tables([table.slice(0, 0), *parts])
+
+
+def arrow_large(table, folder):
+    return retyped(table, lambda column: column.cast(pa.large_string()))
+
+
+def arrow_dictionaries(table, folder):
+    """A dictionary per chunk, in another order each, with entries that nobody uses."""
+
+    def encoded(column):
+        parts = [column.slice(start, 4) for start in range(0, max(len(column), 1), 4)]
+        return pa.chunked_array([odd_dictionary(part, entries=["unused"]) for part in parts])
+
+    return retyped(table, encoded)
+
+
+def arrow_repeated_entries(table, folder):
+    """A dictionary that holds every value twice, and a null."""
+    return retyped(table, lambda column: odd_dictionary(column, entries=[None], twice=True))
+
+
+def odd_dictionary(column, *, entries, twice=False):
+    """Dictionary-encode by hand; a null points at the null entry where there is one."""
+    known = pc.unique(column.drop_null()).to_pylist()
+    dictionary = [*entries, *known, *(known if twice else [])]
+    places = {value: [i for i, v in enumerate(dictionary) if v == value] for value in dictionary}
+    indices = [
+        places[v][row % len(places[v])] if v in places else None
+        for row, v in enumerate(column.to_pylist())
+    ]
+    return pa.DictionaryArray.from_arrays(
+        pa.array(indices, pa.int32()), pa.array(dictionary, pa.string())
+    )
+
+
+def duckdb_relation(table, folder):
+    return duckdb.connect().from_arrow(table)
+
+
+def spark_frame(table, folder):
+    sql = pytest.importorskip("pyspark.sql")
+    session = (
+        sql.SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "1")
+        .getOrCreate()
+    )
+    return session.createDataFrame(table)
+
+
+FILES = [csv_file, csv_gz]
+TYPED = [
+    parquet_file,
+    parquet_folder,
+    pandas_frame,
+    pandas_odd_index,
+    pandas_categorical,
+    pandas_objects,
+    polars_frame,
+    polars_lazy,
+    polars_categorical,
+    polars_enum_lazy,
+    arrow_table,
+    arrow_chunked,
+    arrow_large,
+    arrow_dictionaries,
+    arrow_repeated_entries,
+    duckdb_relation,
+    spark_frame,
+]
+# Those that count in an engine, where rows have no numbers.
+UNNUMBERED = [csv_file, csv_gz, polars_lazy, polars_enum_lazy, duckdb_relation, spark_frame]
+
+
+def write(folder, content, name="people.csv"):
+    """Write a file; texts as UTF-8."""
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def bags(counts):
+    """Group label -> {value: count}: all that a GroupCounts says, in any order of groups."""
+    assert len(set(counts.groups)) == counts.n_groups
+    return {label: counts.bag(i) for i, label in enumerate(counts.groups)}
+
+
+def texts(found):
+    """The same with every label as a text, as a CSV file holds them."""
+
+    def text(label):
+        if isinstance(label, tuple):
+            return tuple(text(part) for part in label)
+        return None if label is None else str(label)
+
+    return {
+        text(label): {text(value): n for value, n in bag.items()} for label, bag in found.items()
+    }

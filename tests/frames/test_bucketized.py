@@ -1,0 +1,124 @@
+"""Bucketized releases: tables of (group, value, count)."""
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from tests.bugs import bug, case
+from tests.frames.backends import bags, texts, write
+
+from foreknow.errors import DataError, InputError
+from foreknow.release import Release
+
+TALLY = pa.table(
+    {"group": [2, 1, 1, 2], "disease": ["Flu", "Flu", "AIDS", "Cold"], "count": [3, 1, 2, 1]}
+)
+GROUPS = {1: {"AIDS": 2, "Flu": 1}, 2: {"Cold": 1, "Flu": 3}}
+
+
+def counted(source, **more):
+    return Release.from_bucketized(source, sensitive="disease", **more).counts
+
+
+def with_counts(counts):
+    return pa.table({"group": [1] * len(counts), "disease": ["x", "y"], "count": counts})
+
+
+def test_a_tally_is_read_alike_by_every_backend(everywhere):
+    found = counted(everywhere(TALLY))
+    assert texts(bags(found)) == texts(GROUPS)
+    assert found.n_people == 7
+
+
+def test_its_columns_may_have_other_names():
+    table = TALLY.rename_columns(["bucket", "disease", "people"])
+    assert bags(counted(table, group="bucket", count="people")) == GROUPS
+
+
+def test_a_nullable_pandas_count_is_a_whole_number():
+    frame = TALLY.to_pandas().astype({"count": "Int64"})
+    assert bags(counted(frame)) == GROUPS
+
+
+@pytest.mark.parametrize(
+    ("counts", "says"),
+    [
+        ([1, 0], "row 2: the count 0 is below 1"),
+        ([-3, 1], "row 1: the count -3 is below 1"),
+        ([1.0, 2.0], "column 'count' must hold a whole number in each row"),
+        ([1, None], "column 'count' must hold a whole number in each row"),
+        ([True, True], "column 'count' must hold a whole number in each row"),
+        case(
+            pa.array([1, 2**63 + 5], pa.uint64()),
+            r"row 2: the count \d+ is too large|overflow|9223372036854775813",
+            why="an unsigned count beyond int64 wraps: 'the count -9223372036854775803 is below 1'",
+            name="uint64",
+        ),
+    ],
+)
+def test_counts_that_are_none_are_refused(counts, says):
+    with pytest.raises(DataError, match=says):
+        counted(with_counts(counts))
+
+
+@pytest.mark.parametrize("text", ["1.5", "x", "1e3", " 2", "", "0", "99999999999999999999"])
+def test_a_csv_tally_says_which_column_is_no_count(tmp_path, text):
+    path = write(tmp_path, f"group,disease,count\n1,x,2\n1,y,{text}\n")
+    with pytest.raises(DataError, match="count"):
+        counted(path)
+
+
+@bug("'Failed to parse string: ... as a scalar of type int64' names no row")
+def test_a_csv_tally_says_which_row_has_no_count(tmp_path):
+    path = write(tmp_path, "group,disease,count\n1,x,2\n1,y,many\n")
+    with pytest.raises(DataError, match=r"row 2.*'many'"):
+        counted(path)
+
+
+@bug("2**53 + 1 people are added up in floats: one is lost without a word")
+def test_counts_beyond_what_a_float_holds_are_refused_or_exact():
+    table = pa.table({"group": [1, 1], "disease": ["x", "x"], "count": [2**53, 1]})
+    try:
+        found = counted(table)
+    except DataError:
+        return
+    assert bags(found) == {1: {"x": 2**53 + 1}}
+
+
+def test_counts_that_overflow_are_refused():
+    with pytest.raises(DataError):
+        counted(with_counts([2**62, 2**62]))
+
+
+def test_a_null_value_or_group_is_refused():
+    with pytest.raises(DataError, match="'disease' is missing in 1 row, first in row 2"):
+        counted(pa.table({"group": [1, 1], "disease": ["x", None], "count": [4, 1]}))
+    with pytest.raises(DataError, match=r"'group' is missing \(row 2\)"):
+        counted(pa.table({"group": [1, None], "disease": ["x", "y"], "count": [4, 1]}))
+
+
+@bug("a null that stands for 4 people is told as 4 rows: weights and rows are mixed up")
+def test_the_message_about_a_null_value_counts_rows_of_the_table_or_says_people():
+    with pytest.raises(DataError, match=r"missing in 1 row|4 people"):
+        counted(pa.table({"group": [1, 1], "disease": ["x", None], "count": [1, 4]}))
+
+
+def test_a_missing_column_is_named_with_a_hint():
+    with pytest.raises(DataError, match="has no column 'count'; did you mean 'counts'"):
+        counted(TALLY.rename_columns(["group", "disease", "counts"]))
+
+
+def test_an_empty_tally_is_refused():
+    with pytest.raises(DataError, match="no rows"):
+        counted(TALLY.slice(0, 0))
+
+
+@bug("one column in two roles reaches Arrow as a KeyError", KeyError)
+@pytest.mark.parametrize("roles", [{"group": "disease"}, {"count": "group"}, {"count": "disease"}])
+def test_one_column_cannot_play_two_roles(roles):
+    with pytest.raises(InputError, match=r"disease|group"):
+        counted(TALLY, **roles)
+
+
+def test_an_index_of_the_tally_is_not_used():
+    frame = TALLY.to_pandas().set_axis(pd.Index([3, 3, 0, 1], name="count"), axis="index")
+    assert bags(counted(frame)) == GROUPS

@@ -1,0 +1,250 @@
+"""Encoding columns: codes into sorted distinct values, and what type they are of."""
+
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.bugs import bug
+
+from foreknow.errors import DataError
+from foreknow.frames.columns import distinct, encode, narrowest
+
+
+def encoded(values, kind=None, **more):
+    return encode("c", pa.chunked_array([pa.array(values, kind)]), **more)
+
+
+def decoded(column):
+    return [column.domain[code] for code in column.codes.tolist()]
+
+
+# ---- codes ------------------------------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.one_of(
+        st.lists(st.none() | st.integers(-(2**60), 2**60), min_size=1),
+        st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"])), min_size=1),
+        st.lists(st.none() | st.dates(), min_size=1),
+    ).filter(lambda values: values != [None] * len(values)),
+    st.integers(1, 5),
+    st.booleans(),
+)
+def test_codes_point_at_the_values_in_ascending_order_nulls_first(values, chunk, as_dictionary):
+    whole = pa.array(values)
+    parts = [whole.slice(i, chunk) for i in range(0, len(values), chunk)]
+    if as_dictionary:
+        parts = [part.dictionary_encode() for part in parts]
+    column = encode("c", pa.chunked_array(parts))
+    assert decoded(column) == values
+    known = sorted({v for v in values if v is not None})
+    assert column.domain == [None] * (None in values) + known
+    assert column.has_null == (None in values)
+
+
+@pytest.mark.parametrize(
+    ("size", "bits"), [(1, 8), (255, 8), (256, 8), (257, 16), (65_536, 16), (65_537, 32)]
+)
+def test_codes_are_as_narrow_as_the_number_of_values_allows(size, bits):
+    assert narrowest(size) == np.dtype(f"uint{bits}")
+    column = encoded([*range(size), size - 1])
+    assert column.codes.dtype.itemsize * 8 >= bits
+    assert decoded(column) == [*range(size), size - 1]
+
+
+def test_a_null_beside_255_values_has_a_code_of_its_own():
+    values = [None, *range(255), 0, None]
+    assert decoded(encoded(values)) == values
+    values = [None, *range(256), 0, None]
+    assert decoded(encoded(values)) == values
+
+
+def test_entries_of_a_dictionary_that_no_row_has_are_not_in_the_domain():
+    array = pa.DictionaryArray.from_arrays([3, 3, 1], ["unused", "b", "also", "a"])
+    column = encode("c", pa.chunked_array([array]))
+    assert (column.domain, decoded(column)) == (["a", "b"], ["a", "a", "b"])
+
+
+def test_a_value_that_is_in_the_dictionary_twice_is_one_value():
+    array = pa.DictionaryArray.from_arrays([0, 2, 1, None], ["a", "b", "a"])
+    column = encode("c", pa.chunked_array([array]))
+    assert (column.domain, decoded(column)) == ([None, "a", "b"], ["a", "a", "b", None])
+
+
+def test_a_null_in_the_dictionary_and_a_null_index_are_one_null():
+    array = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array(["a", None]))
+    column = encode("c", pa.chunked_array([array]))
+    assert (column.domain, decoded(column)) == ([None, "a"], ["a", None, None])
+
+
+def test_chunks_with_different_dictionaries_share_codes():
+    parts = [pa.array(["b", "a"]).dictionary_encode(), pa.array(["c", "b"]).dictionary_encode()]
+    column = encode("c", pa.chunked_array(parts))
+    assert (column.domain, decoded(column)) == (["a", "b", "c"], ["b", "a", "c", "b"])
+
+
+def test_a_column_without_rows_or_chunks_has_no_values():
+    for array in (pa.chunked_array([], pa.string()), pa.chunked_array([pa.array([], pa.int8())])):
+        column = encode("c", array)
+        assert (column.domain, len(column.codes), column.has_null) == ([], 0, False)
+
+
+def test_the_first_row_of_a_value_is_counted_from_one():
+    column = encoded(["b", "a", "b", "a"])
+    assert [column.first_row(code) for code in (0, 1)] == [2, 1]
+
+
+def test_nan_is_a_null():
+    column = encoded([2.5, float("nan"), None, -1.0])
+    assert (column.domain, decoded(column)) == ([None, -1.0, 2.5], [2.5, None, None, -1.0])
+
+
+@bug("NaN in a dictionary is a value beside the null, and sorts anywhere")
+def test_nan_in_a_dictionary_is_a_null():
+    array = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array([2.5, float("nan"), 1.0]))
+    assert encode("c", pa.chunked_array([array])).domain == [None, 1.0, 2.5]
+
+
+@bug("0.0 and -0.0 are two values of one size")
+def test_minus_zero_is_zero():
+    assert encoded([0.0, -0.0, 1.0]).domain == [0.0, 1.0]
+
+
+@bug("a column of the null type recurses without end", RecursionError)
+@pytest.mark.parametrize("more", [{}, {"declared": "text"}, {"untyped": True}])
+def test_a_column_of_the_null_type_is_all_null(more):
+    assert encoded([None, None], pa.null(), **more).domain == [None]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [pa.array([[1]]), pa.array([{"a": 1}]), pa.array([b"x"])],
+    ids=["list", "struct", "binary"],
+)
+def test_columns_without_plain_values_are_refused_by_name(array):
+    with pytest.raises(DataError, match=r"column 'c' is of type .*; give one plain value per row"):
+        distinct("c", pa.chunked_array([array]))
+
+
+# ---- types ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([3, 1], "number"),
+        ([1.5, 0.5], "number"),
+        ([Decimal("2.50"), Decimal("1.00")], "number"),
+        ([date(2024, 1, 2), date(2023, 1, 1)], "date"),
+        ([datetime(2024, 1, 2, 3, 4), datetime(2023, 1, 1)], "date"),
+        ([datetime(2024, 1, 2, tzinfo=UTC)], "date"),
+        ([time(12), time(11, 59)], "date"),
+        (["2", "10"], "text"),
+        (["2024-01-01"], "text"),
+        ([True, False], "text"),
+    ],
+    ids=str,
+)
+def test_typed_columns_keep_their_type_and_sort_by_it(values, kind):
+    column = encoded(values)
+    assert column.kind == kind
+    assert decoded(column) == values
+    assert column.domain == sorted(values)
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "domain"),
+    [
+        (["10", "9", "-3"], "number", [-3, 9, 10]),
+        (["-0", "0"], "number", [0]),
+        (["9" * 30], "number", [int("9" * 30)]),
+        (["1.50", "1.5", "1"], "number", [1, Decimal("1.5")]),
+        (["007", "1"], "text", ["007", "1"]),
+        (["00.5"], "text", ["00.5"]),
+        ([".5", "1."], "text", [".5", "1."]),
+        (["1\n", "1"], "text", ["1", "1\n"]),
+        (["１"], "text", ["１"]),
+        (["nan", "1"], "text", ["1", "nan"]),
+        (["inf"], "text", ["inf"]),
+        (["1_000"], "text", ["1_000"]),
+        (["2024-01-31", "2023-12-01"], "date", [date(2023, 12, 1), date(2024, 1, 31)]),
+        (
+            ["2024-01-31", "2024-01-31T08:30", "2023-12-01 00:00:01.5"],
+            "date",
+            [
+                datetime(2023, 12, 1, 0, 0, 1, 500_000),
+                datetime(2024, 1, 31),
+                datetime(2024, 1, 31, 8, 30),
+            ],
+        ),
+        (["2024-02-30"], "text", ["2024-02-30"]),
+        (["2024-1-1"], "text", ["2024-1-1"]),
+        (["2024-01-01 25:00"], "text", ["2024-01-01 25:00"]),
+        (["2024", "2024-01-01"], "text", ["2024", "2024-01-01"]),
+        ([None, "5"], "number", [None, 5]),
+    ],
+    ids=str,
+)
+def test_texts_without_types_are_what_all_of_them_are(texts, kind, domain):
+    column = encoded(texts, pa.string(), untyped=True)
+    assert (column.kind, column.domain) == (kind, domain)
+    if kind == "date":  # a date equals no date-time, but one number equals another
+        assert [type(v) for v in column.domain] == [type(v) for v in domain]
+
+
+def test_texts_of_a_typed_table_are_not_guessed_at():
+    assert encoded(["10", "9"]).kind == "text"
+
+
+def test_different_texts_of_one_number_share_a_code():
+    column = encoded(["1.5", "2", "1.50"], untyped=True)
+    assert column.codes.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "declared", "domain"),
+    [
+        (["10", "9"], "number", [9, 10]),
+        (["10", "9.5", None], "number", [None, Decimal("9.5"), 10]),
+        ([10, 9], "text", ["10", "9"]),
+        ([2.5], "number", [2.5]),
+        ([date(2024, 1, 31), None], "text", [None, "2024-01-31"]),
+        (["2024-01-31"], "date", [date(2024, 1, 31)]),
+        (["2024-01-31 10:00"], "date", [datetime(2024, 1, 31, 10)]),
+        ([date(2024, 1, 31)], "date", [date(2024, 1, 31)]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("untyped", [False, True])
+def test_a_declared_type_overrules(values, declared, domain, untyped):
+    column = encoded(values, declared=declared, untyped=untyped)
+    assert (column.kind, column.domain) == (declared, domain)
+
+
+@pytest.mark.parametrize(
+    ("values", "declared", "row", "shown"),
+    [
+        (["1", "x", "1"], "number", 2, "'x'"),
+        (["1", "007"], "number", 2, "'007'"),
+        (["1", "1,5"], "number", 2, "'1,5'"),
+        (["1.5", None, "x"], "number", 3, "'x'"),
+        ([True], "number", 1, "True"),
+        ([date(2024, 1, 31)], "number", 1, "datetime.date"),
+        (["2024-01-31", "2024-02-30"], "date", 2, "'2024-02-30'"),
+        (["31.1.2024"], "date", 1, r"'31\.1\.2024'"),
+        ([20240131], "date", 1, "20240131"),
+    ],
+    ids=str,
+)
+def test_a_value_that_is_not_of_the_declared_type_is_named_with_its_row(
+    values, declared, row, shown
+):
+    with pytest.raises(
+        DataError, match=f"column 'c' is declared as a {declared}, but row {row} holds {shown}"
+    ):
+        encoded(values, declared=declared)

@@ -1,0 +1,244 @@
+"""Counting: every backend counts the same groups, whatever the order of rows or their index."""
+
+from collections import Counter
+from datetime import date, datetime
+from decimal import Decimal
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.bugs import bug
+from tests.frames.backends import arrow_repeated_entries, bags, csv_file, parquet_folder, texts
+
+from foreknow.counts import GroupCounts
+from foreknow.errors import DataError, InputError
+from foreknow.frames import parquet
+from foreknow.release import Release
+from foreknow.sparse import count_pairs
+
+PEOPLE = pa.table(
+    {
+        "gid": [3, 1, 1, 2, 3, 1, 2, 3, 12, 2],
+        "age": [30, 41, 41, 30, 30, 41, 30, 30, 41, 58],
+        "sex": ["f", "m", None, "f", "f", "m", "f", None, "m", None],
+        "disease": ["Flu", "AIDS", "Flu", "Flu", "Cold", "AIDS", "Flu", "Flu", "Cold", "AIDS"],
+    }
+)
+BY_GROUP = {
+    1: {"AIDS": 2, "Flu": 1},
+    2: {"AIDS": 1, "Flu": 2},
+    3: {"Cold": 1, "Flu": 2},
+    12: {"Cold": 1},
+}
+BY_AGE_AND_SEX = {
+    (30, "f"): {"Cold": 1, "Flu": 3},
+    (30, None): {"Flu": 1},
+    (41, "m"): {"AIDS": 2, "Cold": 1},
+    (41, None): {"Flu": 1},
+    (58, None): {"AIDS": 1},
+}
+
+
+def by_group(source, **more):
+    return Release.from_groups(source, group="gid", sensitive="disease", **more).counts
+
+
+def generalized(source, *columns, **more):
+    return Release.from_generalized(
+        source, quasi_identifiers=columns, sensitive="disease", **more
+    ).counts
+
+
+# ---- every backend ----------------------------------------------------------------------------
+
+
+def test_groups_are_counted_alike_by_every_backend(everywhere):
+    found = by_group(everywhere(PEOPLE))
+    assert texts(bags(found)) == texts(BY_GROUP)
+    assert list(found.values) == ["AIDS", "Cold", "Flu"]
+    assert found.n_people == len(PEOPLE)
+
+
+def test_equal_quasi_identifiers_are_a_group_in_every_backend(everywhere):
+    found = generalized(everywhere(PEOPLE), "age", "sex")
+    assert texts(bags(found)) == texts(BY_AGE_AND_SEX)
+
+
+def test_labels_keep_their_types(typed):
+    source = typed(PEOPLE)
+    assert bags(by_group(source)) == BY_GROUP
+    assert bags(generalized(source, "age", "sex")) == BY_AGE_AND_SEX
+
+
+def test_shuffled_rows_give_the_same_counts_everywhere(everywhere):
+    order = np.random.default_rng(1).permutation(len(PEOPLE))
+    shuffled = everywhere(PEOPLE.take(pa.array(order)))
+    assert texts(bags(by_group(shuffled))) == texts(BY_GROUP)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param([date(2024, 1, 2), date(2023, 12, 31)], id="dates"),
+        pytest.param([datetime(2024, 1, 2, 3, 4, 5), datetime(2023, 1, 1)], id="timestamps"),
+        pytest.param([Decimal("1.50"), Decimal("22.25")], id="decimals"),
+        pytest.param([True, False], id="booleans"),
+        pytest.param([1.5, -2.25], id="floats"),
+        pytest.param([-7, 2**40], id="integers"),
+        pytest.param(["", '  two, "words"\n'], id="texts"),
+    ],
+)
+def test_groups_and_values_of_any_type_are_counted(typed, values):
+    one, other = values
+    source = typed(pa.table({"gid": [one, other, one], "disease": [other, one, other]}))
+    assert bags(by_group(source)) == {one: {other: 2}, other: {one: 1}}
+
+
+def test_nan_is_a_null_and_so_the_value_of_one_group(typed):
+    nan = float("nan")
+    table = pa.table({"age": [nan, 1.0, None, nan], "sex": ["f"] * 4, "disease": list("abab")})
+    found = bags(generalized(typed(table), "age", "sex"))
+    assert found == {(1.0, "f"): {"b": 1}, (None, "f"): {"a": 2, "b": 1}}
+
+
+# ---- order and index --------------------------------------------------------------------------
+
+
+def test_a_pandas_index_is_neither_a_column_nor_a_row_number():
+    frame = pd.DataFrame(
+        {"gid": [1, 1, 2], "disease": ["x", "y", "x"]}, index=pd.Index([2, 0, 0], name="age")
+    )
+    assert bags(by_group(frame)) == {1: {"x": 1, "y": 1}, 2: {"x": 1}}
+    with pytest.raises(DataError, match="no column 'age'"):
+        generalized(frame, "age")
+    # Nor when it bears the name of a column.
+    assert bags(by_group(frame.rename_axis("gid"))) == bags(by_group(frame))
+
+
+def test_a_pandas_frame_cut_out_of_another_counts_its_own_rows_only():
+    frame = PEOPLE.to_pandas()
+    part = frame[frame.disease != "Cold"].sort_values("disease", ascending=False)
+    wanted = {gid: {d: n for d, n in bag.items() if d != "Cold"} for gid, bag in BY_GROUP.items()}
+    assert bags(by_group(part)) == {gid: bag for gid, bag in wanted.items() if bag}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 2), st.sampled_from("xyz")),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_counts_are_those_of_plain_python(rows):
+    wanted = {}
+    for *key, value in rows:
+        wanted.setdefault(tuple(key), Counter())[value] += 1
+    sex, age, disease = (list(column) for column in zip(*rows, strict=True))
+    table = pa.table({"sex": pa.array(sex, pa.string()), "age": age, "disease": disease})
+    for source in (table, pl.from_arrow(table).lazy(), arrow_repeated_entries(table, None)):
+        assert bags(generalized(source, "sex", "age")) == wanted
+
+
+# ---- names and roles --------------------------------------------------------------------------
+
+
+def test_a_column_may_be_called_n_where_rows_are_fetched():
+    table = pa.table({"n": [1, 1, 2], "age": [1, 1, 1], "disease": list("xyx")})
+    assert bags(generalized(table, "n", "age")) == {(1, 1): {"x": 1, "y": 1}, (2, 1): {"x": 1}}
+
+
+@bug("the count of a GROUP BY is called n, and clashes with a column of that name")
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda table, folder: csv_file(table, folder),
+        lambda table, folder: pl.from_arrow(table).lazy(),
+        lambda table, folder: duckdb.connect().from_arrow(table),
+    ],
+    ids=["csv", "polars_lazy", "duckdb"],
+)
+@pytest.mark.parametrize("role", ["group", "sensitive"])
+def test_a_column_may_be_called_n_where_the_engine_counts(hold, role, tmp_path):
+    names = {"group": "gid", "sensitive": "disease"} | {role: "n"}
+    table = pa.table({names["group"]: ["1", "1", "2"], names["sensitive"]: ["x", "x", "y"]})
+    found = Release.from_groups(hold(table, tmp_path), **names).counts
+    assert bags(found) == {"1": {"x": 2}, "2": {"y": 1}}
+
+
+@pytest.mark.parametrize("name", ["select", "a b", 'qu"ote', "é", "a;b", "'", "count(*)"])
+def test_columns_with_odd_names_are_counted(everywhere, name):
+    table = pa.table({name: [1, 1, 2], "disease": ["x", "y", "x"]})
+    found = Release.from_groups(everywhere(table), group=name, sensitive="disease").counts
+    assert texts(bags(found)) == {"1": {"x": 1, "y": 1}, "2": {"x": 1}}
+
+
+def test_the_sensitive_column_cannot_be_the_group_too():
+    with pytest.raises(InputError, match="'age' cannot be both sensitive and the group"):
+        Release.from_groups(PEOPLE, group="age", sensitive="age")
+    with pytest.raises(InputError, match="'age' cannot be both sensitive"):
+        Release.from_generalized(PEOPLE, quasi_identifiers=["sex", "age"], sensitive="age")
+
+
+@pytest.mark.parametrize("columns", ["age", []])
+def test_quasi_identifiers_must_be_a_list_with_something_in_it(columns):
+    with pytest.raises(InputError, match="a list of at least one column"):
+        Release.from_generalized(PEOPLE, quasi_identifiers=columns, sensitive="disease")
+
+
+def test_nothing_is_counted_before_counts_is_asked_for_and_then_only_once():
+    release = Release.from_groups(PEOPLE, group="gid", sensitive="disease")
+    assert repr(release) == "Release(the pyarrow frame, not counted yet)"
+    assert release.counts is release.counts
+    assert repr(release) == "Release(the pyarrow frame: 4 groups, 10 people)"
+
+
+# ---- size -------------------------------------------------------------------------------------
+
+
+def test_parquet_too_large_for_memory_is_counted_by_the_engine(tmp_path, monkeypatch):
+    folder = parquet_folder(PEOPLE, tmp_path)
+    monkeypatch.setattr(parquet, "_ROWS_IN_MEMORY", 5)
+    monkeypatch.setattr(parquet.ParquetTable, "arrow", None)  # rows must not be fetched
+    assert bags(by_group(folder)) == BY_GROUP
+    assert bags(generalized(folder, "age", "sex")) == BY_AGE_AND_SEX
+
+
+def test_as_many_groups_and_values_as_rows_take_memory_in_proportion_to_rows():
+    import tracemalloc
+
+    n = 80_000
+    codes = np.random.default_rng(2).permutation(n)
+    tracemalloc.start()
+    offsets, columns, counts = count_pairs(codes, codes, n, n)  # densely, this is 51 GB
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * n * 8
+    assert np.array_equal(offsets, np.arange(n + 1))
+    assert np.array_equal(columns, np.arange(n))
+    assert (counts == 1).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(1, 3)), min_size=1))
+def test_dense_and_sparse_counting_agree(cells):
+    rows, columns, weights = np.array(cells).T
+    dense = count_pairs(rows, columns, 5, 4, weights)
+    spread = 40_000  # the same cells in a table too large to be counted densely
+    offsets, found, counts = count_pairs(rows * spread, columns * spread, 200_000, 160_000, weights)
+    assert np.array_equal(offsets[np.arange(6) * spread], dense[0])
+    assert np.array_equal(found // spread, dense[1])
+    assert np.array_equal(counts, dense[2])
+
+
+def test_many_groups_of_many_values_are_counted_sparsely_from_a_frame():
+    n = 70_001
+    table = pa.table({"gid": np.arange(n)[::-1] // 2, "disease": np.arange(n)})
+    counts = by_group(table)
+    assert isinstance(counts, GroupCounts)
+    assert (counts.n_groups, counts.n_values, len(counts.codes)) == (35_001, n, n)

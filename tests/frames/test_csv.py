@@ -1,0 +1,191 @@
+"""CSV files: what is read from them, and what is refused with the line that is wrong."""
+
+import gzip
+
+import pyarrow as pa
+import pytest
+from tests.bugs import bug, case
+from tests.frames.backends import bags, write
+
+from foreknow.errors import DataError
+from foreknow.frames import encode, open_table
+from foreknow.release import Release
+
+
+def counted(path):
+    return bags(Release.from_groups(path, group="gid", sensitive="disease").counts)
+
+
+def column(path, name, **more):
+    table = open_table(path)
+    return encode(name, table.arrow([name]).column(name), untyped=table.untyped, **more)
+
+
+PLAIN = "gid,disease\n1,Flu\n2,AIDS\n1,Flu\n"
+COUNTED = {"1": {"Flu": 2}, "2": {"AIDS": 1}}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", PLAIN),
+        ("a.CSV", PLAIN),
+        ("a.txt", PLAIN),
+        ("release.v2.csv", PLAIN),
+        ("a[1]*?.csv", PLAIN),
+        ("a.tsv", PLAIN.replace(",", "\t")),
+        ("tab.csv", PLAIN.replace(",", "\t")),
+        ("semicolon.csv", PLAIN.replace(",", ";")),
+        ("pipe.csv", PLAIN.replace(",", "|")),
+        ("crlf.csv", PLAIN.replace("\n", "\r\n")),
+        ("bom.csv", "\ufeff" + PLAIN),
+        ("quoted.csv", PLAIN.replace("gid,disease", '"gid","disease"')),
+        ("unfinished.csv", PLAIN.rstrip("\n")),
+        ("blank line.csv", PLAIN.replace("2,", "\n2,")),
+        ("blank end.csv", PLAIN + "\n"),
+        ("spaced header.csv", PLAIN.replace(",disease", ", disease ")),
+        ("a.csv.gz", gzip.compress(PLAIN.encode())),
+        ("bom.csv.gz", gzip.compress(b"\xef\xbb\xbf" + PLAIN.encode())),
+        ("a.tsv.gz", gzip.compress(PLAIN.replace(",", "\t").encode())),
+    ],
+)
+def test_these_are_one_table(tmp_path, name, content):
+    assert counted(write(tmp_path, content, name)) == COUNTED
+    assert counted(str(tmp_path / name)) == COUNTED
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ('"a,b"', "a,b"),
+        ('"two\nlines"', "two\nlines"),
+        ('"two\r\nlines"', "two\r\nlines"),
+        ('"say ""hi"""', 'say "hi"'),
+        ("a;b", "a;b"),
+        (" spaces ", " spaces "),
+        ("NA", "NA"),
+        ("NULL", "NULL"),
+        ("nan", "nan"),
+        ("007", "007"),
+        ("Grippe é 流感", "Grippe é 流感"),
+        ("'", "'"),
+    ],
+)
+def test_a_field_is_read_as_it_stands(tmp_path, field, value):
+    assert counted(write(tmp_path, f"gid,disease\n1,{field}\n")) == {"1": {value: 1}}
+
+
+@pytest.mark.parametrize("field", ["", '""'])
+def test_an_empty_field_is_a_null(tmp_path, field):
+    with pytest.raises(DataError, match="'disease' is missing in 1 row"):
+        counted(write(tmp_path, f"gid,disease\n1,{field}\n2,x\n"))
+
+
+# ---- types ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "domain"),
+    [
+        (["10", "9", "-1"], "number", "[-1, 9, 10]"),
+        (["02138", "10001"], "text", "['02138', '10001']"),
+        (["0", "007"], "text", "['0', '007']"),
+        (["1.50", "1.5", "2"], "number", "[Decimal('1.50'), Decimal('2')]"),
+        (["1", "1e5"], "text", "['1', '1e5']"),
+        (["1", "+2"], "text", "['+2', '1']"),
+        (["1,5", "2"], "text", "['1,5', '2']"),
+        (["٣", "1"], "text", "['1', '٣']"),
+        (["10", "", "9"], "number", "[None, 9, 10]"),
+        (["2024-02-29", "2023-01-01"], "date", None),
+        (["2024-02-29 10:00", "2023-01-01"], "date", None),
+        (["2023-02-29", "2023-01-01"], "text", "['2023-01-01', '2023-02-29']"),
+        (["1/2/2024", "3/4/2024"], "text", "['1/2/2024', '3/4/2024']"),
+        (["true", "false"], "text", "['false', 'true']"),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else "",
+)
+def test_a_column_has_the_type_that_all_its_fields_have(tmp_path, fields, kind, domain):
+    lines = "".join(f'"{field}",x\n' if field else ",x\n" for field in fields)
+    found = column(write(tmp_path, "age,disease\n" + lines), "age")
+    assert found.kind == kind
+    assert domain is None or repr(found.domain) == domain
+
+
+@pytest.mark.parametrize(
+    ("declared", "domain"), [("text", ["10", "9"]), ("number", [9, 10]), (None, [9, 10])]
+)
+def test_the_schema_overrules_what_a_column_looks_like(tmp_path, declared, domain):
+    found = column(write(tmp_path, "age,disease\n10,x\n9,x\n"), "age", declared=declared)
+    assert (found.domain, found.kind) == (domain, declared or "number")
+
+
+def test_ids_and_sensitive_values_stay_the_texts_they_are(tmp_path):
+    found = counted(write(tmp_path, "gid,disease\n02138,010\n2138,10\n2138,10.0\n"))
+    assert found == {"02138": {"010": 1}, "2138": {"10": 1, "10.0": 1}}
+
+
+def test_rows_come_in_the_order_of_the_file(tmp_path):
+    n = 50_000
+    path = write(tmp_path, "age,disease\n" + "".join(f"{n - i},x\n" for i in range(n)))
+    ages = open_table(path).arrow(["age"]).column("age").cast(pa.string()).to_pylist()
+    assert ages == [str(n - i) for i in range(n)]
+
+
+# ---- what is refused --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "people.csv is empty; its first line must name the columns"),
+        ("\n\n", "people.csv is empty"),
+        ("gid,disease\n", "people.csv has no rows"),
+        ("gid,disease", "people.csv has no rows"),
+        ("gid,disease,gid\n1,2,3\n", "two columns named 'gid'; rename one of them"),
+        ("gid,,disease\n1,2,3\n", "column 2 has no name"),
+        ("gid,sickness\n1,2\n", "has no column 'disease'; known: 'gid', 'sickness'"),
+        ("gid,diseases\n1,2\n", "has no column 'disease'; did you mean 'diseases'?"),
+        ("gid,disease\n1,x\n2,y,z\n", "people.csv, line 3: 3 fields where the header has 2"),
+        ("gid,disease\n1,x\n2\n", "people.csv, line 3: 1 fields where the header has 2"),
+        ("gid,disease\n1,Grippé\n".encode("latin-1"), "not UTF-8.*save it again as UTF-8"),
+        ("gid,grippé\n1,x\n".encode("latin-1"), "not UTF-8.*save it again as UTF-8"),
+        (PLAIN.encode("utf-16"), "not UTF-8.*save it again as UTF-8"),
+        (("gid,disease\n" + "1,x\n" * 30_000).encode() + b"1,\xe9\n", "line 30002: not UTF-8"),
+        ('gid,disease\n1,"x\n2,y\n', "people.csv, line 2"),
+        case(
+            'gid,disease\n1,"x\n2,y\n',
+            "people.csv, line 2: .*quote",
+            why="the message stops at 'Invalid Input Error: CSV Error on Line: 2'",
+            name="open quote",
+        ),
+        case(
+            "gid,disease,Disease\n1,2,3\n",
+            "two columns named 'disease'.*rename",
+            why="DuckDB knows no case: 'Binder Error: Duplicate named argument'",
+            name="names that differ in case",
+        ),
+        case(
+            "gid,disease\n1,x\n2\n",
+            "line 3: 1 field where",
+            why="1 fields",
+            name="grammar",
+        ),
+    ],
+)
+def test_a_bad_file_says_what_is_wrong_and_where(tmp_path, content, says):
+    with pytest.raises(DataError, match=f"(?i){says}"):
+        counted(write(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    "content", [gzip.compress(PLAIN.encode() * 99)[:40], PLAIN.encode()], ids=["cut", "not gzip"]
+)
+def test_a_broken_gzip_file_is_refused(tmp_path, content):
+    with pytest.raises(DataError, match=r"people\.csv\.gz cannot be read"):
+        counted(write(tmp_path, content, "people.csv.gz"))
+
+
+@bug("only the first 64 kB of line breaks end the header: a quoted one is cut in two")
+def test_a_header_may_hold_a_quoted_line_break(tmp_path):
+    path = write(tmp_path, '"gid","dis\nease"\n1,Flu\n')
+    assert open_table(path).columns == ["gid", "dis\nease"]

@@ -1,0 +1,277 @@
+"""Opening tables: what is one, what is not, and what the message says then."""
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.bugs import bug, case
+from tests.frames.backends import bags, csv_file, parquet_file, parquet_folder, write
+
+from foreknow.errors import DataError
+from foreknow.frames import open_table
+from foreknow.frames.sources import check_columns, require
+from foreknow.release import Release
+
+TABLE = pa.table({"gid": [1, 2], "disease": ["Flu", "AIDS"]})
+
+
+def counted(source, **names):
+    names = {"group": "gid", "sensitive": "disease"} | names
+    return bags(Release.from_groups(source, **names).counts)
+
+
+def folder_of(parent, *tables):
+    """Parquet files, in order."""
+    folder = parent / "parts"
+    folder.mkdir()
+    for i, table in enumerate(tables):
+        pq.write_table(table, folder / f"{i}.parquet")
+    return folder
+
+
+# ---- paths ------------------------------------------------------------------------------------
+
+
+def test_a_path_may_be_a_text(tmp_path):
+    assert counted(str(parquet_file(TABLE, tmp_path))) == {1: {"Flu": 1}, 2: {"AIDS": 1}}
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"there is no file or folder '.*nowhere\.csv'"):
+        open_table(tmp_path / "nowhere.csv")
+
+
+@pytest.mark.parametrize("name", ["people.xlsx", "people", "people.json", "people.gz"])
+def test_an_extension_that_is_not_supported_is_named(tmp_path, name):
+    with pytest.raises(DataError, match=r"neither CSV .* nor Parquet"):
+        open_table(write(tmp_path, "gid,disease\n1,Flu\n", name))
+
+
+@bug("only the last two suffixes together are looked at: .csv.xlsx passes for CSV")
+@pytest.mark.parametrize("name", ["people.csv.xlsx", "people.csv.bak", "people.txt.json"])
+def test_only_the_last_extension_counts(tmp_path, name):
+    with pytest.raises(DataError, match=r"neither CSV .* nor Parquet"):
+        open_table(write(tmp_path, "gid,disease\n1,Flu\n", name))
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PAR1" + b"\0" * 50 + b"PAR1"])
+def test_a_broken_parquet_file_says_so_in_one_line(tmp_path, content):
+    with pytest.raises(DataError, match=r"people\.parquet cannot be read as Parquet: ") as said:
+        open_table(write(tmp_path, content, "people.parquet"))
+    assert "\n" not in str(said.value)
+
+
+def test_a_folder_without_parquet_files_is_named(tmp_path):
+    csv_file(TABLE, tmp_path)
+    with pytest.raises(DataError, match=r"the folder .* holds no \.parquet file"):
+        open_table(tmp_path)
+
+
+def test_an_opened_table_is_opened_as_it_is(tmp_path):
+    table = open_table(csv_file(TABLE, tmp_path))
+    assert open_table(table) is table
+
+
+# ---- folders of Parquet -----------------------------------------------------------------------
+
+
+def test_parts_may_hold_their_columns_in_another_order_and_be_empty(tmp_path):
+    turned = pa.table({"disease": ["Cold"], "gid": [1]})
+    folder = folder_of(tmp_path, TABLE, turned, TABLE.slice(0, 0))
+    assert counted(folder) == {1: {"Cold": 1, "Flu": 1}, 2: {"AIDS": 1}}
+
+
+def test_parts_may_hold_texts_of_several_widths(tmp_path):
+    wide = TABLE.set_column(1, "disease", TABLE.column(1).cast(pa.large_string()))
+    coded = TABLE.set_column(1, "disease", TABLE.column(1).dictionary_encode())
+    assert counted(folder_of(tmp_path, TABLE, wide, coded)) == {1: {"Flu": 3}, 2: {"AIDS": 3}}
+
+
+def test_folders_within_the_folder_count(tmp_path):
+    (tmp_path / "deep").mkdir()
+    parquet_folder(TABLE, tmp_path / "deep")
+    assert counted(tmp_path) == {1: {"Flu": 1}, 2: {"AIDS": 1}}
+
+
+PARTS_DIFFER = "'Schema at index 1 was different: ' names neither the file nor the column"
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        (TABLE.drop_columns(["gid"]), "gid"),
+        case(TABLE.drop_columns(["gid"]), r"1\.parquet.*'gid'", why=PARTS_DIFFER, name="file"),
+        case(
+            TABLE.set_column(0, "gid", pa.array(["1", "2"])),
+            r"1\.parquet.*'gid'",
+            why=PARTS_DIFFER,
+            name="text for number",
+        ),
+    ],
+)
+def test_parts_that_differ_are_named(tmp_path, other, says):
+    with pytest.raises(DataError, match=says):
+        counted(folder_of(tmp_path, TABLE, other))
+
+
+@bug("whole numbers of two widths, or texts coded in the first part only, do not mix", DataError)
+@pytest.mark.parametrize("column", [0, 1])
+def test_parts_may_hold_numbers_of_several_widths_and_texts_coded_or_not(tmp_path, column):
+    narrow = TABLE.column(0).cast(pa.int32()), TABLE.column(1).dictionary_encode()
+    first = TABLE.set_column(column, TABLE.column_names[column], narrow[column])
+    assert counted(folder_of(tmp_path, first, TABLE)) == {1: {"Flu": 2}, 2: {"AIDS": 2}}
+
+
+# ---- frames -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [None, 5, ["gid"], {"gid": [1]}, np.zeros((2, 2)), pd.Series([1]), pl.Series([1]), b"a.csv"],
+    ids=lambda thing: type(thing).__name__,
+)
+def test_what_is_no_table_is_named_with_what_would_be(thing):
+    with pytest.raises(DataError, match=f"{type(thing).__name__} is not a table; give a path"):
+        open_table(thing)
+
+
+def test_a_duckdb_result_that_is_no_relation_is_refused():
+    with pytest.raises(DataError, match="expected a DuckDB relation, not DuckDBPyType"):
+        open_table(duckdb.sqltype("INTEGER"))
+
+
+@bug("a connection has a query method, so it passes for a relation", AttributeError)
+def test_a_duckdb_connection_is_refused():
+    with pytest.raises(DataError, match="expected a DuckDB relation"):
+        open_table(duckdb.connect())
+
+
+@bug("the relation is asked for its columns outside of what explains errors", duckdb.Error)
+def test_a_relation_of_a_closed_connection_is_refused():
+    connection = duckdb.connect()
+    relation = connection.from_arrow(TABLE)
+    connection.close()
+    with pytest.raises(DataError, match="closed"):
+        counted(relation)
+
+
+def test_two_pandas_columns_of_one_name_are_refused():
+    frame = pd.DataFrame([[1, 2, 3]], columns=["gid", "disease", "disease"])
+    with pytest.raises(DataError, match="pandas frame has two columns named 'disease'; rename"):
+        open_table(frame)
+
+
+def test_two_arrow_columns_of_one_name_are_refused():
+    table = pa.table([[1], [2], [3]], names=["gid", "disease", "gid"])
+    with pytest.raises(DataError, match="gid"):
+        open_table(table)
+
+
+@bug("names that are no texts reach Narwhals: InvalidIntoExprError, and a page of hints", TypeError)
+def test_columns_named_by_numbers_are_used_or_refused():
+    frame = pd.DataFrame([[1, "Flu"]])
+    try:
+        assert counted(frame, group=0, sensitive=1) == {1: {"Flu": 1}}
+    except DataError as error:
+        assert "name" in str(error)  # noqa: PT017
+
+
+def test_a_table_without_rows_is_refused(everywhere):
+    with pytest.raises(DataError, match="has no rows"):
+        counted(everywhere(TABLE.slice(0, 0)))
+
+
+def test_a_frame_without_columns_has_no_such_column():
+    with pytest.raises(DataError, match="the pandas frame has no column 'gid'"):
+        counted(pd.DataFrame())
+
+
+def test_an_unknown_column_is_named_with_a_hint(everywhere):
+    source = everywhere(TABLE)
+    with pytest.raises(DataError, match="has no column 'diseas'; did you mean 'disease'"):
+        counted(source, sensitive="diseas")
+    with pytest.raises(DataError, match="has no column 'group'; known: 'gid', 'disease'"):
+        counted(source, group="group")
+
+
+# ---- what a column may hold -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("values", [["x", 3], [1, "a"], [True, "y"]], ids=str)
+def test_objects_of_mixed_types_are_refused(values):
+    frame = pd.DataFrame({"gid": [1, 2], "disease": pd.Series(values, dtype=object)})
+    with pytest.raises(DataError, match=r"pandas frame holds a column of mixed types.*disease"):
+        counted(frame)
+
+
+@pytest.mark.parametrize("values", [[[1], [2]], [{"a": 1}, {"a": 2}], [b"x", b"y"]], ids=str)
+def test_lists_structs_and_binaries_are_refused(typed, values, request):
+    if "polars" in request.node.callspec.id and values[0] == b"x":
+        pytest.skip("large binaries: below")
+    with pytest.raises(DataError, match=r"column 'disease' is of type .*; give one plain value"):
+        counted(typed(pa.table({"gid": [1, 2], "disease": values})))
+
+
+@bug("only binaries of one kind are refused")
+@pytest.mark.parametrize("kind", [pa.large_binary(), pa.binary(1), pa.binary_view()], ids=str)
+def test_binaries_of_every_kind_are_refused(kind):
+    with pytest.raises(DataError, match="give one plain value per row"):
+        counted(pa.table({"gid": [1], "disease": pa.array([b"x"], kind)}))
+
+
+@bug("Polars objects come as the bytes of their address")
+def test_polars_objects_are_refused():
+    frame = pl.DataFrame(
+        {"gid": [1], "disease": [object()]}, schema_overrides={"disease": pl.Object}
+    )
+    with pytest.raises(DataError, match="disease"):
+        counted(frame)
+
+
+@bug("Arrow extension types have no dictionary", pa.ArrowNotImplementedError)
+@pytest.mark.parametrize(
+    "values", [pd.period_range("2024-01", periods=2, freq="M"), pd.interval_range(0, 2)], ids=type
+)
+def test_pandas_periods_and_intervals_are_read_or_refused(values):
+    try:
+        counted(pd.DataFrame({"gid": [1, 2], "disease": values}))
+    except DataError as error:
+        assert "disease" in str(error)  # noqa: PT017
+
+
+@bug("0.0 and -0.0 are told apart by Arrow and not by Python", DataError)
+@pytest.mark.parametrize("hold", [pa.table, pd.DataFrame, pl.DataFrame])
+def test_minus_zero_is_zero(hold):
+    assert counted(hold({"gid": [1, 1], "disease": [0.0, -0.0]})) == {1: {0.0: 2}}
+
+
+@pytest.mark.parametrize("hold", [pl.LazyFrame, lambda table: duckdb.from_arrow(pa.table(table))])
+def test_minus_zero_is_zero_where_an_engine_counts(hold):
+    assert counted(hold({"gid": [1, 1], "disease": [0.0, -0.0]})) == {1: {0.0: 2}}
+
+
+# ---- columns ----------------------------------------------------------------------------------
+
+
+def test_columns_are_checked_for_names_given_twice_and_not_at_all():
+    assert check_columns(("a", "b"), "it") == ["a", "b"]
+    with pytest.raises(DataError, match="it has two columns named 'b'"):
+        check_columns(["a", "b", "b"], "it")
+    with pytest.raises(DataError, match="it: column 2 has no name"):
+        check_columns(["a", " "], "it")
+
+
+def test_the_first_column_that_is_not_there_is_named():
+    require(open_table(TABLE), ["gid", "disease"])
+    with pytest.raises(DataError, match="no column 'x'"):
+        require(open_table(TABLE), ["gid", "x", "y"])
+
+
+def test_path_objects_and_texts_are_the_same(tmp_path):
+    path = csv_file(TABLE, tmp_path)
+    assert open_table(Path(path)).columns == open_table(str(path)).columns == ["gid", "disease"]

@@ -1,0 +1,146 @@
+"""Writing tables: the columns given, and nothing else of the input."""
+
+import csv
+from datetime import date
+from decimal import Decimal
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.bugs import bug
+
+from foreknow.errors import InputError
+from foreknow.frames import open_table, write_csv, write_parquet
+
+FORMULAS = ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1"]
+
+
+def read_back(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def as_csv(table, folder, **more):
+    write_csv(table, folder / "out.csv", **more)
+    return read_back(folder / "out.csv")
+
+
+# ---- CSV --------------------------------------------------------------------------------------
+
+
+def test_texts_are_quoted_where_needed_and_nulls_are_empty(tmp_path):
+    table = pa.table({"a": ["x,y", 'q"r', "l\nm", None, " s "], "n": [1, 2, 3, None, 5]})
+    assert as_csv(table, tmp_path) == [
+        ["a", "n"],
+        ["x,y", "1"],
+        ['q"r', "2"],
+        ["l\nm", "3"],
+        ["", ""],
+        [" s ", "5"],
+    ]
+
+
+def test_numbers_and_dates_read_as_they_print(tmp_path):
+    table = pa.table({"d": [date(2024, 1, 31)], "x": [Decimal("1.50")], "n": [-7], "f": [0.5]})
+    assert as_csv(table, tmp_path)[1] == ["2024-01-31", "1.50", "-7", "0.5"]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary("int8", "str")])
+def test_texts_of_every_arrow_kind_are_written(tmp_path, kind):
+    table = pa.table({"a": pa.array(["x", None], pa.string()).cast(kind), "n": [1, 2]})
+    assert as_csv(table, tmp_path) == [["a", "n"], ["x", "1"], ["", "2"]]
+
+
+@bug("Arrow's writer knows no views", pa.ArrowInvalid)
+def test_text_views_are_written(tmp_path):
+    table = pa.table({"a": pa.array(["x"], pa.string_view())})
+    assert as_csv(table, tmp_path) == [["a"], ["x"]]
+
+
+@bug("a list column of the `other` role reaches Arrow's writer", pa.ArrowInvalid)
+def test_a_column_that_csv_cannot_hold_is_named(tmp_path):
+    with pytest.raises(InputError, match="a"):
+        as_csv(pa.table({"a": [[1]]}), tmp_path)
+
+
+def test_formulas_are_left_alone_unless_asked(tmp_path):
+    table = pa.table({"a": FORMULAS})
+    assert [row[0] for row in as_csv(table, tmp_path)[1:]] == FORMULAS
+
+
+def test_formulas_are_disarmed_when_asked_and_nothing_else_changes(tmp_path):
+    table = pa.table({"a": [*FORMULAS, "plain", "a=b", "", None], "n": [-1] * 10})
+    rows = as_csv(table, tmp_path, escape_formulas=True)[1:]
+    assert [a for a, _ in rows] == [*("'" + f for f in FORMULAS), "plain", "a=b", "", ""]
+    assert {n for _, n in rows} == {"-1"}
+
+
+def test_formulas_in_categories_are_disarmed(tmp_path):
+    table = pa.table({"a": pa.array(["=1", "x"]).dictionary_encode(), "n": [1, 2]})
+    assert as_csv(table, tmp_path, escape_formulas=True)[1] == ["'=1", "1"]
+
+
+@bug("only columns of Arrow's plain strings are disarmed; Polars frames have large ones")
+def test_formulas_in_large_texts_are_disarmed(tmp_path):
+    table = pa.table({"a": pa.array(["=1"], pa.large_string()), "n": [1]})
+    assert as_csv(table, tmp_path, escape_formulas=True)[1] == ["'=1", "1"]
+
+
+@bug("the header is not disarmed")
+def test_formulas_in_names_of_columns_are_disarmed(tmp_path):
+    assert as_csv(pa.table({"=1": ["x"]}), tmp_path, escape_formulas=True)[0] == ["'=1"]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    texts=st.lists(
+        st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
+        min_size=1,
+    )
+)
+def test_what_is_written_reads_back_the_same(tmp_path_factory, texts):
+    path = tmp_path_factory.mktemp("csv") / "out.csv"
+    write_csv(pa.table({"a": pa.array(texts, pa.string()), "n": range(len(texts))}), path)
+    found = open_table(path).arrow(["a"]).column("a").cast(pa.string()).to_pylist()
+    assert found == [text or None for text in texts]  # empty texts are nulls in CSV
+
+
+# ---- Parquet ----------------------------------------------------------------------------------
+
+
+def test_parquet_reads_back_the_same(tmp_path):
+    table = pa.table({"a": ["x", None], "d": [date(2024, 1, 31), None], "n": [1, 2]})
+    write_parquet(table, tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet").equals(table)
+
+
+def test_no_metadata_of_the_input_is_written(tmp_path):
+    frame = pd.DataFrame({"a": [1]}, index=pd.Index(["Tom"], name="name"))
+    frame.attrs["source"] = "hospital"
+    table = pa.Table.from_pandas(frame).replace_schema_metadata({"author": "me"})
+    field = table.schema.field("a").with_metadata({"origin": "secret"})
+    table = table.set_column(0, field, table.column("a")).select(["a"])
+    write_parquet(table, tmp_path / "out.parquet")
+    content = (tmp_path / "out.parquet").read_bytes()
+    for leak in (b"hospital", b"Tom", b"author", b"secret", b"pandas", b"ARROW:schema"):
+        assert leak not in content
+    assert pq.ParquetFile(tmp_path / "out.parquet").metadata.metadata is None
+
+
+@bug("categories that nobody published has are written in the dictionary page")
+def test_categories_without_rows_are_not_written(tmp_path):
+    table = pa.table({"a": pa.DictionaryArray.from_arrays([0], ["shown", "Tom's secret"])})
+    write_parquet(table, tmp_path / "out.parquet")
+    assert b"Tom's secret" not in (tmp_path / "out.parquet").read_bytes()
+
+
+@bug("categories are written as the rows left them: the dictionary keeps the input's order")
+def test_the_order_of_rows_before_is_not_written(tmp_path):
+    names = ["Zoe", "Ann"]  # Zoe was in the first row of the input
+    column = pa.array(names).dictionary_encode().take(pa.array([1, 0]))
+    write_parquet(pa.table({"a": column}), tmp_path / "out.parquet")
+    content = (tmp_path / "out.parquet").read_bytes()
+    assert content.index(b"Ann") < content.index(b"Zoe")

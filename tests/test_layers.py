@@ -1,0 +1,214 @@
+"""The floors of the house: a room imports only from below; files are short and named."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.bugs import case
+
+import foreknow
+
+SRC = Path(__file__).parents[1] / "src" / "foreknow"
+
+# From the ground up: a room imports only rooms of lower floors. Rooms beside each other are
+# strangers; the modules of one folder may import each other, though not in circles.
+FLOORS = """
+    errors  _version
+    labels  sparse  writing
+    counts
+    hierarchy_decimals
+    hierarchy
+    hierarchy_files
+    frames
+    schema
+    microdata  release
+    adversaries
+    utility  labelling
+    tables
+    policy_ledger
+    policy
+    policy_file
+    anonymizers
+    auditing
+    verifier
+    certificate
+    publishing
+    report
+    sample
+    cli
+"""
+FLOOR_OF = {
+    room: height
+    for height, floor in enumerate(FLOORS.strip().splitlines())
+    for room in floor.split()
+}
+RENAMED = {"audit": "auditing"}  # the old name, until report/ no longer uses it
+FOLDERS = {"frames", "adversaries", "anonymizers", "report", "sample"}
+
+# The only doors upwards, and only inside a function: what a room opens when it is asked to.
+DOORS = {
+    ("auditing", "report.html"),  # results know how to be shown,
+    ("auditing", "report.terminal"),  # without importing how until asked
+    ("policy", "policy_file"),  # Policy.load and Policy.from_dict
+}
+LIBRARIES = {"pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark"}
+ENGINES_ALLOWED = {"frames", "microdata", "tables", "publishing", "verifier"}
+
+
+def modules():
+    """Every module by its name below `foreknow`, apart from the front door."""
+    found = {".".join(p.relative_to(SRC).with_suffix("").parts): p for p in SRC.rglob("*.py")}
+    return {name: found[name] for name in sorted(found) if name not in ("__init__", *RENAMED)}
+
+
+MODULES = modules()
+
+
+def room(module):
+    """The floor plan's name of a module."""
+    first = module.removesuffix(".__init__").split(".")[0]
+    return RENAMED.get(first, first)
+
+
+def imports(path):
+    """(what is imported, whether at the top of the file) for each import that runs."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    lazy = {
+        id(inner)
+        for function in ast.walk(tree)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for inner in ast.walk(function)
+    }
+    typing_only = {
+        id(inner)
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and "TYPE_CHECKING" in ast.unparse(branch.test)
+        for inner in ast.walk(branch)
+    }
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            # `from foreknow.frames import x` may mean a module or something in a package
+            names = [node.module]
+            if node.module.partition(".")[2].split(".")[0] in {"", *FOLDERS}:
+                inner = [f"{node.module}.{alias.name}" for alias in node.names]
+                names = [n if n.partition(".")[2] in MODULES else node.module for n in inner]
+        else:
+            continue
+        for name in dict.fromkeys(names):
+            yield name, id(node) not in lazy
+
+
+def own_imports(path):
+    """The same for modules of ours, without the package's name."""
+    for name, at_top in imports(path):
+        if name.split(".")[0] == "foreknow":
+            yield name.partition(".")[2], at_top
+
+
+every_module = pytest.mark.parametrize("module", MODULES)
+
+
+@every_module
+def test_every_room_is_on_the_plan(module):
+    assert room(module) in FLOOR_OF, f"put {room(module)} on a floor of tests/test_layers.py"
+
+
+def test_the_plan_has_no_rooms_that_are_gone():
+    assert set(FLOOR_OF) == {room(module) for module in MODULES}
+
+
+@every_module
+def test_a_room_imports_only_from_below(module):
+    for target, at_top in own_imports(MODULES[module]):
+        if not target:  # the front door: for the command line, when it is asked
+            assert (room(module), at_top) == ("cli", False), f"{module} imports the front door"
+            continue
+        above = FLOOR_OF[room(target)] > FLOOR_OF[room(module)]
+        beside = FLOOR_OF[room(target)] == FLOOR_OF[room(module)] and room(target) != room(module)
+        if (room(module), target) in DOORS:
+            assert not at_top, f"{module} imports {target} before it is asked to"
+        else:
+            assert not above, f"{module} imports {target}, which is above it"
+            assert not beside, f"{module} imports {target}, which is beside it"
+
+
+def test_no_two_modules_import_each_other():
+    below = {
+        module: {target for target, at_top in own_imports(path) if at_top}
+        for module, path in MODULES.items()
+    }
+    standing = dict(below)
+    while standing:
+        free = [m for m, targets in standing.items() if not targets & standing.keys()]
+        assert free, f"in circles: {sorted(standing)}"
+        for module in free:
+            del standing[module]
+
+
+@every_module
+def test_dataframes_and_engines_are_known_in_few_rooms(module):
+    used = {name.split(".")[0] for name, _ in imports(MODULES[module])} & LIBRARIES
+    if room(module) == "frames":
+        return
+    assert not used or room(module) in ENGINES_ALLOWED, f"{module} imports {used}"
+    assert used <= {"pyarrow", "duckdb"}, f"{module} imports {used}"
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) == "adversaries"])
+def test_an_adversary_knows_counts_and_no_frames(module):
+    targets = {room(target) for target, _ in own_imports(MODULES[module])}
+    assert targets <= {"errors", "labels", "sparse", "counts", "adversaries"}
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) == "anonymizers"])
+def test_an_anonymizer_knows_no_particular_adversary(module):
+    known = {t for t, _ in own_imports(MODULES[module]) if room(t) == "adversaries"}
+    assert known <= {"adversaries.protocol"}
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) not in {"report", "cli"}])
+def test_no_core_room_imports_what_shows_things(module):
+    for target, at_top in own_imports(MODULES[module]):
+        if room(target) in {"report", "cli"}:
+            assert not at_top
+            assert (room(module), target) in DOORS
+
+
+def test_the_verifier_shares_nothing_with_the_search_or_the_audit():
+    assert {target for target, _ in own_imports(MODULES["verifier"])} <= {"errors"}
+
+
+@every_module
+def test_a_file_says_what_it_is_for_in_its_first_line(module):
+    first = (ast.get_docstring(ast.parse(MODULES[module].read_text())) or "").split("\n")[0]
+    assert len(first) > 15, f"{module} does not say what it is for"
+    assert first.endswith("."), f"{module}: {first}"
+
+
+@pytest.mark.parametrize(
+    "module", [case(m, why="426 lines: two files") if m == "counts" else m for m in MODULES]
+)
+def test_a_file_is_at_most_400_lines(module):
+    assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def test_every_public_name_is_where_the_front_door_says():
+    for name in foreknow.__all__:
+        assert getattr(foreknow, name) is not None
+    assert sorted(foreknow.__all__) == dir(foreknow)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        foreknow.nothing  # noqa: B018
+
+
+def test_the_front_door_opens_no_room_before_it_is_asked():
+    rooms = ("numpy", "duckdb", "plotly")
+    check = f"import foreknow, sys; print([m for m in {rooms} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,299 @@
+"""Microdata: columns encoded once, with their hierarchies; which rows are kept."""
+
+from datetime import date, datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from tests.bugs import bug
+from tests.frames.backends import write
+
+from foreknow.errors import DataError, HierarchyError, InputError, SchemaError, UnsupportedError
+from foreknow.hierarchy import DateLevels, Intervals, Mask
+from foreknow.hierarchy_files import Ordered, Tree
+from foreknow.microdata import Microdata
+from foreknow.schema import Schema
+
+
+def microdata(source, **more):
+    return Microdata(source, Schema(**{"quasi_identifiers": ["q"], "sensitive": "d"} | more))
+
+
+def attribute(values, hierarchy=None, **more):
+    """The attribute of one column."""
+    if hierarchy is not None:
+        more["hierarchies"] = {"q": hierarchy}
+    source = values
+    if isinstance(values, (list, pa.Array)):
+        source = pa.table({"q": values, "d": ["x"] * len(values)})
+    (found,) = microdata(source, **more).attributes
+    return found
+
+
+def decoded(found):
+    return [found.domain[code] for code in found.codes.tolist()]
+
+
+def levels(found):
+    """For each row, the labels of its nodes."""
+    return [
+        [labels[nodes[code]] for nodes, labels in zip(found.ancestors, found.labels, strict=True)]
+        for code in found.codes.tolist()
+    ]
+
+
+# ---- encoding ---------------------------------------------------------------------------------
+
+
+def test_every_backend_gives_the_same_people(everywhere_typed):
+    table = pa.table(
+        {"age": [41, 30, 41, 30], "sex": ["f", None, "m", "f"], "d": ["b", "a", "c", "b"]}
+    )
+    people = microdata(everywhere_typed(table), quasi_identifiers=["sex", "age"])
+    assert (people.n_rows, people.n_people, people.kept.tolist()) == (4, 4, [0, 1, 2, 3])
+    assert list(people.values) == ["a", "b", "c"]
+    assert people.sensitive_codes.tolist() == [1, 0, 2, 1]
+    sex, age = people.attributes
+    assert (sex.name, sex.order, sex.domain) == ("sex", "nominal", [None, "f", "m"])
+    assert decoded(sex) == ["f", None, "m", "f"]
+    assert (age.name, age.order, age.domain) == ("age", "ordered", [30, 41])
+    assert decoded(age) == [41, 30, 41, 30]
+
+
+@pytest.fixture(params=[pa.table, pd.DataFrame, pl.DataFrame, pl.LazyFrame])
+def everywhere_typed(request):
+    def hold(table):
+        frame = request.param(table.to_pydict())
+        if isinstance(frame, pd.DataFrame):
+            frame.index = [2, 2, 0, 1]
+        return frame
+
+    return hold
+
+
+def test_csv_columns_are_read_by_their_looks_and_sensitive_values_as_they_are(tmp_path):
+    path = write(tmp_path, "q,zip,born,d\n10,02138,2024-01-31,10\n9,10001,,9\n")
+    people = microdata(path, quasi_identifiers=["q", "zip", "born"])
+    q, code, born = people.attributes
+    assert (q.domain, q.order) == ([9, 10], "ordered")
+    assert (code.domain, code.order) == (["02138", "10001"], "nominal")
+    assert (born.domain, born.order) == ([None, date(2024, 1, 31)], "ordered")
+    assert list(people.values) == ["10", "9"]
+
+
+def test_declared_types_overrule(tmp_path):
+    path = write(tmp_path, "q,d\n10,x\n9,y\n")
+    found = attribute(path, types={"q": "text"})
+    assert (found.domain, found.order) == (["10", "9"], "nominal")
+
+
+# ---- positions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "positions"),
+    [
+        ([10, 40, 20], [10, 20, 40]),
+        ([Decimal("0.50"), Decimal("2.00")], [0.5, 2]),
+        ([10, None, 40, 20], [-5, 10, 20, 40]),
+        ([10, None], [9, 10]),
+        (pa.nulls(2, pa.int64()), [0]),
+        (["b", "a", "c"], [0, 1, 2]),
+        (["b", None, "a"], [-1, 0, 1]),
+        ([True, False], [0, 1]),
+    ],
+    ids=str,
+)
+def test_numbers_lie_where_they_are_others_by_rank_and_a_null_one_step_before(values, positions):
+    assert attribute(values).positions.tolist() == positions
+
+
+def test_dates_lie_by_their_days():
+    found = attribute([date(2024, 3, 1), date(2024, 2, 1), None])
+    steps = np.diff(found.positions).tolist()
+    assert steps == [29, 29]
+
+
+@bug("date-times lie by their day alone: two of one day are in one place")
+def test_date_times_lie_by_their_moment():
+    found = attribute([datetime(2024, 1, 1, 6), datetime(2024, 1, 1, 18), datetime(2024, 1, 2, 6)])
+    first, second, third = found.positions
+    assert first < second < third
+
+
+# ---- hierarchies ------------------------------------------------------------------------------
+
+
+def test_intervals():
+    found = attribute([27, None, 3, 24], Intervals([5, 20]))
+    assert decoded(found) == [27, None, 3, 24]
+    assert found.domain == [None, 3, 24, 27]
+    assert found.order == "ordered"
+    assert levels(found) == [
+        ["25 to 29", "20 to 39", "*"],
+        ["missing", "missing", "*"],
+        ["0 to 4", "0 to 19", "*"],
+        ["20 to 24", "20 to 39", "*"],
+    ]
+    assert found.positions.tolist() == [0, 1, 2, 3]
+
+
+def test_masks():
+    found = attribute(["131", "127", "127"], Mask(3))
+    assert decoded(found) == ["131", "127", "127"]
+    assert levels(found)[0] == ["13*", "1**", "*"]
+
+
+def test_masks_of_csv_codes_that_look_like_numbers(tmp_path):
+    path = write(tmp_path, "q,d\n131,x\n127,y\n")
+    assert levels(attribute(path, Mask(3))) == [["13*", "1**", "*"], ["12*", "1**", "*"]]
+
+
+def test_dates():
+    found = attribute([date(2024, 3, 5), date(2023, 12, 1)], DateLevels(["month", "year"]))
+    assert levels(found) == [["2024-03", "2024", "*"], ["2023-12", "2023", "*"]]
+
+
+def test_trees_keep_siblings_together():
+    tree = Tree([["b", "one", "*"], ["a", "two", "*"], ["c", "one", "*"], ["z", "two", "*"]])
+    found = attribute(["a", "b", "c", None], tree)
+    assert found.domain == [None, "b", "c", "a"]
+    assert decoded(found) == ["a", "b", "c", None]
+    assert levels(found) == [["two", "*"], ["one", "*"], ["one", "*"], ["missing", "*"]]
+
+
+def test_an_order_has_no_levels():
+    found = attribute(["high", None, "low"], Ordered(["low", "mid", "high"]))
+    assert (found.domain, found.order) == ([None, "low", "high"], "ordered")
+    assert decoded(found) == ["high", None, "low"]
+    assert (found.ancestors, found.labels) == ((), ())
+
+
+def test_leaves_of_a_node_stand_side_by_side():
+    random = np.random.default_rng(3)
+    found = attribute(random.integers(0, 100, 300).tolist(), Intervals([5, 10, 50]))
+    for nodes in found.ancestors:
+        assert (np.diff(nodes) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "hierarchy", "says"),
+    [
+        (["127", "13", "13"], Mask(3), r"the value '13' \(first in row 2\)"),
+        (["x", "y", "y"], Tree([["x", "*"]]), r"the value 'y' \(first in row 2\)"),
+        (["low", "lwo"], Ordered(["low", "high"]), r"'lwo' \(first in row 2\).*did you mean 'low'"),
+        (["2024-01-01", "soon"], DateLevels(), r"the value 'soon' \(first in row 2\)"),
+    ],
+    ids=["mask", "tree", "order", "dates"],
+)
+def test_a_value_outside_its_hierarchy_is_named_with_its_first_row(values, hierarchy, says):
+    with pytest.raises(
+        HierarchyError, match=f"column 'q': .*{says} is outside its hierarchy|{says}"
+    ):
+        attribute(values, hierarchy)
+
+
+def test_dropped_rows_count_when_the_first_row_is_named(tmp_path):
+    path = write(tmp_path, "q,d\n127,\n127,x\n13,\n131,\n13,y\n")
+    with pytest.raises(HierarchyError, match=r"column 'q': the value 13 \(first in row 5\)"):
+        attribute(path, Mask(3), missing="drop")
+
+
+@bug("rows are numbered after the dropped ones are gone")
+def test_dropped_rows_count_when_a_value_is_not_of_the_declared_type(tmp_path):
+    path = write(tmp_path, "q,d\n1,\n2,x\nten,y\n")
+    with pytest.raises(DataError, match="row 3 holds 'ten'"):
+        attribute(path, types={"q": "number"}, missing="drop")
+
+
+@bug("one text makes a CSV column text, and the first number of it is blamed")
+def test_the_value_that_is_no_number_is_named_and_not_its_neighbour(tmp_path):
+    path = write(tmp_path, "q,d\n1,x\n2,y\nten,z\n")
+    with pytest.raises(HierarchyError, match=r"'ten' \(first in row 3\)"):
+        attribute(path, Intervals([5]))
+
+
+# ---- rows -------------------------------------------------------------------------------------
+
+
+def test_people_without_a_sensitive_value_are_left_out_everywhere():
+    table = pa.table({"q": [5, 1, 5, 9], "d": ["x", None, "y", None], "ward": list("abcd")})
+    people = microdata(table, other=["ward"], missing="drop")
+    assert (people.n_rows, people.n_people, people.kept.tolist()) == (4, 2, [0, 2])
+    assert people.attributes[0].domain == [5]  # nothing of those who left
+    assert list(people.values) == ["x", "y"]
+    assert people.other().to_pydict() == {"ward": ["a", "c"]}
+
+
+def test_people_without_a_sensitive_value_may_have_a_label_or_are_an_error():
+    table = pa.table({"q": [5, 1], "d": ["x", None]})
+    assert list(microdata(table, missing={"label": "?"}).values) == ["?", "x"]
+    with pytest.raises(DataError, match="'d' is missing in 1 row, first in row 2"):
+        microdata(table).values  # noqa: B018
+
+
+@bug("without columns of the role `other`, DuckDB is asked to select nothing", DataError)
+def test_there_may_be_no_other_columns(tmp_path):
+    people = microdata(write(tmp_path, "q,d\n1,x\n"))
+    assert people.other().num_columns == 0
+
+
+def test_a_grouping_is_counted():
+    people = microdata(pa.table({"q": [1, 2, 3], "d": ["x", "y", "x"]}))
+    counts = people.counts(np.array([1, 0, 1]))
+    assert [counts.bag(g) for g in (0, 1)] == [{"y": 1}, {"x": 2}]
+    with pytest.raises(DataError, match="group 1 has 0 people"):
+        people.counts(np.array([0, 0, 2]))
+
+
+@bug("a grouping of other rows reaches NumPy, or is counted", ValueError)
+def test_a_grouping_of_another_length_is_refused():
+    people = microdata(pa.table({"q": [1, 2, 3], "d": ["x", "y", "x"]}))
+    try:
+        people.counts(np.array([0, 0]))
+    except InputError:
+        return
+
+
+# ---- what is refused --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"quasi_identifiers": ["p"]}, "no column 'p'; "),
+        ({"sensitive": "D"}, "no column 'D'"),
+        ({"identifiers": ["name"]}, "no column 'name'"),
+        ({"other": ["ward"]}, "no column 'ward'"),
+    ],
+)
+def test_columns_that_are_not_there_are_named_at_once(more, says):
+    with pytest.raises(DataError, match=says):
+        microdata(pa.table({"q": [1], "d": ["x"]}), **more)
+
+
+def test_it_needs_quasi_identifiers_and_one_value_per_person():
+    table = pa.table({"q": [1], "d": ["x"], "pid": [1]})
+    with pytest.raises(SchemaError, match="quasi_identifiers is empty"):
+        microdata(table, quasi_identifiers=[], group="q")
+    with pytest.raises(UnsupportedError, match="semantics 'set' is not available yet"):
+        microdata(table, semantics="set", person="pid")
+
+
+@pytest.mark.parametrize("missing", ["error", "drop"])
+def test_an_empty_table_is_refused(missing):
+    table = pa.table({"q": [1], "d": pa.nulls(1, pa.string())}).slice(0, missing == "drop")
+    with pytest.raises(DataError, match="has no rows"):
+        microdata(table, missing=missing).values  # noqa: B018
+
+
+@bug("infinite values make every width infinite or NaN")
+def test_infinite_numbers_are_refused_or_have_a_place():
+    try:
+        found = attribute([1.0, 2.0, float("inf")])
+    except InputError:
+        return
+    assert np.isfinite(found.positions).all()

@@ -1,0 +1,307 @@
+"""Policies made in Python: thresholds, values, skylines, contradictions, and their tables."""
+
+import math
+from dataclasses import FrozenInstanceError
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.bugs import bug, case
+
+from foreknow.adversaries.facts import Facts
+from foreknow.counts import GroupCounts
+from foreknow.errors import PolicyError
+from foreknow.policy import Policy, PublishOptions, Requirement
+from foreknow.schema import Schema
+
+ILL = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cold"]])
+
+
+def required(below=0.5, **more):
+    return Requirement(Facts(l=1), below, **more)
+
+
+# ---- thresholds -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("below", "exact"),
+    [
+        (0.1, Fraction(1, 10)),
+        (np.float64(0.1), Fraction(1, 10)),
+        (Decimal("0.1"), Fraction(1, 10)),
+        ("0.1", Fraction(1, 10)),
+        ("2/3", Fraction(2, 3)),
+        (Fraction(2, 3), Fraction(2, 3)),
+        (2 / 3, Fraction("0.6666666666666666")),
+        (1, Fraction(1)),
+        (1e-300, Fraction(1, 10**300)),
+    ],
+    ids=repr,
+)
+def test_thresholds_are_exact(below, exact):
+    assert required(below).points[0].below == exact
+
+
+@pytest.mark.parametrize("below", [0, 0.0, 1.5, -1, "0", "3/2", Fraction(-1, 2), 1 + 1e-15])
+def test_a_threshold_lies_above_0_and_is_at_most_1(below):
+    with pytest.raises(PolicyError, match="requirement: a threshold must be above 0 and at most 1"):
+        required(below)
+
+
+@pytest.mark.parametrize(
+    "below", ["x", "", "50%", "1/0", math.nan, math.inf, Decimal("NaN"), True, [0.5], b"1/2"]
+)
+def test_a_threshold_is_a_number(below):
+    with pytest.raises(PolicyError, match="is not a number; give a float, a Fraction, or a text"):
+        required(below)
+
+
+def test_a_threshold_is_needed():
+    with pytest.raises(PolicyError, match=r"threshold is missing; give below = a number in \(0, 1"):
+        Requirement(Facts())
+
+
+# ---- skylines ---------------------------------------------------------------------------------
+
+
+def test_a_skyline_has_a_threshold_at_each_point():
+    points = Requirement([(Facts(l=1), 0.5), (Facts(k=1), "2/3")]).points
+    assert points == ((Facts(l=1), Fraction(1, 2)), (Facts(k=1), Fraction(2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("skyline", "below", "says"),
+    [
+        ([], None, "a skyline needs at least one point"),
+        ([(Facts(), 0.5)], 0.5, "a skyline has a threshold in each point, none beside them"),
+        ([(Facts(), 0.5), (Facts(l=1), 2)], None, "a threshold must be .* at most 1, not 2"),
+        (
+            [(Facts(l=1), 0.5), (Facts(l=1), 0.6)],
+            None,
+            r"Facts\(l=1, k=0, m=0\) has two thresholds, 1/2 and 3/5; keep one",
+        ),
+    ],
+)
+def test_a_skyline_that_cannot_be_meant_says_why(skyline, below, says):
+    with pytest.raises(PolicyError, match=f"requirement: {says}"):
+        Requirement(skyline, below)
+
+
+@bug("a point without a threshold is unpacked", TypeError)
+def test_a_point_without_a_threshold_is_refused():
+    with pytest.raises(PolicyError):
+        Requirement([Facts(l=1)])
+
+
+# ---- values -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"values": "AIDS"}, r"values must be a list, such as \['AIDS'\]"),
+        ({"excluded": "AIDS"}, r"except must be a list, such as \['AIDS'\]"),
+        ({"values": []}, "values is empty; leave it out to mean every value"),
+        ({"values": ["AIDS", "Flu", "AIDS"]}, "values names 'AIDS' twice"),
+        ({"excluded": ["Flu", "Flu"]}, "except names 'Flu' twice"),
+        ({"values": ["AIDS"], "excluded": ["Flu"]}, "give values or except, not both"),
+        case({"values": [1, "1"]}, "twice", why="labels print alike and mean one value", name="1"),
+    ],
+    ids=str,
+)
+def test_values_that_cannot_be_meant_are_refused_by_name(more, says):
+    with pytest.raises(PolicyError, match=f"HIV: {says}"):
+        required(**more, name="HIV")
+
+
+@bug("anything but a sequence is sliced", TypeError)
+@pytest.mark.parametrize("make", [set, iter, lambda values: (v for v in values)])
+def test_values_may_be_any_iterable_or_are_refused(make):
+    assert set(required(values=make(["AIDS", "Flu"])).values) == {"AIDS", "Flu"}
+
+
+@pytest.mark.parametrize(
+    ("more", "about"),
+    [
+        ({}, {"AIDS", "Cold", "Flu"}),
+        ({"values": ["Flu", "AIDS"]}, {"AIDS", "Flu"}),
+        ({"excluded": ["Flu"]}, {"AIDS", "Cold"}),
+    ],
+)
+def test_a_mask_is_true_for_the_values_it_is_about(more, about):
+    mask = required(**more).mask(ILL.values)
+    assert mask.dtype == bool
+    assert {v for v, on in zip(ILL.values, mask, strict=True) if on} == about
+
+
+@pytest.mark.parametrize("key", ["values", "excluded"])
+def test_a_value_that_nobody_has_is_refused_with_a_hint(key):
+    said = "values" if key == "values" else "except"
+    with pytest.raises(
+        PolicyError, match=f"HIV: {said}: nobody in the table has .* 'AID'; did you mean 'AIDS'"
+    ):
+        required(**{key: ["AID"]}, name="HIV").mask(ILL.values)
+
+
+def test_labels_are_compared_as_they_print():
+    numbers = GroupCounts.from_bags([[7, 8], [True]])
+    assert required(values=["7", "True"]).mask(numbers.values).sum() == 2
+
+
+@bug("of two values that print alike only the last is protected: the other passes as safe")
+@pytest.mark.parametrize("label", [1, "1"])
+def test_every_value_that_prints_like_the_label_is_protected(label):
+    mixed = GroupCounts.from_bags([[1, 1, 1], ["1", "x", "y"]])
+    mask = required(values=[label]).mask(mixed.values)
+    assert mask.tolist() == [str(value) == "1" for value in mixed.values]
+
+
+@bug("a requirement about no value at all is safe, and nobody is told")
+def test_excepting_every_value_is_refused():
+    with pytest.raises(PolicyError):
+        required(excluded=["AIDS", "Cold", "Flu"]).mask(ILL.values)
+
+
+# ---- several requirements ---------------------------------------------------------------------
+
+
+def test_a_policy_requires_something():
+    with pytest.raises(PolicyError, match=r"requires nothing; add at least one \[\[require\]\]"):
+        Policy([])
+
+
+def test_two_thresholds_for_one_value_contradict_each_other():
+    with pytest.raises(
+        PolicyError,
+        match=r"b: 'AIDS' must stay below 3/5 here and below 1/2 in a, against the same Facts",
+    ):
+        Policy(
+            [
+                required(0.5, values=["Flu", "AIDS"], name="a"),
+                required(0.6, values=["AIDS"], name="b"),
+            ]
+        )
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_exception_without_except_has_no_effect_and_is_refused(turned):
+    both = [required(0.5, name="all"), required(0.6, values=["Flu"], name="flu")]
+    with pytest.raises(
+        PolicyError,
+        match=r"flu: below 3/5 for 'Flu' has no effect, since all asks below 1/2 of every value; "
+        r"add except = \['Flu'\] there",
+    ):
+        Policy(both[::-1] if turned else both)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        [required(0.6), required(0.5, values=["AIDS"])],
+        [required(0.5, excluded=["Flu"]), required(0.6, values=["Flu"])],
+        [required(0.5, values=["Flu"]), required(0.6, values=["AIDS"])],
+        [required(0.5), Requirement(Facts(l=2), 0.6, values=["AIDS"])],
+        [required(0.5), required(0.5, values=["AIDS"])],
+    ],
+)
+def test_requirements_that_both_have_an_effect_are_kept(pair):
+    assert Policy(pair).requirements == tuple(pair)
+
+
+@bug("two thresholds for every value are not noticed, though one has no effect")
+def test_two_thresholds_for_every_value_contradict_each_other():
+    with pytest.raises(PolicyError):
+        Policy([required(0.5), required(0.6)])
+
+
+@bug("labels are compared as they are here, as they print elsewhere")
+@pytest.mark.parametrize(
+    ("pair", "fine"),
+    [
+        ([required(0.5, values=["1"]), required(0.6, values=[1])], False),
+        ([required(0.5, excluded=[1]), required(0.6, values=["1"])], True),
+    ],
+)
+def test_labels_that_print_alike_are_one_value_in_contradictions_too(pair, fine):
+    try:
+        Policy(pair)
+    except PolicyError:
+        assert not fine
+    else:
+        assert fine
+
+
+# ---- what a policy says -----------------------------------------------------------------------
+
+
+def test_failures_are_told_in_words():
+    policy = Policy(
+        [Requirement(Facts(), "1/2", values=["Cold"], name="cold"), Requirement(Facts(), 1)]
+    )
+    assert policy.failures(ILL) == [
+        "cold: Facts(l=0, k=0, m=0) reaches 0.5 for 'Cold', the limit is 0.5"
+    ]
+
+
+def test_monotone_depends_on_the_semantics_of_the_schema():
+    sets = Schema(quasi_identifiers=["a"], sensitive="d", semantics="set", person="p")
+    assert Policy([required()]).monotone()
+    assert not Policy([required()], sets).monotone()
+
+
+def test_a_policy_is_frozen():
+    with pytest.raises(FrozenInstanceError):
+        Policy([required()]).schema = None
+    with pytest.raises(FrozenInstanceError):
+        required().below = 1
+
+
+@bug("a skyline given as a list stays one", TypeError)
+def test_requirements_are_hashable():
+    assert len({Requirement([(Facts(), 0.5)]), Requirement([(Facts(), 0.5)])}) == 1
+
+
+FULL = Policy(
+    [
+        Requirement(Facts(1, 2, 3), "2/3", values=("AIDS",), name="require[0]"),
+        Requirement(Facts(1), "1/10", excluded=("AIDS", "HIV"), name="require[1]"),
+        Requirement([(Facts(2), "1/2"), (Facts(k=1), "3/4")], name="require[2]"),
+    ],
+    Schema(quasi_identifiers=["age"], sensitive="disease"),
+    PublishOptions(
+        form="bucketized", format="parquet", labels={"age": "set"}, escape_formulas=True
+    ),
+)
+
+
+def test_the_table_of_a_policy_makes_the_same_points_again():
+    again = Policy.from_dict(FULL.to_dict())
+    assert [r.points for r in again.requirements] == [r.points for r in FULL.requirements]
+    assert [r.values for r in again.requirements] == [("AIDS",), None, None]
+    assert [r.excluded for r in again.requirements] == [(), ("AIDS", "HIV"), ()]
+    assert (again.schema, again.options) == (FULL.schema, FULL.options)
+    assert again.to_dict() == FULL.to_dict()
+
+
+@bug("equality compares what was written, not the points: 0.5 is not '1/2', a list no tuple")
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        Requirement(Facts(1), 0.5, name="require[0]"),
+        Requirement(Facts(1), Decimal("0.50"), values=["x"], name="require[0]"),
+        Requirement([(Facts(1), 0.5)], name="require[0]"),
+        Requirement([(Facts(1), 0.5), (Facts(2), "0.6")], name="require[0]"),
+        Requirement(Facts(1), "1/2", values=[7], name="require[0]"),
+    ],
+)
+def test_the_table_of_a_policy_makes_equal_requirements_again(requirement):
+    policy = Policy([requirement])
+    assert Policy.from_dict(policy.to_dict()).requirements == policy.requirements
+
+
+@bug("the name of a requirement is not in its table, nor in the certificate made from it")
+def test_names_survive_the_table():
+    policy = Policy([required(name="HIV")])
+    assert Policy.from_dict(policy.to_dict()).requirements[0].name == "HIV"

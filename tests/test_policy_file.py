@@ -1,0 +1,326 @@
+"""Policy files: what is read from them, and the message for every mistake."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from tests.bugs import bug, case
+
+from foreknow.adversaries.facts import Facts
+from foreknow.errors import InputError, PolicyError
+from foreknow.policy import Policy, PublishOptions
+
+REQUIRE = "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n"
+SCHEMA = '[schema]\nquasi_identifiers = ["age"]\nsensitive = "disease"\n'
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Load a policy file with some content."""
+
+    def load(content):
+        path = tmp_path / "policy.toml"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return Policy.load(path)
+
+    return load
+
+
+def one(body):
+    """A policy with one requirement."""
+    return f"[[require]]\n{body}\n"
+
+
+# ---- what is read -----------------------------------------------------------------------------
+
+
+def test_a_full_file_is_read(load, tmp_path):
+    (tmp_path / "sex.csv").write_text("f;*\nm;*\n")
+    policy = load(
+        """
+        [schema]
+        identifiers = ["name"]
+        quasi_identifiers = ["age", "sex"]
+        sensitive = "disease"
+        other = ["ward"]
+        missing = { label = "unknown" }
+        types = { age = "number" }
+
+        [schema.hierarchies]
+        age = { intervals = [5, 10] }
+        sex = { file = "sex.csv" }
+
+        [[require]]
+        values = ["AIDS", "HIV"]
+        facts = { l = 1, k = 5, m = 2 }
+        below = 0.1
+
+        [[require]]
+        except = ["AIDS", "HIV"]
+        facts = [{ l = 2, below = "2/3" }, { k = 3, below = 0.75 }]
+
+        [publish]
+        method = "mondrian"
+        form = "bucketized"
+        format = "parquet"
+        labels = { age = "range" }
+        escape_formulas = true
+        """
+    )
+    first, second = policy.requirements
+    assert first.points == ((Facts(1, 5, 2), Fraction(1, 10)),)
+    assert (first.values, first.excluded, first.name) == (("AIDS", "HIV"), (), "require[0]")
+    assert second.points == ((Facts(l=2), Fraction(2, 3)), (Facts(k=3), Fraction(3, 4)))
+    assert (second.values, second.excluded, second.name) == (None, ("AIDS", "HIV"), "require[1]")
+    assert policy.options == PublishOptions(
+        "mondrian", "bucketized", "parquet", {"age": "range"}, True
+    )
+    assert policy.schema.folder == tmp_path
+    assert set(policy.schema.hierarchies) == {"age", "sex"}
+
+
+def test_a_byte_order_mark_is_skipped(load):
+    assert load("\ufeff" + REQUIRE).requirements[0].points[0].adversary == Facts(l=1)
+
+
+def test_a_file_may_do_without_schema_and_options(load):
+    policy = load(REQUIRE)
+    assert policy.schema is None
+    assert policy.options == PublishOptions()
+
+
+@pytest.mark.parametrize(
+    ("written", "exact"),
+    [
+        ("0.1", Fraction(1, 10)),
+        ('"2/3"', Fraction(2, 3)),
+        ('"0.25"', Fraction(1, 4)),
+        ("1", Fraction(1)),
+        ("1.0", Fraction(1)),
+        ("1e-3", Fraction(1, 1000)),
+        ("0.99999999999999999999", Fraction(10**20 - 1, 10**20)),
+    ],
+)
+def test_thresholds_are_exact(load, written, exact):
+    policy = load(one(f"facts = {{ l = 1 }}\nbelow = {written}"))
+    assert policy.requirements[0].points[0].below == exact
+
+
+@pytest.mark.parametrize("below", [0.1, Decimal("0.1"), "0.1", "1/10", Fraction(1, 10)])
+def test_tables_made_in_python_are_as_exact(below):
+    policy = Policy.from_dict({"require": [{"facts": {"l": 1}, "below": below}]})
+    assert policy.requirements[0].points[0].below == Fraction(1, 10)
+
+
+def test_a_loaded_policy_makes_the_same_table_again(load):
+    text = SCHEMA + one('facts = { l = 1 }\nbelow = 0.1\nvalues = ["x", 7, true]')
+    table = load(text).to_dict()
+    assert Policy.from_dict(table).to_dict() == table
+
+
+# ---- files that cannot be read ----------------------------------------------------------------
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(PolicyError, match=r"policy '.*nowhere\.toml' cannot be read: No such file"):
+        Policy.load(tmp_path / "nowhere.toml")
+    with pytest.raises(PolicyError, match="cannot be read: Is a directory"):
+        Policy.load(str(tmp_path))
+
+
+def test_another_encoding_is_refused(load):
+    with pytest.raises(PolicyError, match=r"policy\.toml is not UTF-8; save it again as UTF-8"):
+        load(REQUIRE.encode() + "# é\n".encode("latin-1"))
+
+
+def test_a_syntax_error_is_told_with_its_line(load):
+    with pytest.raises(PolicyError, match=r"policy\.toml is not valid TOML: .*line 2"):
+        load("[[require]]\nfacts = {\n")
+
+
+# ---- keys -------------------------------------------------------------------------------------
+
+
+HIDDEN = "the key that is missing is told before the one that is unknown"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (REQUIRE + "[publsh]\n", "unknown key publsh; did you mean 'publish'"),
+        (SCHEMA + "identifer = []\n" + REQUIRE, "unknown key schema.identifer; did you mean 'iden"),
+        (one("facts = { l = 1 }\nbelow = 1\nvalue = []"), r"unknown key require\[0\]\.value; did"),
+        (
+            one("facts = { ell = 1 }\nbelow = 1"),
+            r"unknown key require\[0\]\.facts\.ell; known: 'l'",
+        ),
+        (one("facts = [{ ell = 1, below = 1 }]"), r"unknown key require\[0\]\.facts\[0\]\.ell"),
+        (REQUIRE + "[publish]\nfrom = 1\n", r"unknown key publish\.from; did you mean 'form'"),
+        (REQUIRE + REQUIRE + "blow = 1\n", r"unknown key require\[1\]\.blow; did you mean 'below'"),
+        ("", "require is missing"),
+        (SCHEMA, "require is missing"),
+        (one("below = 1"), r"require\[0\]\.facts is missing"),
+        (one("facts = [{ l = 1 }]"), r"require\[0\]\.facts\[0\]\.below is missing"),
+        ('[schema]\nquasi_identifiers = ["a"]\n' + REQUIRE, r"schema\.sensitive is missing"),
+        case(
+            "[[requires]]\nfacts = { l = 1 }\n",
+            "unknown key requires; did you mean 'require'",
+            why=HIDDEN,
+            name="requires",
+        ),
+        case(
+            one("fact = { l = 1 }\nbelow = 1"),
+            r"unknown key require\[0\]\.fact; did you mean 'facts'",
+            why=HIDDEN,
+            name="fact",
+        ),
+        case(
+            '[schema]\nsensitiv = "d"\n' + REQUIRE,
+            r"unknown key schema\.sensitiv; did you mean 'sensitive'",
+            why=HIDDEN,
+            name="sensitiv",
+        ),
+        case(
+            one("facts = { l = 1, below = 0.5 }"),
+            r"require\[0\].*below (belongs|beside)|threshold",
+            why="unknown key require[0].facts.below; did you mean 'below'?",
+            name="below within",
+        ),
+    ],
+    ids=lambda text: text[-30:],
+)
+def test_a_key_that_is_wrong_or_missing_is_named(load, content, says):
+    with pytest.raises(PolicyError, match=rf"policy\.toml: {says}"):
+        load(content)
+
+
+# ---- values -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("require = []\n", "the policy requires nothing"),
+        ("[require]\nfacts = {}\n", "require: it should be a valid list"),
+        (REQUIRE + '[publish]\nmethod = "mondrain"\n', "publish.method: .*'mondrian'.*, not 'mond"),
+        (REQUIRE + '[publish]\nform = "general"\n', "publish.form: it should be 'generalized' or"),
+        (REQUIRE + '[publish]\nformat = "xlsx"\n', "publish.format: it should be 'csv' or 'parq"),
+        (REQUIRE + '[publish]\nlabels = { a = "x" }\n', "publish.labels.a: it should be 'range'"),
+        (REQUIRE + '[publish]\nescape_formulas = "yes"\n', "publish.escape_formulas: .*boolean"),
+        (
+            SCHEMA + REQUIRE + '[publish]\nlabels = { agee = "set" }\n',
+            "publish.labels: 'agee' is no quasi-identifier; did you mean 'age'",
+        ),
+        (
+            SCHEMA + 'semantics = "sets"\n' + REQUIRE,
+            "schema.semantics: it should be 'single', 'set'",
+        ),
+        (SCHEMA + 'types = { age = "int" }\n' + REQUIRE, "schema.types.age: it should be 'number'"),
+        (SCHEMA + "types = { a = 'text' }\n" + REQUIRE, "'a', which is no quasi-identifier"),
+        (SCHEMA + 'missing = "dorp"\n' + REQUIRE, "schema.missing: it should be 'error' or 'drop'"),
+        (SCHEMA + "missing = { lable = 'x' }\n" + REQUIRE, 'missing must be "error", "drop" or'),
+        (SCHEMA + "missing = { label = 1 }\n" + REQUIRE, "schema.missing.label: .*string, not 1"),
+        (SCHEMA + 'other = ["age"]\n' + REQUIRE, "'age' is given as other and as quasi-identifier"),
+        (SCHEMA + 'identifiers = "name"\n' + REQUIRE, "schema.identifiers: .*list, not 'name'"),
+        (SCHEMA + 'semantics = "set"\n' + REQUIRE, "semantics 'set' needs person"),
+        (SCHEMA + "hierarchies = { age = 5 }\n" + REQUIRE, "schema.hierarchies.age: .*not 5"),
+        (
+            SCHEMA + "hierarchies = { zip = { mask = 5 } }\n" + REQUIRE,
+            "'zip', which is no quasi-id",
+        ),
+        (
+            SCHEMA + "hierarchies = { age = { msk = 5 } }\n" + REQUIRE,
+            "key 'msk'; did you mean 'mask'",
+        ),
+        (
+            SCHEMA + "hierarchies = { age = { file = 'x' } }\n" + REQUIRE,
+            "file '.*x' does not exist",
+        ),
+        (one("facts = { l = 1 }"), r"require\[0\]: the threshold is missing; give below"),
+        (one("facts = []"), r"require\[0\]: a skyline needs at least one point"),
+        (
+            one("facts = [{ l = 1, below = 1 }]\nbelow = 1"),
+            r"require\[0\]: a skyline has a threshold",
+        ),
+        (
+            one("facts = [{ l = 1, below = 1 }, { l = 1, below = 0.5 }]"),
+            r"require\[0\]: Facts\(l=1, k=0, m=0\) has two thresholds, 1 and 1/2",
+        ),
+        (
+            one("facts = { l = 1 }\nbelow = 1\nvalues = 'x'"),
+            r"require\[0\]\.values: .*list, not 'x'",
+        ),
+        (one("facts = { l = 1 }\nbelow = 1\nvalues = []"), r"require\[0\]: values is empty"),
+        (one("facts = { l = 1 }\nbelow = 1\nvalues = ['x', 'x']"), "values names 'x' twice"),
+        (one("facts = { l = 1 }\nbelow = 1\nexcept = ['x', 'x']"), "except names 'x' twice"),
+        (one("facts = { l = 1 }\nbelow = 1\nvalues = ['x']\nexcept = ['y']"), "not both"),
+        (
+            REQUIRE + one("facts = { l = 1 }\nbelow = 0.6\nvalues = ['x']"),
+            r"require\[1\]: below 3/5 for 'x' has no effect, since require\[0\] asks below 1/2",
+        ),
+    ],
+    ids=lambda text: text[-40:],
+)
+def test_a_value_that_cannot_be_meant_says_why(load, content, says):
+    with pytest.raises(InputError, match=rf"policy\.toml: .*{says}"):
+        load(content)
+
+
+@pytest.mark.parametrize("amount", ["l", "k", "m"])
+@pytest.mark.parametrize("given", ["-1", "1.5", "1.0", "true", '"1"', "nan", "[1]"])
+def test_amounts_of_knowledge_are_whole_numbers_from_0(load, amount, given):
+    with pytest.raises(
+        PolicyError, match=rf"policy\.toml: require\[0\]\.facts\.{amount}: it should"
+    ):
+        load(one(f"facts = {{ {amount} = {given} }}\nbelow = 0.5"))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("0", "a threshold must be above 0 and at most 1, not 0"),
+        ("1.5", "a threshold must be above 0 and at most 1, not 1.5"),
+        ("-1", "a threshold must be above 0 and at most 1, not -1"),
+        ('"x"', "'x' is not a number"),
+        ('""', "'' is not a number"),
+        ('"50%"', "'50%' is not a number"),
+        ('"1/0"', "'1/0' is not a number"),
+        ("nan", "nan is not a number"),
+        ("inf", "inf is not a number"),
+        ("1e400", "a threshold must be above 0 and at most 1"),
+        case("true", "True", why="true is read as the threshold 1", name="true"),
+        case(
+            "[0.5]",
+            "it should be a number",
+            why="require[0].below.decimal: decimal it should be an integer, float, string or ...",
+            name="list",
+        ),
+    ],
+)
+def test_a_threshold_that_is_none_says_why(load, given, says):
+    with pytest.raises(PolicyError, match=rf"policy\.toml: require\[0\](\.below)?: {says}"):
+        load(one(f"facts = {{ l = 1 }}\nbelow = {given}"))
+
+
+@bug("the messages speak of Pydantic's union members and our private classes")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "facts = { l = 1 }\nbelow = 1\nvalues = [1.5]",
+        "facts = { l = 1 }\nbelow = 1\nvalues = [2024-01-01]",
+        "facts = 'x'\nbelow = 1",
+        "facts = { l = 1.5 }\nbelow = 1",
+    ],
+)
+def test_messages_speak_of_the_file_only(load, body):
+    with pytest.raises(PolicyError) as said:
+        load(one(body))
+    for inside in ("_Facts", "Decimal(", ".str", "instance of", "dictionary"):
+        assert inside not in str(said.value)
+
+
+@bug("what is no table is made a dict of", TypeError)
+@pytest.mark.parametrize("table", [None, [1], 5])
+def test_what_is_no_table_at_all_is_refused(table):
+    with pytest.raises(PolicyError):
+        Policy.from_dict(table)

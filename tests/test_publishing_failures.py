@@ -1,0 +1,214 @@
+"""Whatever fails while a release is written, nothing of it is left behind."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.people import FORMS, made, people, schema, steady
+
+import foreknow as fk
+from foreknow import publishing
+from foreknow.auditing import Audit
+from foreknow.certificate import Certificate
+from foreknow.errors import CertificateError, InternalError, OutputError
+
+
+@pytest.fixture(autouse=True)
+def _short_report(monkeypatch):
+    monkeypatch.setattr(Audit, "to_html", lambda self, path: path.write_text("report"))
+    steady(monkeypatch)
+
+
+def raising(error):
+    """A step that leaves something half-written and fails."""
+
+    def step(*given, **named):
+        for argument in given:
+            if isinstance(argument, Path):
+                argument.write_text("half")
+        raise error
+
+    return step
+
+
+STEPS = {
+    "write_csv": (publishing, "write_csv"),
+    "verify": (publishing, "verify"),
+    "certificate": (Certificate, "to_json"),
+    "report": (Audit, "to_html"),
+    "digest": (publishing, "digest_of"),
+    "owner": (publishing.json, "dumps"),
+}
+ERRORS = [
+    ValueError("x"),
+    MemoryError(),
+    KeyboardInterrupt(),
+    SystemExit(3),
+    CertificateError("no"),
+    InternalError("no"),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("step", STEPS)
+def test_a_failure_at_any_step_leaves_nothing_and_is_passed_on(step, error, tmp_path, monkeypatch):
+    publication = made()
+    place, name = STEPS[step]
+    monkeypatch.setattr(place, name, raising(error))
+    with pytest.raises(type(error)) as caught:
+        publication.write(tmp_path / "out")
+    assert caught.value is error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_error_of_the_disk_is_told_with_the_folder_and_its_reason(step, tmp_path, monkeypatch):
+    publication = made()
+    monkeypatch.setattr(*STEPS[step], raising(OSError(28, "No space left on device")))
+    with pytest.raises(OutputError, match="out': No space left on device; nothing was written"):
+        publication.write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_second_table_failing_takes_the_first_one_along(tmp_path, monkeypatch):
+    publication = made("bucketized")
+    write, calls = publishing.write_csv, []
+
+    def second_fails(table, path, **options):
+        calls.append(path.name)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        write(table, path, **options)
+
+    monkeypatch.setattr(publishing, "write_csv", second_fails)
+    with pytest.raises(KeyboardInterrupt):
+        publication.write(tmp_path / "out")
+    assert calls == ["people.csv", "sensitive.csv"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("form", "fmt"), FORMS)
+def test_a_table_that_reads_back_otherwise_is_not_published(form, fmt, tmp_path, monkeypatch):
+    publication = made(form, fmt)
+    name = f"write_{fmt}"
+    write = getattr(publishing, name)
+
+    def lose_a_row(table, path, **options):
+        write(table.slice(1), path, **options)
+
+    monkeypatch.setattr(publishing, name, lose_a_row)
+    with pytest.raises((InternalError, CertificateError)):
+        publication.write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- the folder --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["folder", "full folder", "file", "link to nowhere"])
+def test_what_exists_is_neither_replaced_nor_filled(kind, tmp_path):
+    out = tmp_path / "out"
+    if kind == "file":
+        out.write_text("mine")
+    elif kind == "link to nowhere":
+        out.symlink_to(tmp_path / "nowhere")
+    else:
+        out.mkdir()
+    if kind == "full folder":
+        (out / "mine").write_text("mine")
+    with pytest.raises(OutputError, match="exists already"):
+        made().write(out)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    if kind == "file":
+        assert out.read_text() == "mine"
+    elif kind != "link to nowhere":
+        assert [path.name for path in out.iterdir()] == ["mine"] * (kind == "full folder")
+
+
+def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    monkeypatch.setattr(Audit, "to_html", lambda self, path: out.mkdir())
+    with pytest.raises(OutputError, match="appeared meanwhile"):
+        made().write(out)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert list(out.iterdir()) == []
+
+
+def test_a_parent_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(OutputError, match=r"the folder .*missing' does not exist"):
+        made().write(tmp_path / "missing" / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_parent_that_is_a_file_is_an_output_error(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(OutputError, match="Not a directory"):
+        made().write(tmp_path / "file" / "out")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_the_same_publication_can_be_written_twice_into_two_folders(tmp_path):
+    publication = made(seed=3)
+    first, second = (publication.write(str(tmp_path / name)) for name in "ab")
+    assert first.files == second.files
+
+
+# ---- a search that is wrong --------------------------------------------------------------------
+
+
+class Wrong:
+    """An anonymizer that pays no heed to the policy."""
+
+    def __init__(self, groups):
+        self.groups = groups
+
+    def partition(self, microdata, policy=None, seed=None):
+        return np.asarray(self.groups)
+
+
+@pytest.mark.parametrize(("form", "fmt"), FORMS)
+def test_an_unsafe_grouping_is_caught_before_anything_is_written(form, fmt):
+    policy = fk.Policy([fk.Requirement(fk.Facts(), 1)])
+    options = fk.PublishOptions(form=form, format=fmt)
+    microdata = fk.Microdata(people(), schema())
+    everyone_alone = Wrong(np.arange(60))
+    with pytest.raises(InternalError, match="report it"):
+        fk.publish(microdata, policy, method=everyone_alone, options=options)
+
+
+def test_a_grouping_that_attains_the_threshold_is_caught():
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "1/2")])
+    columns = {"age": [1, 1, 1, 1, 2, 2], "disease": list("stuvst")}
+    import pyarrow as pa
+
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    microdata = fk.Microdata(pa.table(columns), roles)
+    with pytest.raises(InternalError, match="disagree"):
+        fk.publish(microdata, policy, method=Wrong([0, 0, 0, 0, 1, 1]))
+    assert fk.publish(microdata, policy, method=Wrong([0] * 6)).audit.safe
+
+
+def test_an_audit_that_is_wrong_is_caught_by_the_verifier(monkeypatch):
+    # As if the audit had a bug and called everything safe.
+    from foreknow.adversaries.facts import Facts
+
+    policy = fk.Policy([fk.Requirement(fk.Facts(), 1)])
+    microdata = fk.Microdata(people(), schema())
+    honest = Facts.disclosures
+
+    def sunny(self, release):
+        counts = release if isinstance(release, fk.GroupCounts) else release.counts
+        merged = counts.merge(np.zeros(counts.n_groups, dtype=np.int64))
+        return honest(self, merged)
+
+    monkeypatch.setattr(Facts, "disclosures", sunny)
+    with pytest.raises(InternalError, match="disagree"):
+        fk.publish(microdata, policy, method=Wrong(np.arange(60)))
+
+
+@pytest.mark.xfail(strict=True, reason="a gap in a method's numbering blames the caller's data")
+def test_a_grouping_with_a_gap_is_a_bug_of_the_method_not_of_the_data():
+    policy = fk.Policy([fk.Requirement(fk.Facts(), 1)])
+    microdata = fk.Microdata(people(), schema())
+    with pytest.raises(InternalError):
+        fk.publish(microdata, policy, method=Wrong([0] * 30 + [2] * 30))

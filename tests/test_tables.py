@@ -1,0 +1,242 @@
+"""The tables of a release: who is in which row, in what order, and what is not there."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.people import EASY, made, people, schema
+
+import foreknow as fk
+from foreknow.errors import PolicyError, SchemaError
+from foreknow.tables import bucketized, generalized
+
+
+def covers(label, value):
+    """Whether a published age ("20 to 37 or missing") or zip ("02*") holds an exact value."""
+    if label is None or value is None:
+        return label is value or (label or "").endswith("or missing") or label == "*"
+    text = label.removesuffix(" or missing")
+    if " to " in text:
+        low, high = (int(part) for part in text.split(" to "))
+        return low <= int(value) <= high
+    return all(a in ("*", b) for a, b in zip(text, str(value), strict=True)) or text == "*"
+
+
+def rows_of(publication, name="release"):
+    return publication.tables[name].to_pylist()
+
+
+def test_every_row_carries_its_own_other_columns_under_labels_that_hold_its_exact_values():
+    exact = people(200, seed=3).to_pylist()
+    published = rows_of(made(table=people(200, seed=3)))
+    assert sorted(row["row"] for row in published) == list(range(200))
+    for row in published:
+        person = exact[row["row"]]
+        assert row["disease"] == person["disease"]
+        assert row["note"] == person["note"]
+        assert covers(row["age"], person["age"])
+        assert covers(row["zip"], person["zip"])
+        assert row["sex"] in (person["sex"], "*")
+
+
+def test_exact_quasi_identifiers_of_the_bucketized_form_stay_with_their_person():
+    exact = people(200, seed=3).to_pylist()
+    publication = made("bucketized", table=people(200, seed=3))
+    tally = Counter()
+    for row in rows_of(publication, "sensitive"):
+        assert row["count"] > 0
+        tally[row["group"], row["disease"]] += row["count"]
+    found = Counter()
+    for row in rows_of(publication, "people"):
+        person = exact[row["row"]]
+        assert row["age"] == (None if person["age"] is None else str(person["age"]))
+        assert (row["zip"], row["sex"], row["note"]) == tuple(
+            person[c] for c in ("zip", "sex", "note")
+        )
+        found[row["group"], person["disease"]] += 1
+    assert tally == found
+
+
+def test_rows_that_are_dropped_are_in_neither_form():
+    table = people(80)
+    holes = [None if i % 7 == 0 else x for i, x in enumerate(table["disease"].to_pylist())]
+    table = table.set_column(table.column_names.index("disease"), "disease", pa.array(holes))
+    kept = [i for i in range(80) if i % 7]
+    for form, name in (("generalized", "release"), ("bucketized", "people")):
+        publication = made(form, table=table, roles=schema(missing="drop"))
+        assert sorted(row["row"] for row in rows_of(publication, name)) == kept
+    release = made(table=table, roles=schema(missing="drop"))
+    assert all(row["disease"] == holes[row["row"]] for row in rows_of(release))
+
+
+@pytest.mark.parametrize(
+    ("form", "tables"),
+    [
+        ("generalized", {"release": ["age", "zip", "sex", "row", "note", "disease"]}),
+        (
+            "bucketized",
+            {
+                "people": ["age", "zip", "sex", "row", "note", "group"],
+                "sensitive": ["group", "disease", "count"],
+            },
+        ),
+    ],
+)
+def test_only_columns_with_a_role_to_publish_are_there(form, tables):
+    found = made(form).tables
+    assert {name: table.column_names for name, table in found.items()} == tables
+    assert all(not table.schema.metadata for table in found.values())
+
+
+# ---- order -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("form", "name"), [("generalized", "release"), ("bucketized", "people")])
+def test_without_a_seed_two_runs_order_rows_differently_and_with_one_alike(form, name):
+    orders = [[row["row"] for row in rows_of(made(form, seed=s), name)] for s in (None, None, 5, 5)]
+    assert orders[0] != orders[1]
+    assert orders[2] == orders[3]
+    assert sorted(orders[0]) == sorted(orders[1]) == sorted(orders[2])
+
+
+def test_rows_of_a_group_stand_together_in_every_order_equally_often():
+    table = pa.table({"age": [1] * 4, "row": list(range(4)), "disease": list("stst")})
+    roles = fk.Schema(quasi_identifiers=["age"], other=["row"], sensitive="disease")
+    microdata = fk.Microdata(table, roles)
+    random = np.random.default_rng(1)
+    seen = Counter(
+        tuple(generalized(microdata, np.zeros(4, dtype=np.int64), 1, {}, random)["row"].to_pylist())
+        for _ in range(2400)
+    )
+    assert len(seen) == 24
+    assert all(50 < times < 160 for times in seen.values())  # 100 each expected
+
+
+def test_group_ids_of_the_bucketized_form_are_drawn_at_random():
+    table = pa.table({"age": [1, 1, 2, 2, 3, 3], "row": range(6), "disease": list("ststst")})
+    microdata = fk.Microdata(
+        table, fk.Schema(quasi_identifiers=["age"], other=["row"], sensitive="disease")
+    )
+    groups = np.array([0, 0, 1, 1, 2, 2])
+    random = np.random.default_rng(2)
+    seen = Counter()
+    for _ in range(600):
+        rows, _ = bucketized(microdata, groups, 3, random)
+        id_of = {row["age"]: row["group"] for row in rows.to_pylist()}
+        seen[tuple(id_of[age] for age in "123")] += 1
+    assert len(seen) == 6
+    assert all(60 < times < 150 for times in seen.values())  # 100 each expected
+
+
+def test_group_ids_run_from_one_and_both_tables_are_sorted_by_them():
+    publication = made("bucketized")
+    for name in ("people", "sensitive"):
+        ids = publication.tables[name]["group"].to_pylist()
+        assert ids == sorted(ids)
+        assert set(ids) == set(range(1, publication.certificate.n_groups + 1))
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="groups with equal labels of a hierarchy are ordered by exact values of their members",
+)
+def test_the_order_of_groups_tells_no_more_than_their_labels():
+    # In both tables the published groups are (0*, f) and (0*, m). Only who of them has the least
+    # zip code differs, which the labels hide.
+    def order(zips):
+        table = pa.table({"zip": zips, "sex": list("ffmm"), "disease": list("stst")})
+        roles = fk.Schema(
+            quasi_identifiers=["zip", "sex"], sensitive="disease", hierarchies={"zip": fk.Mask(2)}
+        )
+        found = generalized(
+            fk.Microdata(table, roles), np.array([0, 0, 1, 1]), 2, {}, np.random.default_rng(0)
+        )
+        return [tuple(row[c] for c in ("zip", "sex")) for row in found.to_pylist()]
+
+    one, other = order(["00", "02", "01", "03"]), order(["01", "03", "00", "02"])
+    assert sorted(one) == sorted(other)
+    assert one == other
+
+
+# ---- labels ------------------------------------------------------------------------------------
+
+
+def labels(column, values, style=None, **hierarchies):
+    """The labels of one group with these values, in a table that also has another group."""
+    table = pa.table({column: values, "disease": ["s"] * len(values)})
+    roles = fk.Schema(quasi_identifiers=[column], sensitive="disease", hierarchies=hierarchies)
+    groups = np.array([0] * (len(values) - 1) + [1])
+    styles = {} if style is None else {column: style}
+    made = generalized(fk.Microdata(table, roles), groups, 2, styles, np.random.default_rng(0))
+    return {label for label in made[column].to_pylist() if label != str(values[-1])}
+
+
+def test_each_kind_of_column_is_written_in_its_own_style():
+    assert labels("age", [20, 37, 25, 99]) == {"20 to 37"}
+    assert labels("sex", ["f", "m", "x"]) == {"f | m"}
+    assert labels("zip", ["120", "127", "999"], zip=fk.Mask(3)) == {"12*"}
+    order = fk.Ordered(["low", "middle", "high"])
+    assert labels("pay", ["low", "middle", "high"], pay=order) == {"low to middle"}
+
+
+def test_a_style_that_is_asked_for_replaces_the_usual_one():
+    assert labels("age", [20, 37, 25, 99], "set") == {"20 | 25 | 37"}
+    assert labels("zip", ["120", "127", "999"], "range", zip=fk.Mask(3)) == {"120 to 127"}
+    assert labels("zip", ["120", "127", "999"], "set", zip=fk.Mask(3)) == {"120 | 127"}
+    styles = made(labels={"age": "set"}).tables["release"]["age"].to_pylist()
+    assert any(label is not None and " | " in label for label in styles)
+
+
+@pytest.mark.parametrize(
+    ("styles", "said"),
+    [
+        ({"sex": "range"}, "'sex' is text without an order"),
+        ({"age": "hierarchy"}, "'age' has no hierarchy"),
+    ],
+)
+def test_a_style_that_a_column_cannot_have_is_refused_by_name(styles, said):
+    with pytest.raises(PolicyError, match=said):
+        made(labels=styles)
+
+
+def test_a_column_called_group_or_count_is_refused_where_it_would_collide():
+    table = people().rename_columns(
+        ["name", "group", "age", "zip", "sex", "note", "secret", "disease"]
+    )
+    roles = schema(other=["group"])
+    assert "group" in made(table=table, roles=roles).tables["release"].column_names
+    with pytest.raises(SchemaError, match="'group'; rename"):
+        made("bucketized", table=table, roles=roles)
+    for name in ("group", "count"):
+        plain = pa.table({"age": [1, 1], name: ["s", "t"]})
+        roles = fk.Schema(quasi_identifiers=["age"], sensitive=name)
+        with pytest.raises(SchemaError, match="must not be called"):
+            made("bucketized", table=plain, roles=roles)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    ages=st.lists(st.one_of(st.integers(-5, 5), st.none()), min_size=2, max_size=12),
+    seed=st.integers(0, 100),
+)
+def test_counts_of_both_forms_are_those_of_the_grouping(ages, seed):
+    disease = ["st"[i % 2] for i in range(len(ages))]
+    columns = {"age": pa.array(ages, pa.int64()), "sex": ["x"] * len(ages)}
+    table = pa.table({**columns, "disease": disease})
+    roles = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="disease")
+    microdata = fk.Microdata(table, roles)
+    groups = fk.Mondrian().partition(microdata, EASY)
+    counts = microdata.counts(groups)
+    expected = sorted(sorted(counts.bag(g).items()) for g in range(counts.n_groups))
+    random = np.random.default_rng(seed)
+    table = generalized(microdata, groups, counts.n_groups, {}, random)
+    _, tally = bucketized(microdata, groups, counts.n_groups, random)
+    for read in (
+        fk.Release.from_generalized(table, quasi_identifiers=["age", "sex"], sensitive="disease"),
+        fk.Release.from_bucketized(tally, sensitive="disease"),
+    ):
+        bags = (read.counts.bag(g).items() for g in range(read.counts.n_groups))
+        assert sorted(map(sorted, bags)) == expected

@@ -1,0 +1,158 @@
+"""Utility: what a release is worth, against the definitions in plain Python."""
+
+import json
+from datetime import date, datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.bugs import bug
+
+from foreknow.counts import GroupCounts
+from foreknow.hierarchy import Intervals
+from foreknow.hierarchy_files import Ordered
+from foreknow.microdata import Microdata
+from foreknow.schema import Schema
+from foreknow.utility import ncp_of_groups, utility_of
+
+
+def people_of(columns, **hierarchies):
+    n = len(next(iter(columns.values())))
+    schema = Schema(quasi_identifiers=list(columns), sensitive="d", hierarchies=hierarchies)
+    return Microdata(pa.table({**columns, "d": ["x", "y"] * (n // 2) + ["x"] * (n % 2)}), schema)
+
+
+def widths(values, groups, **hierarchies):
+    (attribute,) = people_of({"q": values}, **hierarchies).attributes
+    return ncp_of_groups(attribute, np.array(groups), max(groups) + 1).tolist()
+
+
+@st.composite
+def groupings(draw, values):
+    rows = draw(st.lists(values, min_size=1, max_size=12))
+    groups = draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)))
+    used = sorted(set(groups))
+    return rows, [used.index(group) for group in groups]
+
+
+def bags(rows, groups):
+    return [
+        {row for row, group in zip(rows, groups, strict=True) if group == g}
+        for g in range(max(groups) + 1)
+    ]
+
+
+# ---- certainty penalty --------------------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(groupings(st.integers(-50, 50)))
+def test_numbers_cost_their_range(grouping):
+    rows, groups = grouping
+    span = max(rows) - min(rows) or 1
+    wanted = [(max(bag) - min(bag)) / span for bag in bags(rows, groups)]
+    assert widths(rows, groups) == pytest.approx(wanted)
+
+
+@settings(max_examples=100, deadline=None)
+@given(groupings(st.sampled_from("abcde")))
+def test_categories_cost_how_many_there_are_beyond_one(grouping):
+    rows, groups = grouping
+    others = max(len(set(rows)) - 1, 1)
+    wanted = [(len(bag) - 1) / others for bag in bags(rows, groups)]
+    assert widths(rows, groups) == pytest.approx(wanted)
+
+
+@settings(max_examples=100, deadline=None)
+@given(groupings(st.integers(0, 60)))
+def test_hierarchies_cost_the_leaves_of_their_node(grouping):
+    rows, groups = grouping
+    domain = set(rows)
+    wanted = []
+    for bag in bags(rows, groups):
+        nodes = [bag if len(bag) == 1 else None]
+        for width in (5, 20):
+            cells = {v // width for v in bag}
+            nodes.append({v for v in domain if v // width in cells} if len(cells) == 1 else None)
+        lowest = next((node for node in nodes if node), domain)
+        wanted.append((len(lowest) - 1) / max(len(domain) - 1, 1))
+    assert widths(rows, groups, q=Intervals([5, 20])) == pytest.approx(wanted)
+
+
+def test_orders_cost_their_range_of_ranks():
+    order = Ordered(["low", "mid", "high", "top"])
+    found = widths(["low", "high", "top", "top"], [0, 0, 1, 1], q=order)
+    assert found == [0.5, 0]  # "mid" does not occur
+
+
+def test_dates_cost_their_days():
+    days = [date(2024, 1, 1), date(2024, 1, 11), date(2024, 1, 6), date(2024, 1, 11)]
+    assert widths(days, [0, 1, 0, 1]) == [0.5, 0]
+
+
+@bug("date-times cost their days: a group as wide as a day is told to be exact")
+def test_date_times_cost_their_time():
+    times = [datetime(2024, 1, 1, 1), datetime(2024, 1, 1, 13), datetime(2024, 1, 2, 1)]
+    assert widths(times, [0, 0, 1]) == [0.5, 0]
+
+
+def test_a_null_beside_values_costs_something_and_alone_nothing():
+    assert widths([10, None, 30, 20], [0, 0, 1, 1]) == pytest.approx([1 / 3, 1 / 3])
+    assert widths([10, None, 30, 20], [0, 1, 0, 0]) == pytest.approx([2 / 3, 0])
+
+
+def test_a_column_with_one_value_costs_nothing():
+    assert widths([7, 7, 7], [0, 1, 1]) == [0, 0]
+    assert widths(["a", "a", "a"], [0, 1, 1]) == [0, 0]
+    assert widths([7, 7, 7], [0, 1, 1], q=Intervals([5])) == [0, 0]
+
+
+@bug("an infinite value makes the penalty NaN, and NaN is no JSON")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_penalty_is_a_number():
+    assert np.isfinite(widths([1.0, float("inf"), 2.0], [0, 0, 1])).all()
+
+
+# ---- the whole release --------------------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.sampled_from("xyz"), min_size=1, max_size=9), min_size=1, max_size=9))
+def test_sizes_and_discernibility_are_those_of_the_groups(groups):
+    sizes = [len(group) for group in groups]
+    found = utility_of(GroupCounts.from_bags(groups))
+    assert (found.people, found.groups) == (sum(sizes), len(sizes))
+    assert (found.smallest_group, found.largest_group) == (min(sizes), max(sizes))
+    assert found.average_group_size == pytest.approx(sum(sizes) / len(sizes))
+    assert found.discernibility == sum(size**2 for size in sizes)
+    assert (found.ncp, found.average_ncp) == ({}, None)
+
+
+def test_discernibility_does_not_overflow():
+    counts = GroupCounts([2**52], [0, 1], [0], [2**52], ["x"])
+    assert utility_of(counts).discernibility == 2**104
+
+
+def test_penalties_are_averaged_over_people_and_then_over_columns():
+    people = people_of({"age": [10, 30, 20, 50], "sex": ["f", "m", "f", "f"]})
+    groups = np.array([0, 0, 0, 1])
+    found = utility_of(people.counts(groups), people, groups)
+    assert found.ncp == {"age": pytest.approx(0.5 * 3 / 4), "sex": pytest.approx(3 / 4)}
+    assert found.average_ncp == pytest.approx((0.375 + 0.75) / 2)
+
+
+def test_one_group_of_everybody_costs_everything_and_single_people_nothing():
+    people = people_of(
+        {"age": [10, 30, 20], "sex": ["f", "m", "f"], "zip": [1, 7, 9]}, zip=Intervals([5])
+    )
+    for groups, cost in ((np.zeros(3, dtype=np.int64), 1), (np.arange(3), 0)):
+        assert utility_of(people.counts(groups), people, groups).average_ncp == cost
+
+
+def test_measures_are_plain_values():
+    people = people_of({"age": [10, 30]})
+    found = utility_of(people.counts(np.array([0, 0])), people, np.array([0, 0])).to_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert found["average_ncp"] == 1.0

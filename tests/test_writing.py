@@ -1,0 +1,256 @@
+"""Writing whole or not at all: whatever goes wrong, nothing is left behind."""
+
+import errno
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.bugs import bug, case
+
+from foreknow.errors import OutputError
+from foreknow.writing import whole_folder, write_whole
+
+
+def listing(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def fill(path, *, then=None):
+    """Write a folder of one file; `then` happens before it gets its name."""
+    with whole_folder(path) as aside:
+        (aside / "table.csv").write_text("a\n1\n")
+        if then is not None:
+            then()
+
+
+def raising(error):
+    def fail(*args, **kwargs):
+        raise error
+
+    return fail
+
+
+WAYS = [
+    pytest.param(lambda path: write_whole(path, "text"), id="file"),
+    pytest.param(fill, id="folder"),
+]
+
+
+# ---- what is written ----------------------------------------------------------------------------
+
+
+def test_a_file_holds_the_text_as_utf_8_with_unix_line_ends(tmp_path):
+    write_whole(tmp_path / "a.json", "é\r\n\n")
+    assert (tmp_path / "a.json").read_bytes() == "é\r\n\n".encode()
+    assert listing(tmp_path) == ["a.json"]
+
+
+def test_an_existing_file_is_replaced(tmp_path):
+    (tmp_path / "a.json").write_text("long old text")
+    write_whole(str(tmp_path / "a.json"), "new")
+    assert (tmp_path / "a.json").read_text() == "new"
+    assert listing(tmp_path) == ["a.json"]
+
+
+def test_a_folder_appears_with_all_its_files(tmp_path):
+    seen = []
+    fill(tmp_path / "out", then=lambda: seen.append((tmp_path / "out").exists()))
+    assert seen == [False]
+    assert listing(tmp_path) == ["out"]
+    assert (tmp_path / "out" / "table.csv").read_text() == "a\n1\n"
+
+
+def test_others_may_read_what_the_umask_lets_them(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "a", "text")
+        fill(tmp_path / "out")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o750
+    assert os.umask(before) == before
+
+
+@bug("a file that only its owner may read is open to all after it is written anew")
+def test_a_replaced_file_is_as_private_as_before(tmp_path):
+    (tmp_path / "a").write_text("old")
+    (tmp_path / "a").chmod(0o600)
+    write_whole(tmp_path / "a", "new")
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
+
+
+def test_relative_paths_start_where_we_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_whole("a.json", "text")
+    fill("out")
+    assert listing(tmp_path) == ["a.json", "out"]
+
+
+# ---- where nothing can be written ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [lambda p: p.mkdir(), lambda p: p.write_text("x")])
+def test_a_folder_is_never_written_over(tmp_path, make):
+    make(tmp_path / "out")
+    with pytest.raises(OutputError, match="out' exists already; name a new folder, or remove it"):
+        fill(tmp_path / "out")
+    assert listing(tmp_path) == ["out"]
+
+
+def test_a_link_to_nowhere_is_in_the_way_too(tmp_path):
+    (tmp_path / "out").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(OutputError, match="exists already"):
+        fill(tmp_path / "out")
+
+
+def test_a_folder_in_the_way_of_a_file_stays(tmp_path):
+    (tmp_path / "a").mkdir()
+    with pytest.raises(OutputError, match=r"cannot write .*: Is a directory; nothing was written"):
+        write_whole(tmp_path / "a", "text")
+    assert listing(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_missing_parent_is_named_and_not_made(tmp_path, way):
+    with pytest.raises(OutputError, match=r"the folder '.*missing' does not exist; nothing was"):
+        way(tmp_path / "missing" / "out")
+    assert listing(tmp_path) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_parent_that_is_a_file_is_refused(tmp_path, way):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OutputError, match="cannot write"):
+        way(tmp_path / "file" / "out")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_place_without_permission_is_refused(tmp_path, way, monkeypatch):
+    # Root may write everywhere, so the refusal is played.
+    denied = PermissionError(errno.EACCES, "Permission denied")
+    monkeypatch.setattr("tempfile.mkstemp", raising(denied))
+    monkeypatch.setattr("tempfile.mkdtemp", raising(denied))
+    with pytest.raises(OutputError, match="Permission denied; nothing was written"):
+        way(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        WAYS[0],
+        case(fill, why="whether it exists is asked outside of what explains errors", name="folder"),
+    ],
+)
+def test_a_name_that_is_too_long_is_refused(tmp_path, way):
+    with pytest.raises(OutputError, match="File name too long"):
+        way(tmp_path / ("n" * 300))
+    assert listing(tmp_path) == []
+
+
+# ---- what goes wrong on the way -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [ValueError("boom"), KeyboardInterrupt(), SystemExit(1)])
+def test_a_folder_leaves_nothing_when_its_block_fails(tmp_path, error):
+    with pytest.raises(type(error)):
+        fill(tmp_path / "out", then=raising(error))
+    assert listing(tmp_path) == []
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), KeyboardInterrupt()])
+@pytest.mark.parametrize("step", ["replace", "chmod", "fsync"])
+def test_a_file_leaves_the_old_one_whole_when_a_step_fails(tmp_path, monkeypatch, error, step):
+    (tmp_path / "a").write_text("old")
+    where = os if step == "fsync" else Path
+    monkeypatch.setattr(where, step, raising(error))
+    with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else OutputError):
+        write_whole(tmp_path / "a", "new")
+    assert (tmp_path / "a").read_text() == "old"
+    assert listing(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), KeyboardInterrupt()])
+@pytest.mark.parametrize("step", ["rename", "chmod", "fsync"])
+def test_a_folder_leaves_nothing_when_a_step_fails(tmp_path, monkeypatch, error, step):
+    where = os if step == "fsync" else Path
+    monkeypatch.setattr(where, step, raising(error))
+    with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else OutputError):
+        fill(tmp_path / "out")
+    assert listing(tmp_path) == []
+
+
+def test_a_folder_that_appears_meanwhile_is_left_alone(tmp_path):
+    def appear():
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "theirs").touch()
+
+    with pytest.raises(OutputError, match="appeared meanwhile; nothing was written"):
+        fill(tmp_path / "out", then=appear)
+    assert listing(tmp_path) == ["out"]
+    assert listing(tmp_path / "out") == ["theirs"]
+
+
+@bug("any file that is not found within the block is blamed on the parent folder, which exists")
+def test_an_error_of_the_block_is_not_blamed_on_the_target(tmp_path):
+    with pytest.raises((FileNotFoundError, OutputError)) as said:
+        fill(tmp_path / "out", then=lambda: (tmp_path / "input.csv").read_text())
+    assert "does not exist" not in str(said.value) or "input.csv" in str(said.value)
+    assert listing(tmp_path) == []
+
+
+@bug("half a character cannot be written as UTF-8", UnicodeEncodeError)
+def test_text_that_cannot_be_written_is_refused_in_words(tmp_path):
+    with pytest.raises(OutputError):
+        write_whole(tmp_path / "a", "\udc80")
+
+
+# ---- a full disk --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 64 kB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    try:
+        made = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)],
+            capture_output=True,
+            check=False,
+        )
+    except OSError:
+        pytest.skip("there is no mount here")
+    if made.returncode:
+        pytest.skip("mounting a small disk needs root and a kernel that lets it")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_leaves_the_old_file_whole(small_disk):
+    (small_disk / "a").write_text("old")
+    with pytest.raises(OutputError, match="No space left on device; nothing was written"):
+        write_whole(small_disk / "a", "x" * 200_000)
+    assert (small_disk / "a").read_text() == "old"
+    assert listing(small_disk) == ["a"]
+
+
+def test_a_full_disk_leaves_no_folder(small_disk):
+    def overflow():
+        (aside,) = small_disk.iterdir()
+        (aside / "second").write_text("x" * 200_000)
+
+    with pytest.raises(OutputError, match="No space left on device; nothing was written"):
+        fill(small_disk / "out", then=overflow)
+    assert listing(small_disk) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_disk_that_is_full_at_the_last_moment_leaves_nothing(tmp_path, monkeypatch, way):
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(os, "fsync", raising(full))
+    with pytest.raises(OutputError, match="No space left on device; nothing was written"):
+        way(tmp_path / "out")
+    assert listing(tmp_path) == []
