@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.bugs import case
 
 import foreknow
 
@@ -17,6 +16,7 @@ SRC = Path(__file__).parents[1] / "src" / "foreknow"
 FLOORS = """
     errors  _version
     labels  sparse  writing
+    counts_checks
     counts
     hierarchy_decimals
     hierarchy
@@ -192,9 +192,7 @@ def test_a_file_says_what_it_is_for_in_its_first_line(module):
     assert first.endswith("."), f"{module}: {first}"
 
 
-@pytest.mark.parametrize(
-    "module", [case(m, why="426 lines: two files") if m == "counts" else m for m in MODULES]
-)
+@every_module
 def test_a_file_is_at_most_400_lines(module):
     assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= 400
 

@@ -184,15 +184,17 @@ def test_leaves_of_a_node_stand_side_by_side():
     [
         (["127", "13", "13"], Mask(3), r"the value '13' \(first in row 2\)"),
         (["x", "y", "y"], Tree([["x", "*"]]), r"the value 'y' \(first in row 2\)"),
-        (["low", "lwo"], Ordered(["low", "high"]), r"'lwo' \(first in row 2\).*did you mean 'low'"),
+        (
+            ["low", "lwo"],
+            Ordered(["low", "high"]),
+            r"the value 'lwo' \(first in row 2\).*did you mean 'low'",
+        ),
         (["2024-01-01", "soon"], DateLevels(), r"the value 'soon' \(first in row 2\)"),
     ],
     ids=["mask", "tree", "order", "dates"],
 )
 def test_a_value_outside_its_hierarchy_is_named_with_its_first_row(values, hierarchy, says):
-    with pytest.raises(
-        HierarchyError, match=f"column 'q': .*{says} is outside its hierarchy|{says}"
-    ):
+    with pytest.raises(HierarchyError, match=f"column 'q': {says}"):
         attribute(values, hierarchy)
 
 
@@ -249,7 +251,6 @@ def test_a_grouping_is_counted():
         people.counts(np.array([0, 0, 2]))
 
 
-@bug("a grouping of other rows reaches NumPy, or is counted", ValueError)
 def test_a_grouping_of_another_length_is_refused():
     people = microdata(pa.table({"q": [1, 2, 3], "d": ["x", "y", "x"]}))
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.counts import GroupCounts
-from foreknow.errors import DataError
+from foreknow.errors import DataError, InputError
 from foreknow.labels import Label
 from foreknow.policy import Point, Policy, Requirement
 from foreknow.utility import Utility, utility_of
@@ -136,8 +137,12 @@ class Audit:
         return audit_table(self)
 
     def __repr__(self) -> str:
-        word = "safe" if self.safe else f"UNSAFE in {len(self.failures)}"
-        return f"Audit({self.name}: {word} of {len(self.verdicts)} requirements)"
+        many = len(self.policy.requirements)
+        noun = "requirement" if many == 1 else "requirements"
+        if self.safe:
+            return f"Audit({self.name}: safe, {many} {noun})"
+        failing = len({id(verdict.requirement) for verdict in self.failures})
+        return f"Audit({self.name}: UNSAFE in {failing} of {many} {noun})"
 
 
 def audit(
@@ -173,9 +178,13 @@ def audit(
     >>> from foreknow.adversaries.facts import Facts
     >>> counts = GroupCounts.from_bags([["Flu", "Cancer", "Flu", "AIDS"]])
     >>> audit(counts, Policy([Requirement(Facts(l=1), below=0.5, values=["AIDS"])]))
-    Audit(release: UNSAFE in 1 of 1 requirements)
+    Audit(release: UNSAFE in 1 of 1 requirement)
     """
     counts = counts_of(release)
+    if not isinstance(policy, Policy):
+        raise InputError(
+            f"expected a Policy, not {type(policy).__name__}; see Policy.load and Policy.from_dict"
+        )
     if not counts.n_groups:
         raise DataError("the release has no groups")
     known: dict[Any, Sequence[Disclosure]] = {}
@@ -200,7 +209,19 @@ def audit(
 
 def as_json(table: dict[str, Any]) -> str:
     """JSON of plain values; labels of other types as they print."""
-    return json.dumps(table, indent=2, ensure_ascii=False, default=str) + "\n"
+    plain = _finite(table)
+    return json.dumps(plain, indent=2, ensure_ascii=False, default=str, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    """Write NaN and infinity, which JSON lacks, as texts."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
 
 
 def group_name(label: Label) -> str:

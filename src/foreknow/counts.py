@@ -14,13 +14,12 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from foreknow.counts_checks import check_codes, check_counts, check_total, whole
 from foreknow.errors import DataError, did_you_mean
 from foreknow.labels import Label, Labels, in_order
 from foreknow.sparse import IntArray, count_pairs, ranges, row_sums
 
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
-
-_MOST_PEOPLE = 2**53  # above it, a float no longer holds every whole number
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,10 +75,10 @@ class GroupCounts:
                 f"semantics {self.semantics!r} is unknown{did_you_mean(str(self.semantics), known)}"
             )
         for name in ("sizes", "offsets", "codes", "counts"):
-            object.__setattr__(self, name, _whole(getattr(self, name), name))
+            object.__setattr__(self, name, whole(getattr(self, name), name))
         if not isinstance(self.values, Labels):
             object.__setattr__(self, "values", Labels(self.values))
-        self._check()
+        check_counts(self)
 
     # ---- building -------------------------------------------------------------------------
 
@@ -105,6 +104,10 @@ class GroupCounts:
         array([3])
         """
         tallies = [Counter(bag) for bag in bags]
+        for g, tally in enumerate(tallies):
+            for value, count in tally.items():
+                if not isinstance(count, (int, np.integer)):
+                    raise DataError(f"group {g}: the count of {value!r} is {count!r}, not whole")
         sizes = [sum(tally.values()) for tally in tallies]
         return cls._from_tallies(tallies, sizes, groups, "single")
 
@@ -214,6 +217,16 @@ class GroupCounts:
         semantics : {"single", "set", "multiset"}
             As in `GroupCounts`.
         """
+        check_codes(group_codes, n_groups, "group")
+        check_codes(value_codes, len(values), "value")
+        if weights is not None:
+            weights = whole(weights, "weights")
+            if len(weights) and weights.min() < 1:
+                raise DataError(f"weights must be at least 1, not {weights.min()}")
+            check_total(weights, "occurrences")
+        lengths = [len(x) for x in (group_codes, value_codes, weights) if x is not None]
+        if len(set(lengths)) > 1:
+            raise DataError(f"codes and weights must be of one length, not {lengths}")
         offsets, codes, counts = count_pairs(
             group_codes, value_codes, n_groups, len(values), weights
         )
@@ -295,7 +308,11 @@ class GroupCounts:
     def take(self, groups: NDArray[Any]) -> GroupCounts:
         """Only the given groups (positions, or a boolean mask), in that order."""
         wanted = np.asarray(groups)
+        if not wanted.size:
+            wanted = wanted.astype(np.int64)
         if wanted.dtype == bool:
+            if len(wanted) != self.n_groups:
+                raise DataError(f"the mask is for {len(wanted)} groups, there are {self.n_groups}")
             wanted = np.flatnonzero(wanted)
         cells, offsets = ranges(self.offsets[wanted], self.offsets[wanted + 1])
         names = None if self.groups is None else [self.groups[g] for g in wanted.tolist()]
@@ -311,7 +328,9 @@ class GroupCounts:
 
     def merge(self, into: ArrayLike) -> GroupCounts:
         """Unite groups: group g goes into the new group ``into[g]``; codes from 0, none empty."""
-        target = np.asarray(into, dtype=np.int64)
+        target = whole(into, "into")
+        if len(target) != self.n_groups or (len(target) and target.min() < 0):
+            raise DataError(f"into must name a new group, from 0, for each of {self.n_groups}")
         n_groups = int(target.max(initial=-1)) + 1
         return GroupCounts.from_pairs(
             target[self.cell_groups],
@@ -335,6 +354,11 @@ class GroupCounts:
             "counts": self.counts.tolist(),
         }
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrays come back writable from a pickle; making the counts anew seals them.
+        parts = (self.sizes, self.offsets, self.codes, self.counts)
+        return (GroupCounts, (*parts, self.values, self.groups, self.semantics))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GroupCounts):
             return NotImplemented
@@ -355,72 +379,3 @@ class GroupCounts:
 
     def _repr_html_(self) -> str:
         return f"<code>{self!r}</code>"
-
-    # ---- checking -------------------------------------------------------------------------
-
-    def _check(self) -> None:
-        sizes, offsets, codes, counts = self.sizes, self.offsets, self.codes, self.counts
-        if len(offsets) != len(sizes) + 1 or offsets[0] != 0 or offsets[-1] != len(codes):
-            raise DataError(
-                f"offsets must have {len(sizes) + 1} entries from 0 to {len(codes)} "
-                f"for {len(sizes)} groups and {len(codes)} cells"
-            )
-        if len(counts) != len(codes):
-            raise DataError(f"{len(codes)} codes but {len(counts)} counts")
-        if np.any(offsets[1:] < offsets[:-1]):
-            raise DataError("offsets must not decrease")
-        if self.groups is not None and len(self.groups) != len(sizes):
-            raise DataError(f"{len(sizes)} groups but {len(self.groups)} group labels")
-        if len(sizes) and sizes.min() < 1:
-            g = int(np.argmin(sizes))
-            raise DataError(f"group {self.group_label(g)!r} has {int(sizes[g])} people, not 1+")
-        if len(codes):
-            if codes.min() < 0 or codes.max() >= len(self.values):
-                raise DataError(f"value codes must lie in 0..{len(self.values) - 1}")
-            if counts.min() < 1:
-                raise DataError("counts must be at least 1; leave a value out where it is absent")
-            rising = codes[1:] > codes[:-1]
-            starts = offsets[1:-1]
-            rising[starts[(starts > 0) & (starts < len(codes))] - 1] = True
-            if not rising.all():
-                raise DataError("value codes must increase strictly within each group")
-        for name, amounts in (("people", sizes), ("occurrences", counts)):
-            total = float(amounts.sum(dtype=np.float64))
-            if total > _MOST_PEOPLE:
-                raise DataError(f"{total:.3g} {name} in all: more than 2**53 cannot be counted")
-        self._check_semantics()
-
-    def _check_semantics(self) -> None:
-        if self.semantics == "single":
-            wrong = np.flatnonzero(row_sums(self.counts, self.offsets) != self.sizes)
-            if len(wrong):
-                g = int(wrong[0])
-                held = int(self.counts[self.offsets[g] : self.offsets[g + 1]].sum())
-                raise DataError(
-                    f"group {self.group_label(g)!r} has {int(self.sizes[g])} people but {held} "
-                    "values; under 'single' everyone has exactly one"
-                )
-        elif self.semantics == "set":
-            wrong = np.flatnonzero(self.counts > self.sizes[self.cell_groups])
-            if len(wrong):
-                cell = int(wrong[0])
-                g = int(self.cell_groups[cell])
-                raise DataError(
-                    f"value {self.values[int(self.codes[cell])]!r} occurs "
-                    f"{int(self.counts[cell])} times among the {int(self.sizes[g])} people of "
-                    f"group {self.group_label(g)!r}; under 'set' nobody has a value twice"
-                )
-
-
-def _whole(array: Any, name: str) -> IntArray:
-    """A read-only int64 copy-free view of whole numbers."""
-    given = np.asarray(array)
-    if given.ndim != 1:
-        raise DataError(f"{name} must be a flat array, not of shape {given.shape}")
-    if given.dtype.kind not in "iu" and given.size:
-        raise DataError(f"{name} must hold whole numbers, not {given.dtype}")
-    if given.dtype == np.uint64 and given.size and given.max() > np.iinfo(np.int64).max:
-        raise DataError(f"{name} holds a number above 2**63 - 1")
-    view = given.astype(np.int64, copy=False).view()
-    view.flags.writeable = False
-    return view

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from foreknow.errors import DataError, SchemaError, UnsupportedError
 from foreknow.frames import Column, Table, encode, open_table
 from foreknow.frames.columns import Codes
 from foreknow.frames.missing import Missing, settle_missing
+from foreknow.frames.plain import fetch
 from foreknow.frames.sources import require
 from foreknow.hierarchy import Hierarchy
 from foreknow.labels import Labels
@@ -91,7 +93,7 @@ class Microdata:
     def _encoded(self) -> tuple[list[Column], Column, IntArray | None, int]:
         schema = self.schema
         names = [*schema.quasi_identifiers, schema.sensitive]
-        fetched = self._table.arrow(names)
+        fetched = fetch(self._table, names)
         n_rows = len(fetched)
         missing = cast("Missing", schema.missing)
         rows, kept = settle_missing(self.name, fetched, schema.sensitive, missing)
@@ -145,7 +147,7 @@ class Microdata:
 
     def other(self) -> pa.Table:
         """The columns that are published as they are, for the published rows."""
-        rows = self._table.arrow(list(self.schema.other))
+        rows = fetch(self._table, self.schema.other)
         kept = self._encoded[2]
         return rows if kept is None else rows.take(pa.array(kept))
 
@@ -200,8 +202,8 @@ def _positions(column: Column) -> NDArray[np.float64]:
     known = [value for value in column.domain if value is not None]
     if column.kind == "number":
         lie = np.array([float(v) for v in known])
-    elif column.kind == "date" and known and hasattr(known[0], "toordinal"):
-        lie = np.array([v.toordinal() for v in known], dtype=np.float64)
+    elif column.kind == "date" and known:
+        lie = np.array([_days(value) for value in known])
     else:
         lie = np.arange(len(known), dtype=np.float64)
     if not column.has_null:
@@ -209,3 +211,12 @@ def _positions(column: Column) -> NDArray[np.float64]:
     # A null is a value of its own, as far from its neighbour as the neighbours are apart.
     gap = (lie[-1] - lie[0]) / max(len(lie) - 1, 1) if len(lie) else 1.0
     return np.concatenate(([lie[0] - (gap or 1.0)] if len(lie) else [0.0], lie))
+
+
+def _days(moment: dt.date | dt.time) -> float:
+    """Place of a date, a date-time or a time of day, in days."""
+    days = float(moment.toordinal()) if isinstance(moment, dt.date) else 0.0
+    if isinstance(moment, (dt.datetime, dt.time)):
+        seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
+        days += (seconds + moment.microsecond / 1e6) / 86400
+    return days

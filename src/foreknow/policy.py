@@ -111,16 +111,18 @@ class Requirement:
         PolicyError
             If it names a value that is not among them.
         """
-        code = {str(value): i for i, value in enumerate(values)}
+        codes: dict[str, list[int]] = {}
+        for i, value in enumerate(values):
+            codes.setdefault(str(value), []).append(i)
         mask = np.full(len(values), self.values is None)
         for key, labels in (("values", self.values), ("except", self.excluded)):
             for label in labels or ():
-                if str(label) not in code:
+                if str(label) not in codes:
                     raise PolicyError(
                         f"{self.name}: {key}: nobody in the table has the sensitive value "
-                        f"{str(label)!r}{did_you_mean(str(label), code)}"
+                        f"{str(label)!r}{did_you_mean(str(label), codes)}"
                     )
-                mask[code[str(label)]] = key == "values"
+                mask[codes[str(label)]] = key == "values"
         return mask
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from foreknow.counts import GroupCounts
 from foreknow.errors import SchemaError, UnsupportedError
 from foreknow.frames import Table, count_groups, count_tally, open_table
-from foreknow.frames.missing import Missing
+from foreknow.frames.missing import Missing, as_missing
 from foreknow.frames.sources import require
 
 
@@ -42,7 +42,7 @@ class Release:
         group: str,
         sensitive: str,
         person: str | None = None,
-        missing: Missing = "error",
+        missing: Missing | Mapping[str, str] = "error",
     ) -> Release:
         """Take a table with a group column, one row per person.
 
@@ -56,14 +56,14 @@ class Release:
             The column of sensitive values.
         person : str, optional
             The column that names people, for releases with several values per person.
-        missing : "error", "drop" or Relabel
+        missing : "error", "drop" or {"label": ...}
             What to do with null sensitive values.
         """
         if person is not None:
             raise UnsupportedError(
                 "several sensitive values per person (person=) are not judged yet"
             )
-        return cls._of(open_table(frame), [group], sensitive, missing)
+        return cls._of(open_table(frame), [group], sensitive, missing, null_groups=False)
 
     @classmethod
     def from_generalized(
@@ -72,7 +72,7 @@ class Release:
         *,
         quasi_identifiers: Sequence[str],
         sensitive: str,
-        missing: Missing = "error",
+        missing: Missing | Mapping[str, str] = "error",
     ) -> Release:
         """Take a table whose rows with equal quasi-identifiers form a group.
 
@@ -82,11 +82,11 @@ class Release:
         quasi_identifiers : sequence of str
             The published columns; a null in them is a value of its own.
         sensitive : str
-        missing : "error", "drop" or Relabel
+        missing : "error", "drop" or {"label": ...}
         """
         if isinstance(quasi_identifiers, str) or not quasi_identifiers:
             raise SchemaError("quasi_identifiers must be a list of at least one column")
-        return cls._of(open_table(frame), quasi_identifiers, sensitive, missing)
+        return cls._of(open_table(frame), quasi_identifiers, sensitive, missing, null_groups=True)
 
     @classmethod
     def from_bucketized(
@@ -101,16 +101,31 @@ class Release:
         group, sensitive, count : str
             Its columns.
         """
+        if len({group, sensitive, count}) < 3:
+            raise SchemaError(f"{group!r}, {sensitive!r}, {count!r}: one column plays two roles")
         table = open_table(tally)
         require(table, [group, sensitive, count])
         return cls(table, [group], lambda: count_tally(table, group, sensitive, count))
 
     @classmethod
-    def _of(cls, table: Table, groups: Sequence[str], sensitive: str, missing: Missing) -> Release:
+    def _of(
+        cls,
+        table: Table,
+        groups: Sequence[str],
+        sensitive: str,
+        missing: Any,
+        *,
+        null_groups: bool,
+    ) -> Release:
         require(table, [*groups, sensitive])
         if sensitive in groups:
             raise SchemaError(f"column {sensitive!r} cannot be both sensitive and the group")
-        return cls(table, groups, lambda: count_groups(table, groups, sensitive, missing=missing))
+        how = as_missing(missing)
+        return cls(
+            table,
+            groups,
+            lambda: count_groups(table, groups, sensitive, missing=how, null_groups=null_groups),
+        )
 
     @property
     def counts(self) -> GroupCounts:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from foreknow.counts import Semantics
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.frames.columns import Kind
-from foreknow.frames.missing import Missing, Relabel
+from foreknow.frames.missing import Missing, Relabel, as_missing
 from foreknow.hierarchy import Hierarchy
 from foreknow.hierarchy_files import hierarchy_from
 
@@ -92,7 +92,7 @@ class Schema:
             raise SchemaError(f"semantics {self.semantics!r} is unknown{hint}")
         if self.semantics != "single" and self.person is None:
             raise SchemaError(f"semantics {self.semantics!r} needs person = the column of people")
-        self._check_missing()
+        object.__setattr__(self, "missing", as_missing(self.missing))
         self._check_hierarchies()
 
     def _by_role(self) -> list[tuple[str, Sequence[str]]]:
@@ -138,17 +138,6 @@ class Schema:
                 for column, h in self.hierarchies.items()
             }
         return table
-
-    def _check_missing(self) -> None:
-        given = self.missing
-        if isinstance(given, Mapping):
-            if list(given) != ["label"] or not isinstance(given["label"], str):
-                raise SchemaError('missing must be "error", "drop" or { label = "..." }')
-            object.__setattr__(self, "missing", Relabel(given["label"]))
-        elif not isinstance(given, Relabel) and given not in ("error", "drop"):
-            raise SchemaError(
-                f'missing must be "error", "drop" or {{ label = "..." }}, not {given!r}'
-            )
 
     def _check_hierarchies(self) -> None:
         for column in (*self.hierarchies, *self.types):

@@ -50,6 +50,8 @@ def _tally(keys: IntArray, weights: NDArray[Any] | None) -> tuple[IntArray, IntA
     else:
         order = np.argsort(keys, kind="stable")
         keys, weights = keys[order], weights[order]
+    if not len(keys):
+        return keys, keys
     starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
     if weights is None:
         return keys[starts], np.diff(starts, append=len(keys))

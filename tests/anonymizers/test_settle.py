@@ -97,10 +97,10 @@ def crossing_proposals(random, n_proposals):
     return bags, np.arange(n_proposals)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_hundreds_of_proposals_of_which_many_are_refused_beside_others_only(seed):
     random = np.random.default_rng(seed)
-    bags, owner = crossing_proposals(random, 200)
+    bags, owner = crossing_proposals(random, 120)
     points = [(fk.Facts(l=1, m=8), "0.5"), (fk.Facts(l=1, k=1, m=8), "0.53")]
     policy = fk.Policy([fk.Requirement(points, values=["S"])])
     batch, single = policy.ledger(VALUES), policy.ledger(VALUES)
@@ -110,7 +110,7 @@ def test_hundreds_of_proposals_of_which_many_are_refused_beside_others_only(seed
     assert accepted.tolist() == one_by_one(single, bags, owner)
     rules = [(["S"], (1, 0, 8), Fraction("0.5")), (["S"], (1, 1, 8), Fraction("0.53"))]
     assert accepted.tolist() == plainly("TUV", bags, owner, rules)
-    assert accepted.sum() + 10 < alone.sum() < 200
+    assert accepted.sum() + 5 < alone.sum() < 120
 
 
 def test_nothing_proposed_is_nothing_accepted():

@@ -170,6 +170,7 @@ def spark_frame(table, folder):
         sql.SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.timestampType", "TIMESTAMP_NTZ")
         .getOrCreate()
     )
     return session.createDataFrame(table)

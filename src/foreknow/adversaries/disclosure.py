@@ -68,6 +68,8 @@ class Disclosure:
             be ``"1/3"`` or ``"0.5"``.
         """
         bound = as_fraction(threshold)
+        if not 0 < bound <= 1:
+            return bound > 1
         if abs(self.probability - float(bound)) > SETTLED:
             return self.probability < bound
         exact = self.exact

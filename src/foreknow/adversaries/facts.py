@@ -103,7 +103,10 @@ class Facts:
         counts = counts_of(release)
         if value is None:
             return worst(self._judge(counts, None).values())
-        code = counts.values.codes.get(value)
+        try:
+            code = counts.values.codes.get(value)
+        except TypeError:
+            raise InputError(f"{value!r} cannot be a sensitive value; give one label") from None
         if code is None:
             return Disclosure(value, 0.0, lambda: Fraction(0))
         wanted = np.zeros(counts.n_values, dtype=bool)

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from foreknow.errors import DataError
+from foreknow.frames.plain import plain
 
 Kind: TypeAlias = Literal["number", "date", "text"]
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
@@ -97,19 +98,17 @@ def encode(
 
 
 def distinct(name: str, array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """Codes of a column into its distinct values in no particular order; a null is one of them."""
-    if pa.types.is_nested(array.type) or pa.types.is_binary(array.type):
-        raise DataError(f"column {name!r} is of type {array.type}; give one plain value per row")
-    if pa.types.is_floating(array.type):
-        array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+    """Codes of a plain column into its distinct values, in no particular order.
+
+    A null is the last of them.
+    """
+    array = plain(name, array)
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     array = array.unify_dictionaries()
     if array.num_chunks == 0:
         return np.empty(0, dtype=np.uint8), pa.array([], array.type.value_type)
     domain = array.chunk(0).dictionary
-    if domain.null_count or len(pc.unique(domain)) < len(domain):
-        return distinct(name, array.cast(array.type.value_type))
     size = len(domain)
     width = narrowest(size + 1)
     codes = np.empty(len(array), dtype=width)

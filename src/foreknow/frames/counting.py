@@ -14,13 +14,19 @@ from foreknow.counts import GroupCounts
 from foreknow.errors import DataError
 from foreknow.frames.columns import distinct
 from foreknow.frames.missing import Missing, settle_missing
+from foreknow.frames.plain import fetch, plain_table
 from foreknow.frames.sources import Table, require
 from foreknow.labels import Label, Labels, in_order
-from foreknow.sparse import combine
+from foreknow.sparse import IntArray, combine
 
 
 def count_groups(
-    table: Table, groups: Sequence[str], sensitive: str, *, missing: Missing = "error"
+    table: Table,
+    groups: Sequence[str],
+    sensitive: str,
+    *,
+    missing: Missing = "error",
+    null_groups: bool = False,
 ) -> GroupCounts:
     """Count one row per person by group and sensitive value.
 
@@ -28,12 +34,15 @@ def count_groups(
     ----------
     table : Table
     groups : sequence of column names
-        One column with a group id, in which a null is an error; or the published
-        quasi-identifiers, whose every combination is a group and a null a value of its own.
+        One column with a group id; or the published quasi-identifiers, whose every combination
+        is a group.
     sensitive : str
         The column of sensitive values.
     missing : "error", "drop" or Relabel
         What to do with null sensitive values.
+    null_groups : bool
+        Whether a null in a group column is a value of its own (for quasi-identifiers), or an
+        error (for a group id).
 
     Returns
     -------
@@ -41,12 +50,17 @@ def count_groups(
         Under ``single``. The groups are labelled by their id, or by the tuple of their published
         values.
     """
-    require(table, [*groups, sensitive])
     columns = list(dict.fromkeys([*groups, sensitive]))
-    cells = table.tally(columns)
-    rows = table.arrow(columns) if cells is None else cells
-    weights = None if cells is None else cells.column("n").to_numpy().astype(np.int64)
-    return _count(table.name, rows, groups, sensitive, missing, weights, in_rows=cells is None)
+    require(table, columns)
+    tallied = table.tally(columns)
+    if tallied is None:
+        rows, weights = fetch(table, columns), None
+        positions: IntArray | None = np.arange(len(rows))
+    else:
+        rows, weights = plain_table(tallied[0], columns), tallied[1].astype(np.int64)
+        positions = None
+        _name_first_null(table, rows, sensitive, missing, [] if null_groups else groups)
+    return _count(table.name, rows, groups, sensitive, missing, weights, positions, null_groups)
 
 
 def count_tally(table: Table, group: str, sensitive: str, count: str) -> GroupCounts:
@@ -58,21 +72,44 @@ def count_tally(table: Table, group: str, sensitive: str, count: str) -> GroupCo
     group, sensitive, count : str
         Columns of the group id, the value, and how often it occurs in the group.
     """
-    require(table, [group, sensitive, count])
-    rows = table.arrow([group, sensitive, count])
+    rows = fetch(table, [group, sensitive, count])
     amounts = rows.column(count)
     if table.untyped:
-        try:
-            amounts = pc.cast(amounts.cast(pa.string()), pa.int64())
-        except pa.ArrowInvalid as error:
-            raise DataError(f"{table.name}: column {count!r}: {error}") from None
+        amounts = _whole_numbers(table.name, count, amounts)
     if amounts.null_count or not pa.types.is_integer(amounts.type):
         raise DataError(f"{table.name}: column {count!r} must hold a whole number in each row")
     weights = amounts.to_numpy().astype(np.int64)
     if len(weights) and weights.min() < 1:
         row = int(np.argmin(weights)) + 1
         raise DataError(f"{table.name}: row {row}: the count {weights.min()} is below 1")
-    return _count(table.name, rows, [group], sensitive, "error", weights, in_rows=True)
+    rows, _ = settle_missing(table.name, rows, sensitive, "error")
+    positions = np.arange(len(rows))
+    return _count(table.name, rows, [group], sensitive, "error", weights, positions, False)
+
+
+def _whole_numbers(name: str, column: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    texts = texts.cast(pa.string())
+    good = pc.fill_null(pc.match_substring_regex(texts, r"^\d{1,18}$"), False).to_numpy()
+    if not good.all():
+        row = int(np.argmin(good))
+        raise DataError(
+            f"{name}: column {column!r}: row {row + 1} holds {texts[row].as_py()!r}, "
+            "not a whole number"
+        )
+    return texts.cast(pa.int64())
+
+
+def _name_first_null(
+    table: Table, rows: pa.Table, sensitive: str, missing: Missing, groups: Sequence[str]
+) -> None:
+    """A count by the engine forgets rows; where they have numbers, look them up for the message."""
+    if not table.untyped:
+        return
+    if rows.column(sensitive).null_count and missing == "error":
+        settle_missing(table.name, fetch(table, [sensitive]), sensitive, missing)
+    for group in groups:
+        if rows.column(group).null_count:
+            _refuse_null_group(table.name, group, fetch(table, [group]).column(group), None)
 
 
 def _count(
@@ -81,19 +118,24 @@ def _count(
     groups: Sequence[str],
     sensitive: str,
     missing: Missing,
-    weights: NDArray[np.int64] | None,
-    *,
-    in_rows: bool,
+    weights: IntArray | None,
+    positions: IntArray | None,
+    null_groups: bool,
 ) -> GroupCounts:
-    rows, kept = settle_missing(name, rows, sensitive, missing, weights=weights, in_order=in_rows)
-    if kept is not None and weights is not None:
-        weights = weights[kept]
+    rows, kept = settle_missing(
+        name, rows, sensitive, missing, weights=weights, in_order=positions is not None
+    )
+    if kept is not None:
+        weights = None if weights is None else weights[kept]
+        positions = None if positions is None else positions[kept]
     if not len(rows):
         raise DataError(f"{name} has no rows")
     value_codes, found = distinct(sensitive, rows.column(sensitive))
     labels = Labels(in_order(found.to_pylist()))
     place = np.array([labels.codes[v] for v in found.to_pylist()], dtype=value_codes.dtype)
-    group_codes, group_labels = _group_codes(name, rows, groups, in_rows=in_rows)
+    if not null_groups and rows.column(groups[0]).null_count:
+        _refuse_null_group(name, groups[0], rows.column(groups[0]), positions)
+    group_codes, group_labels = _group_codes(rows, groups, as_tuples=null_groups)
     return GroupCounts.from_pairs(
         group_codes,
         place[value_codes],
@@ -104,20 +146,25 @@ def _count(
     )
 
 
+def _refuse_null_group(
+    name: str, group: str, column: pa.ChunkedArray, positions: IntArray | None
+) -> None:
+    first = int(np.argmax(pc.is_null(column).to_numpy()))
+    row = first if positions is None else int(positions[first])
+    raise DataError(
+        f"{name}: the group column {group!r} is missing (row {row + 1}); every row needs a group"
+    )
+
+
 def _group_codes(
-    name: str, rows: pa.Table, groups: Sequence[str], *, in_rows: bool
+    rows: pa.Table, groups: Sequence[str], *, as_tuples: bool
 ) -> tuple[NDArray[Any], list[Label]]:
     """Code and label of each row's group."""
     encoded = [distinct(column, rows.column(column)) for column in groups]
     if len(groups) == 1:
         codes, found = encoded[0]
-        if found.null_count:
-            row = int(np.argmax(codes == len(found) - 1)) + 1
-            where = f" (row {row})" if in_rows else ""
-            raise DataError(
-                f"{name}: the group column {groups[0]!r} is missing{where}; every row needs a group"
-            )
-        return codes, found.to_pylist()
+        labels = found.to_pylist()
+        return codes, [(label,) for label in labels] if as_tuples else labels
     keys, first = combine([codes for codes, _ in encoded], [len(found) for _, found in encoded])
     columns = [found.take(pa.array(codes[first])).to_pylist() for codes, found in encoded]
     return keys, list(zip(*columns, strict=True))

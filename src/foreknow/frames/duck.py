@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,21 +24,27 @@ _BATCH = 1 << 20
 class DuckTable:
     """A DuckDB relation; columns are fetched in batches and texts encoded on the way."""
 
-    def __init__(self, relation: Any, name: str, *, untyped: bool = False) -> None:
+    def __init__(
+        self, relation: Any, name: str, columns: Sequence[str], *, untyped: bool = False
+    ) -> None:
         self.relation = relation
         self.name = name
         self.untyped = untyped
-        self.columns: list[str] = check_columns(relation.columns, name)
+        self.columns: list[str] = check_columns(columns, name)
+        # DuckDB takes names that differ in case for one: its own are used by position.
+        self._inner = dict(zip(columns, relation.columns, strict=True))
 
     @classmethod
     def of_relation(cls, relation: Any) -> DuckTable:
         """Wrap a relation that the caller made."""
-        if not hasattr(relation, "query"):
+        if type(relation).__name__ != "DuckDBPyRelation":
             raise DataError(
                 f"expected a DuckDB relation, not {type(relation).__name__}; "
                 "see duckdb.connect().table(...) or .sql(...)"
             )
-        return cls(relation, "the DuckDB relation")
+        name = "the DuckDB relation"
+        with _clear_errors(name):
+            return cls(relation, name, relation.columns)
 
     @classmethod
     def of_csv(cls, path: Path) -> DuckTable:
@@ -56,35 +63,41 @@ class DuckTable:
                 delimiter=delimiter,
                 quotechar='"',
                 escapechar='"',
-                columns=dict.fromkeys(columns, "VARCHAR"),
+                columns={f"c{i}": "VARCHAR" for i in range(len(columns))},
                 auto_detect=False,
                 strict_mode=True,
                 null_padding=False,
                 ignore_errors=False,
             )
-        return cls(relation, name, untyped=True)
+            return cls(relation, name, columns, untyped=True)
 
     @classmethod
     def of_parquet(cls, paths: Sequence[Path], name: str) -> DuckTable:
         """Open Parquet files."""
         with _clear_errors(name):
-            return cls(duckdb.connect().read_parquet([str(p) for p in paths]), name)
+            relation = duckdb.connect().read_parquet([str(p) for p in paths])
+            return cls(relation, name, relation.columns)
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; texts come dictionary-encoded."""
         with _clear_errors(self.name):
-            chosen = self.relation.project(", ".join(_quoted(c) for c in columns))
+            chosen = self.relation.project(self._keys(columns))
             reader = chosen.to_arrow_reader(_BATCH)
             batches = [_encode_texts(batch) for batch in reader]
             empty = _encode_texts(pa.RecordBatch.from_pylist([], schema=reader.schema))
-            return pa.Table.from_batches(batches or [empty]).unify_dictionaries()
+            found = pa.Table.from_batches(batches or [empty]).unify_dictionaries()
+            return found.rename_columns(list(columns))
 
-    def tally(self, columns: Sequence[str]) -> pa.Table:
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any]:
         """One GROUP BY; a null is a value of its own."""
-        keys = ", ".join(_quoted(c) for c in columns)
+        keys = self._keys(columns)
         with _clear_errors(self.name):
-            grouped = self.relation.aggregate(f"{keys}, count(*) as {_quoted('n')}", keys)
-            return grouped.to_arrow_table()
+            grouped = self.relation.aggregate(f"{keys}, count(*)", keys).to_arrow_table()
+        found = pa.table(grouped.columns[:-1], names=list(columns))
+        return found, grouped.column(len(columns)).to_numpy()
+
+    def _keys(self, columns: Sequence[str]) -> str:
+        return ", ".join(_quoted(self._inner[column]) for column in columns)
 
 
 def _quoted(column: str) -> str:
@@ -113,9 +126,11 @@ def _header(path: Path) -> tuple[list[str], str]:
         raise DataError(f"{path.name} cannot be read: {error}") from None
     if not start.strip():
         raise DataError(f"{path.name} is empty; its first line must name the columns")
-    first = start.splitlines()[0]
-    delimiter = max(_DELIMITERS, key=first.count)
-    header = next(csv.reader([first], delimiter=delimiter))
+    first = re.match(r'(?:"[^"]*"|[^"\r\n])*', start)
+    line = first[0] if first else start.splitlines()[0]
+    bare = re.sub(r'"[^"]*"', "", line)
+    delimiter = max(_DELIMITERS, key=bare.count)
+    header = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))
     return [column.strip() for column in header], delimiter
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from foreknow.errors import DataError
+from foreknow.errors import DataError, SchemaError
 from foreknow.sparse import IntArray
 
 
@@ -26,6 +27,15 @@ class Relabel(str):
 Missing: TypeAlias = Literal["error", "drop"] | Relabel
 
 
+def as_missing(given: Any) -> Missing:
+    """Read "error", "drop", a `Relabel` or ``{"label": ...}``; anything else is an error."""
+    if isinstance(given, Relabel) or given in ("error", "drop"):
+        return given  # type: ignore[no-any-return]
+    if isinstance(given, Mapping) and list(given) == ["label"] and isinstance(given["label"], str):
+        return Relabel(given["label"])
+    raise SchemaError(f'missing must be "error", "drop" or {{ label = "..." }}, not {given!r}')
+
+
 def settle_missing(
     name: str,
     rows: pa.Table,
@@ -35,7 +45,7 @@ def settle_missing(
     weights: NDArray[Any] | None = None,
     in_order: bool = True,
 ) -> tuple[pa.Table, IntArray | None]:
-    """Deal with null (or NaN) sensitive values.
+    """Deal with null sensitive values.
 
     Parameters
     ----------
@@ -58,8 +68,6 @@ def settle_missing(
         Positions of the rows that are left, where some were dropped.
     """
     column = rows.column(sensitive)
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     if not column.null_count:
         return rows, None
     if pa.types.is_dictionary(column.type):

@@ -22,7 +22,7 @@ class NarwhalsTable:
         library = type(native).__module__.split(".")[0]
         self.name = f"the {library} frame"
         if library == "pandas":  # which allows repeated names
-            check_columns([str(label) for label in getattr(native, "columns", [])], self.name)
+            check_columns(list(getattr(native, "columns", [])), self.name)
         try:
             self._frame = nw.from_native(native)
         except TypeError:
@@ -41,12 +41,16 @@ class NarwhalsTable:
         """Fetch some columns as Arrow."""
         return self._arrow(self._frame.select(*columns))
 
-    def tally(self, columns: Sequence[str]) -> pa.Table | None:
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """One GROUP BY in the engine of a lazy frame."""
         if isinstance(self._frame, nw.DataFrame):
             return None
-        grouped = self._frame.group_by(*columns, drop_null_keys=False).agg(nw.len().alias("n"))
-        return self._arrow(grouped)
+        name = "n"
+        while name in columns:
+            name += "_"
+        grouped = self._frame.group_by(*columns, drop_null_keys=False).agg(nw.len().alias(name))
+        found = self._arrow(grouped)
+        return found.select(list(columns)), found.column(name).to_numpy()
 
     def _arrow(self, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> pa.Table:
         try:

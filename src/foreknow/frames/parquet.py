@@ -16,6 +16,7 @@ from foreknow.frames.sources import check_columns
 # Up to here two columns of codes fit the memory of a small machine, and counting them is faster
 # than a GROUP BY.
 _ROWS_IN_MEMORY = 150_000_000
+_CODED = pa.dictionary(pa.int32(), pa.string())
 
 
 class ParquetTable:
@@ -38,18 +39,33 @@ class ParquetTable:
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; texts come dictionary-encoded."""
         names = list(columns)
-        texts = [c for c in names if _is_text(self._schema.field(c).type)]
+        parts = [self._part(file, names) for file in self.files]
+        for part, file in zip(parts, self.files, strict=True):
+            for name in names:
+                first, own = parts[0].schema.field(name).type, part.schema.field(name).type
+                if _sort(first) != _sort(own):
+                    raise DataError(
+                        f"{file.name}: column {name!r} is of type {own}, but of type {first} in "
+                        f"{self.files[0].name}"
+                    )
+        joined = self._read(lambda: pa.concat_tables(parts, promote_options="permissive"))
+        return joined.unify_dictionaries()
 
-        def read() -> pa.Table:
-            parts = [
-                pq.ParquetFile(file, read_dictionary=texts).read(columns=names).select(names)
-                for file in self.files
-            ]
-            return pa.concat_tables(parts).unify_dictionaries()
+    def _part(self, file: Path, names: list[str]) -> pa.Table:
+        schema = self._read(lambda: pq.read_schema(file))
+        for name in names:
+            if name not in schema.names:
+                raise DataError.unknown_column(name, schema.names, file.name)
+        texts = [name for name in names if _is_text(schema.field(name).type)]
+        found = self._read(
+            lambda: pq.ParquetFile(file, read_dictionary=texts).read(columns=names).select(names)
+        )
+        for name in texts:
+            column = found.column(name).cast(_CODED)
+            found = found.set_column(found.column_names.index(name), name, column)
+        return found
 
-        return self._read(read)
-
-    def tally(self, columns: Sequence[str]) -> pa.Table | None:
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count in DuckDB where the rows are too many to hold."""
         if self._rows <= _ROWS_IN_MEMORY:
             return None
@@ -66,4 +82,13 @@ class ParquetTable:
 
 
 def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _sort(kind: pa.DataType) -> str:
+    """What columns of different files must share: whole numbers, texts, or one exact type."""
+    if _is_text(kind):
+        return "text"
+    return "whole number" if pa.types.is_integer(kind) else str(kind)

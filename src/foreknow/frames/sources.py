@@ -23,8 +23,8 @@ class Table(Protocol):
         """Fetch some columns, rows in the table's own order."""
         ...
 
-    def tally(self, columns: Sequence[str]) -> pa.Table | None:
-        """Count equal rows of some columns where the data lives, as a last column ``n``.
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
+        """Count equal rows of some columns where the data lives: the rows, and how often each.
 
         None where fetching the columns and counting them here is faster.
         """
@@ -68,7 +68,8 @@ def _open_path(path: Path) -> Table:
         from foreknow.frames.parquet import ParquetTable
 
         return ParquetTable(path)
-    if set(suffixes[-2:]) & {".csv", ".tsv", ".txt"}:
+    kind = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
+    if kind in ([".csv"], [".tsv"], [".txt"]):
         from foreknow.frames.duck import DuckTable
 
         return DuckTable.of_csv(path)
@@ -79,11 +80,14 @@ def _open_path(path: Path) -> Table:
 
 def check_columns(columns: Sequence[str], name: str) -> list[str]:
     """Return the columns; two of one name, or one without a name, are an error."""
+    odd = [column for column in columns if not isinstance(column, str)]
+    if odd:
+        raise DataError(f"{name}: the column name {odd[0]!r} is no text; rename the columns")
     twice = [column for column, times in Counter(columns).items() if times > 1]
     if twice:
         raise DataError(f"{name} has two columns named {twice[0]!r}; rename one of them")
-    if any(not str(column).strip() for column in columns):
-        at = [str(column).strip() for column in columns].index("") + 1
+    if any(not column.strip() for column in columns):
+        at = [column.strip() for column in columns].index("") + 1
         raise DataError(f"{name}: column {at} has no name")
     return list(columns)
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-_FORMULA = r"^[=+\-@\t\r]"
+from foreknow.frames.plain import plain
+
+# Texts that a spreadsheet runs; with apostrophes before, so that one more can be taken off again.
+_FORMULA = r"^('*[=+\-@\t\r])"
 
 
 def write_csv(table: pa.Table, path: Path, *, escape_formulas: bool = False) -> None:
-    """Write a CSV file with a header; texts are quoted, nulls are empty.
+    """Write a CSV file with a header; nulls are empty.
 
     Parameters
     ----------
@@ -22,22 +26,39 @@ def write_csv(table: pa.Table, path: Path, *, escape_formulas: bool = False) -> 
     escape_formulas : bool
         Put an apostrophe before texts that a spreadsheet would run as a formula. It changes the
         values, so it is only done when asked for.
+
+    Raises
+    ------
+    DataError
+        If a column holds what CSV cannot, such as lists.
     """
-    plain = [_plain(column) for column in table.columns]
+    columns, names = _simple(table), table.column_names
     if escape_formulas:
-        plain = [
-            pc.replace_substring_regex(c, _FORMULA, r"'\0") if pa.types.is_string(c.type) else c
-            for c in plain
-        ]
+        columns = [_disarmed(c) if pa.types.is_string(c.type) else c for c in columns]
+        names = _disarmed(pa.array(names, pa.string())).to_pylist()
     options = pyarrow.csv.WriteOptions(quoting_style="needed")
-    pyarrow.csv.write_csv(pa.table(plain, names=table.column_names), path, options)
+    pyarrow.csv.write_csv(pa.table(columns, names=names), path, options)
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:
-    """Write a Parquet file; no metadata of the source frame is kept."""
-    pq.write_table(table.replace_schema_metadata(None), path, store_schema=False)
+    """Write a Parquet file; nothing of the source frame but its columns is kept.
+
+    Dictionaries are undone first: they would tell of values that are not published, and of the
+    order of rows before.
+    """
+    plain_table = pa.table(_simple(table), names=table.column_names)
+    pq.write_table(plain_table, path, store_schema=False)
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+def _simple(table: pa.Table) -> list[pa.ChunkedArray]:
+    simple = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        made = plain(name, column)
+        if pa.types.is_dictionary(made.type):
+            made = made.cast(made.type.value_type)
+        simple.append(made.cast(pa.string()) if pa.types.is_large_string(made.type) else made)
+    return simple
+
+
+def _disarmed(texts: Any) -> Any:
+    return pc.replace_substring_regex(texts, _FORMULA, r"'\1")

@@ -1,0 +1,67 @@
+"""Plain columns: one way to write nulls, zeros and texts, whatever library they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foreknow.errors import DataError
+from foreknow.frames.sources import Table, require
+
+
+def fetch(table: Table, columns: Sequence[str]) -> pa.Table:
+    """Fetch some columns of a table, each made plain; unknown ones are an error."""
+    require(table, columns)
+    rows = table.arrow(list(columns))
+    return plain_table(rows, columns)
+
+
+def plain_table(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Make every column plain."""
+    made = [plain(name, rows.column(i)) for i, name in enumerate(columns)]
+    return pa.table(dict(zip(columns, made, strict=True)))
+
+
+def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Make a column plain.
+
+    NaN becomes null and minus zero zero; a null among the entries of a dictionary becomes a null
+    of the column; entries that repeat are united; a column without a type is one of texts.
+
+    Raises
+    ------
+    DataError
+        If the column holds no plain values: lists, structs, binaries, objects.
+    """
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        _refuse_nested(name, kind.value_type)
+        array = array.unify_dictionaries()
+        if not array.num_chunks:
+            return array.cast(kind.value_type)
+        entries = array.chunk(0).dictionary
+        simple = pa.types.is_string(entries.type) or pa.types.is_integer(entries.type)
+        if simple and not entries.null_count and len(pc.unique(entries)) == len(entries):
+            return array
+        return plain(name, array.cast(kind.value_type))
+    _refuse_nested(name, kind)
+    if pa.types.is_null(kind) or pa.types.is_string_view(kind):
+        return array.cast(pa.string())
+    if pa.types.is_floating(kind):
+        known = pc.if_else(pc.is_nan(array), pa.scalar(None, kind), array)
+        return pc.add(known, pa.scalar(0.0, kind))
+    return array
+
+
+def _refuse_nested(name: str, kind: pa.DataType) -> None:
+    types = pa.types
+    binary = (
+        types.is_binary(kind)
+        or types.is_large_binary(kind)
+        or types.is_fixed_size_binary(kind)
+        or types.is_binary_view(kind)
+    )
+    if binary or types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        raise DataError(f"column {name!r} is of type {kind}; give one plain value per row")

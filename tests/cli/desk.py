@@ -1,0 +1,74 @@
+"""A folder with a good table and policy, in which the command line can be run in this process."""
+
+import sys
+
+import pytest
+
+from foreknow.cli import main
+
+TABLE = """name,age,sex,disease
+Ann,20,f,flu
+Bob,21,m,cold
+Cid,20,m,cold
+Dora,21,f,flu
+Eve,60,f,flu
+Fay,61,f,cold
+Gus,60,m,cold
+Hal,61,m,flu
+"""
+POLICY = """[schema]
+identifiers = ["name"]
+quasi_identifiers = ["age", "sex"]
+sensitive = "disease"
+
+[[require]]
+values = ["flu"]
+facts = { l = 0, k = 0, m = 0 }
+below = 0.9
+"""
+
+
+class Desk:
+    """The folder, and what the command line answers in it."""
+
+    def __init__(self, folder, monkeypatch, capsys):
+        self.folder = folder
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+        self.put("table.csv", TABLE)
+        self.put("policy.toml", POLICY)
+
+    def put(self, name, content):
+        """Write a file, text or bytes."""
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def run(self, *arguments):
+        """Exit code, standard output and standard error of one call."""
+        self._monkeypatch.setattr(sys, "argv", ["foreknow", *map(str, arguments)])
+        self._capsys.readouterr()
+        with pytest.raises(SystemExit) as caught:
+            main()
+        said = self._capsys.readouterr()
+        return caught.value.code or 0, said.out, said.err
+
+    def refused(self, *arguments, code=2):
+        """The one line that a refusal says; nothing may be written, nor a traceback shown."""
+        before = {path: path.stat().st_mtime_ns for path in self.folder.rglob("*")}
+        found, out, err = self.run(*arguments)
+        after = {path: path.stat().st_mtime_ns for path in self.folder.rglob("*")}
+        assert "Traceback" not in out + err
+        assert err.startswith("foreknow: "), err
+        assert err.count("\n") == 1, err
+        assert found == code, err
+        assert out == ""
+        assert before == after
+        return err
+
+    def publish(self, *more, table="table.csv", policy="policy.toml", out="out"):
+        """The arguments of a publish command."""
+        return ["publish", table, "--policy", policy, "--out", out, *more]
+
+    def audit(self, *more, release="table.csv", policy="policy.toml"):
+        """The arguments of an audit command."""
+        return ["audit", release, "--policy", policy, *more]

@@ -1,0 +1,193 @@
+"""Every mistake of a user is one line that names it, exit code 2, and nothing written."""
+
+import pytest
+from tests.cli.desk import POLICY, TABLE
+
+HEADER, *ROWS = TABLE.splitlines()
+
+
+def table(*rows, header=HEADER):
+    return "\n".join([header, *rows]) + "\n"
+
+
+# ---- tables ------------------------------------------------------------------------------------
+
+TABLES = {
+    "empty file": (b"", "table.csv is empty; its first line must name the columns"),
+    "only spaces": (b"\n \n", "table.csv is empty"),
+    "header only": (table(), "table.csv has no rows"),
+    "unknown column": (
+        TABLE.replace("age", "aeg"),
+        "table.csv has no column 'age'; did you mean 'aeg'?",
+    ),
+    "no sensitive column": (TABLE.replace("disease", "ilness"), "has no column 'disease'"),
+    "duplicate column": (TABLE.replace("name", "age"), "two columns named 'age'; rename one"),
+    "column without name": (TABLE.replace("name", ""), "column 1 has no name"),
+    "null sensitive value": (
+        table(*ROWS, "Ida,62,f,"),
+        "the sensitive column 'disease' is missing in 1 row",
+    ),
+    "too few fields": (table(*ROWS[:3], "Ida,62,f"), "line 5: 3 fields where the header has 4"),
+    "too many fields": (table(ROWS[0], "Ida,62,f,x,y"), "line 3: 5 fields where the header has 4"),
+    "latin-1": (TABLE.replace("flu", "grippé").encode("latin-1"), "is not UTF-8"),
+    "utf-16": (TABLE.encode("utf-16"), "is not UTF-8"),
+    "latin-1 far below": (
+        table(*(f"P{i},20,f,{'flu'}" for i in range(20_000)), "Ida,20,f,é").encode("latin-1"),
+        "not UTF-8",
+    ),
+    "open quote": (table(ROWS[0], 'Ida,62,f,"flu'), "table.csv, line 3"),
+}
+
+
+@pytest.mark.parametrize("command", ["publish", "audit"])
+@pytest.mark.parametrize(("content", "said"), TABLES.values(), ids=TABLES.keys())
+def test_a_table_that_cannot_be_used(desk, command, content, said):
+    desk.put("table.csv", content)
+    assert said in desk.refused(*getattr(desk, command)())
+
+
+@pytest.mark.parametrize("command", ["publish", "audit"])
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("none.csv", None, "there is no file or folder 'none.csv'"),
+        ("table.xlsx", b"PK", "neither CSV (.csv, .tsv, .txt) nor Parquet"),
+        ("table.parquet", b"PAR1", "table.parquet cannot be read as Parquet"),
+        ("table.csv.gz", b"not zipped", "table.csv.gz cannot be read"),
+        ("empty", "folder", "'empty' holds no .parquet file"),
+    ],
+)
+def test_a_file_that_is_no_table(desk, command, name, content, said):
+    if content == "folder":
+        (desk.folder / name).mkdir()
+    elif content is not None:
+        desk.put(name, content)
+    which = "table" if command == "publish" else "release"
+    assert said in desk.refused(*getattr(desk, command)(**{which: name}))
+
+
+def test_a_null_group_id(desk):
+    desk.put("grouped.csv", "gid,disease\n1,flu\n,cold\n")
+    said = desk.refused(*desk.audit("--group", "gid", release="grouped.csv"))
+    assert "the group column 'gid' is missing" in said
+    assert "every row needs a group" in said
+
+
+def test_a_group_column_that_is_not_there_or_sensitive(desk):
+    desk.put("grouped.csv", "gid,disease\n1,flu\n1,cold\n")
+    said = desk.refused(*desk.audit("--group", "gdi", release="grouped.csv"))
+    assert "no column 'gdi'; did you mean 'gid'?" in said
+    said = desk.refused(*desk.audit("--group", "disease", release="grouped.csv"))
+    assert "'disease' cannot be both sensitive and the group" in said
+
+
+@pytest.mark.xfail(strict=True, reason="KeyError: the counts' own column is also called 'n'")
+def test_a_quasi_identifier_may_be_called_n(desk):
+    desk.put("table.csv", TABLE.replace("age", "n"))
+    desk.put("policy.toml", POLICY.replace("age", "n"))
+    code, _, err = desk.run(*desk.audit())
+    assert (code, err) == (1, "")
+
+
+# ---- policies ----------------------------------------------------------------------------------
+
+POLICIES = {
+    "key with a typo": (POLICY.replace("below", "belwo"), "unknown key require[0].belwo", "below"),
+    "table with a typo": (POLICY.replace("[[require]]", "[[requir]]"), "requir", "require"),
+    "schema key with a typo": (
+        POLICY.replace("sensitive", "sensitiv"),
+        "policy.toml",
+        "schema.sensitiv",
+    ),
+    "fact with a typo": (POLICY.replace("l = 0", "q = 0"), "unknown key require[0].facts.q", ""),
+    "threshold of 0": (POLICY.replace("0.9", "0"), "require[0]", "above 0 and at most 1, not 0"),
+    "threshold of 1.5": (POLICY.replace("0.9", "1.5"), "require[0]", "at most 1, not 1.5"),
+    "threshold as a word": (POLICY.replace("0.9", '"half"'), "require[0]", "'half'"),
+    "no threshold": (POLICY.replace("below = 0.9", ""), "require[0]", "threshold is missing"),
+    "negative l": (POLICY.replace("l = 0", "l = -1"), "require[0].facts.l", "-1"),
+    "negative k": (POLICY.replace("k = 0", "k = -2"), "require[0].facts.k", "-2"),
+    "negative m": (POLICY.replace("m = 0", "m = -3"), "require[0].facts.m", "-3"),
+    "fractional l": (POLICY.replace("l = 0", "l = 1.5"), "require[0].facts.l", "1.5"),
+    "k in words": (POLICY.replace("k = 0", 'k = "two"'), "require[0].facts.k", "two"),
+    "m is true": (POLICY.replace("m = 0", "m = true"), "require[0].facts.m", "integer"),
+    "two roles": (
+        POLICY.replace('["name"]', '["name", "age"]'),
+        "column 'age' is given as quasi-identifier and as identifier; keep one",
+        "",
+    ),
+    "a role twice": (
+        POLICY.replace('["age", "sex"]', '["age", "sex", "age"]'),
+        "column 'age' is given as quasi-identifier twice",
+        "",
+    ),
+    "sensitive and quasi": (
+        POLICY.replace('["age", "sex"]', '["age", "disease"]'),
+        "'disease' is given as sensitive and as quasi-identifier",
+        "",
+    ),
+    "no requirement": (POLICY.split("[[require]]")[0], "require", "policy.toml"),
+    "no schema": ("[[require]]" + POLICY.split("[[require]]")[1], "no [schema] table", ""),
+    "unknown value": (
+        POLICY.replace('"flu"', '"flue"'),
+        "nobody in the table has the sensitive value 'flue'; did you mean 'flu'?",
+        "",
+    ),
+    "not TOML": ("[schema", "policy.toml is not valid TOML", "line 1"),
+    "not UTF-8": (POLICY.replace("flu", "é").encode("latin-1"), "policy.toml is not UTF-8", ""),
+}
+
+
+@pytest.mark.parametrize("command", ["publish", "audit"])
+@pytest.mark.parametrize(("content", "place", "hint"), POLICIES.values(), ids=POLICIES.keys())
+def test_a_policy_that_cannot_be_meant(desk, command, content, place, hint):
+    desk.put("policy.toml", content)
+    said = desk.refused(*getattr(desk, command)())
+    assert place in said
+    assert hint in said
+
+
+@pytest.mark.parametrize("command", ["publish", "audit"])
+def test_a_policy_that_is_not_there(desk, command):
+    said = desk.refused(*getattr(desk, command)(policy="none.toml"))
+    assert "the policy 'none.toml' cannot be read: No such file" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--form", "generalised"], "publish.form is 'generalised'"),
+        (["--format", "xlsx"], "publish.format is 'xlsx', not one of csv, parquet"),
+        (["--method", "mondrain"], "no method 'mondrain'; did you mean 'mondrian'?"),
+    ],
+)
+def test_an_option_that_does_not_exist_is_refused_with_those_that_do(desk, options, said):
+    assert said in desk.refused(*desk.publish(*options))
+
+
+@pytest.mark.xfail(strict=True, reason="NumPy's ValueError, as a traceback")
+def test_a_negative_seed_is_refused(desk):
+    assert "seed" in desk.refused(*desk.publish("--seed", "-1"))
+
+
+# ---- certificates ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "'certificate.json' cannot be read: No such file"),
+        ("{", "'certificate.json' is not JSON"),
+        ("{}", "'certificate.json' is not a foreknow certificate"),
+        ('{"format": "foreknow certificate", "version": 9}', "is of version 9"),
+    ],
+)
+def test_a_certificate_that_cannot_be_used(desk, content, said):
+    if content is not None:
+        desk.put("certificate.json", content)
+    assert said in desk.refused("verify", "certificate.json")
+
+
+def test_a_release_that_is_not_beside_its_certificate(desk):
+    desk.run(*desk.publish())
+    (desk.folder / "out" / "release.csv").unlink()
+    assert "there is no file 'out/release.csv'" in desk.refused("verify", "out/certificate.json")

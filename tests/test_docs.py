@@ -1,0 +1,84 @@
+"""What the program knows, the reference pages mention; and every link leads somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from foreknow import policy_file
+from foreknow.cli import app
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def section(page, heading):
+    """Return the text below a heading, up to the next one of its level."""
+    text = (ROOT / page).read_text("utf-8")
+    level = heading.split(" ")[0]
+    assert f"\n{heading}\n" in text, f"{page} has no heading {heading!r}"
+    below = text.split(f"\n{heading}\n")[1]
+    return re.split(rf"^{level} ", below, flags=re.MULTILINE)[0]
+
+
+COMMANDS = typer.main.get_command(app)
+
+
+@pytest.mark.parametrize("name", ["", *sorted(COMMANDS.commands)])
+def test_every_option_is_in_the_reference(name):
+    command = COMMANDS.commands[name] if name else COMMANDS
+    text = section("docs/reference/cli.md", f"## `{name or 'foreknow'}`")
+    for parameter in command.params:
+        named = parameter.opts if parameter.param_type_name == "option" else []
+        for option in [*named, *parameter.secondary_opts]:
+            assert f"`{option}`" in text, f"{name}: {option} is not in cli.md"
+        if parameter.param_type_name == "argument":
+            assert parameter.name.upper() in text, f"{name}: {parameter.name} is not in cli.md"
+
+
+def test_no_option_is_in_the_reference_that_does_not_exist():
+    text = (ROOT / "docs/reference/cli.md").read_text("utf-8")
+    known = {"--help"} | {
+        option
+        for command in [COMMANDS, *COMMANDS.commands.values()]
+        for parameter in command.params
+        for option in parameter.opts
+    }
+    assert set(re.findall(r"--[a-z][a-z-]*", text)) <= known
+
+
+@pytest.mark.parametrize(
+    ("heading", "model"),
+    [
+        ("## The top", "_PolicyTable"),
+        ("## `[schema]`", "_SchemaTable"),
+        ("## `[[require]]`", "_RequireTable"),
+        ("## `[[require]]`", "_FactsPoint"),
+        ("## `[publish]`", "_PublishTable"),
+    ],
+)
+def test_every_policy_key_is_in_the_page(heading, model):
+    text = section("docs/howto/write-a-policy.md", heading)
+    for name, field in getattr(policy_file, model).model_fields.items():
+        key = field.alias or name
+        assert re.search(rf"^\| `{key}` \|", text, flags=re.MULTILINE), f"{key} has no row"
+
+
+def anchors(page):
+    """The anchors of a page's headings, as they are commonly made."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page):
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if target.startswith("http"):
+            continue
+        path, _, anchor = target.partition("#")
+        there = page if not path else (page.parent / path).resolve()
+        assert there.exists(), f"{page.name}: {target} does not exist"
+        if anchor:
+            assert anchor in anchors(there), f"{page.name}: {target} is no heading"
