@@ -6,6 +6,8 @@ import pyarrow as pa
 
 import foreknow as fk
 from foreknow import verifier
+from foreknow.auditing import Audit
+from foreknow.writing import write_whole
 
 HARD = ["=1+1", "a, b", 'the "x"', "two\nlines", "Ä ö 漢字 🙂", "-x", "@cmd", " spaces "]
 EASY = fk.Policy([fk.Requirement(fk.Facts(), "0.9")])
@@ -45,6 +47,11 @@ def made(form="generalized", fmt="csv", *, table=None, seed=None, policy=EASY, r
     options = fk.PublishOptions(form=form, format=fmt, **more)
     microdata = fk.Microdata(people() if table is None else table, roles or schema())
     return fk.publish(microdata, policy, options=options, seed=seed)
+
+
+def short_report(monkeypatch):
+    """Write a word for a report, which otherwise takes most of the time."""
+    monkeypatch.setattr(Audit, "to_html", lambda self, path: write_whole(path, "report"))
 
 
 def steady(monkeypatch):

@@ -6,17 +6,16 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.people import FORMS, made, steady
+from tests.people import FORMS, made, short_report, steady
 
 import foreknow as fk
-from foreknow.auditing import Audit
 from foreknow.certificate import digest_of
 from foreknow.errors import CertificateError
 
 
 @pytest.fixture(autouse=True)
 def _short_report(monkeypatch):
-    monkeypatch.setattr(Audit, "to_html", lambda self, path: path.write_text("report"))
+    short_report(monkeypatch)
     steady(monkeypatch)
 
 

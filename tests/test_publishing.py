@@ -10,10 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.people import EASY, FORMS, HARD, made, people, schema, steady
+from tests.people import EASY, FORMS, HARD, made, people, schema, short_report, steady
 
 import foreknow as fk
-from foreknow.auditing import Audit
 from foreknow.errors import OutputError, PolicyError
 
 
@@ -21,7 +20,7 @@ from foreknow.errors import OutputError, PolicyError
 def _short_report(monkeypatch, request):
     """Write no real report, except where a test is about it: it takes most of the time."""
     if "report" not in request.node.name:
-        monkeypatch.setattr(Audit, "to_html", lambda self, path: path.write_text("report"))
+        short_report(monkeypatch)
     steady(monkeypatch)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.people import FORMS, made, people, schema, steady
+from tests.people import FORMS, made, people, schema, short_report, steady
 
 import foreknow as fk
 from foreknow import publishing
@@ -15,7 +15,7 @@ from foreknow.errors import CertificateError, InternalError, OutputError
 
 @pytest.fixture(autouse=True)
 def _short_report(monkeypatch):
-    monkeypatch.setattr(Audit, "to_html", lambda self, path: path.write_text("report"))
+    short_report(monkeypatch)
     steady(monkeypatch)
 
 

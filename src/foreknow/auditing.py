@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, counts_of
@@ -98,6 +100,14 @@ class Audit:
         return all(verdict.safe for verdict in self.verdicts)
 
     @cached_property
+    def unprotected(self) -> tuple[Label, ...]:
+        """Sensitive values that no requirement is about: the release may tell them outright."""
+        free = np.ones(self.counts.n_values, dtype=bool)
+        for requirement in self.policy.requirements:
+            free &= ~requirement.mask(self.counts.values)
+        return tuple(self.counts.values[code] for code in np.flatnonzero(free).tolist())
+
+    @cached_property
     def failures(self) -> tuple[Verdict, ...]:
         """The verdicts that are not safe."""
         return tuple(verdict for verdict in self.verdicts if not verdict.safe)
@@ -110,6 +120,7 @@ class Audit:
             "foreknow": __version__,
             "release": self.name,
             "safe": self.safe,
+            "unprotected": [str(value) for value in self.unprotected],
             "policy": self.policy.to_dict(),
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             "utility": self.utility.to_dict(),

@@ -46,6 +46,8 @@ class Certificate:
     seeded : bool
         Whether the order of rows came from a seed. The seed itself stays with the owner too: with
         it, the order could be undone.
+    escaped : bool
+        Whether texts that look like formulas were written with an apostrophe before them.
     versions : mapping
     """
 
@@ -60,6 +62,7 @@ class Certificate:
     findings: tuple[Mapping[str, Any], ...]
     source: Mapping[str, Any]
     seeded: bool
+    escaped: bool = False
     files: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=lambda: versions())
 
@@ -82,6 +85,7 @@ class Certificate:
                 "sensitive": self.sensitive,
                 "people": self.people,
                 "n_groups": self.n_groups,
+                "escape_formulas": self.escaped,
                 "files": dict(self.files),
             },
             "method": dict(self.method),
@@ -131,6 +135,7 @@ class Certificate:
                 findings=tuple(table["findings"]),
                 source=table["source"],
                 seeded=table["seeded"],
+                escaped=release["escape_formulas"],
                 files=release["files"],
                 versions=table["versions"],
             )
@@ -163,8 +168,17 @@ class Certificate:
             paths[Path(name).stem] = path
         if not paths:
             raise CertificateError("the certificate names no files; it was never written")
-        written = Written(self.form, self.groups, self.sensitive, paths)
-        found = [finding_to_dict(f) for f in verify(written, self.policy["require"])]
+        written = Written(self.form, self.groups, self.sensitive, paths, self.escaped)
+        try:
+            found = [finding_to_dict(f) for f in verify(written, self.policy["require"])]
+            size = count_people(written)
+        except CertificateError as error:
+            return [*problems, str(error)]
+        return [*problems, *self._compare(found, size)]
+
+    def _compare(self, found: Sequence[Mapping[str, Any]], size: tuple[int, int]) -> list[str]:
+        """What the verifier finds now and did not then."""
+        problems = []
         for now, then in zip(found, self.findings, strict=False):
             if not now["safe"]:
                 problems.append(
@@ -173,15 +187,15 @@ class Certificate:
                 )
             elif (now["exact"], now["below"]) != (then["exact"], then["below"]):
                 problems.append(
-                    f"require[{now['requirement']}]: the worst probability is {now['exact']}, "
-                    f"certified is {then['exact']}"
+                    f"require[{now['requirement']}]: the worst probability is {now['exact']} and "
+                    f"the limit {now['below']}; certified are {then['exact']} and {then['below']}"
                 )
         if len(found) != len(self.findings):
             problems.append(f"{len(found)} points are judged, {len(self.findings)} are certified")
-        if count_people(written) != (self.people, self.n_groups):
+        if size != (self.people, self.n_groups):
             problems.append(
-                f"the release has {count_people(written)} people and groups, certified are "
-                f"{(self.people, self.n_groups)}"
+                f"the release has {size[0]} people in {size[1]} groups; certified are "
+                f"{self.people} in {self.n_groups}"
             )
         return problems
 

@@ -23,7 +23,6 @@ UNSAFE, BAD_INPUT, INTERRUPTED = 1, 2, 130
 app = typer.Typer(
     name="foreknow",
     help="Audit and publish tables about people against adversaries who already know something.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -40,7 +39,7 @@ Json = Annotated[Path | None, typer.Option("--json", help="Write the audit as JS
 
 @app.command()
 def audit(
-    release: Annotated[Path, typer.Argument(help="CSV, Parquet, or a folder (see --help).")],
+    release: Annotated[Path, typer.Argument(help="CSV, Parquet, or a folder.")],
     policy: PolicyPath,
     group: Annotated[
         str | None,
@@ -52,8 +51,8 @@ def audit(
 ) -> None:
     """Judge a release by what adversaries who already know something could find out.
 
-    RELEASE is a table with a group column (--group, or group = "..." in the policy's [schema]), a
-    table whose rows with equal quasi-identifiers form a group, or a folder that `foreknow publish`
+    RELEASE is a table with a group column (--group, or group = "..." in the policy's schema), a
+    table whose rows with equal quasi-identifiers form a group, or a folder that "foreknow publish"
     wrote.
     """
     from foreknow import auditing
@@ -156,9 +155,8 @@ def root(
     """Audit and publish tables about people against adversaries who already know something."""
     if version:
         _out().print(f"foreknow {__version__}", highlight=False)
-        raise typer.Exit
-    if context.invoked_subcommand is None:
-        raise typer.Exit
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:
@@ -193,7 +191,7 @@ def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: boo
     say.print(made.audit)
     say.print(f"\nWritten to {out}:", highlight=False, soft_wrap=True)
     notes = {
-        "certificate.json": "what was required and found; check it with `foreknow verify`",
+        "certificate.json": "what was required and found, for foreknow verify",
         "report.html": "explains the release",
         "owner.json": "[bold]keep it[/bold]: the key of the source's digest",
     }

@@ -70,9 +70,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     "; did you mean 'disease'?"
     """
     options = list(known)
-    near = difflib.get_close_matches(name, options, n=1)
+    lower = {option.lower(): option for option in options}
+    near = difflib.get_close_matches(name.lower(), lower, n=1)
     if near:
-        return f"; did you mean {near[0]!r}?"
+        return f"; did you mean {lower[near[0]]!r}?"
     if not options:
         return ""
     shown = ", ".join(repr(o) for o in options[:8])

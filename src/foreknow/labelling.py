@@ -7,15 +7,17 @@ hierarchy ("1234*"), a set for categories ("Divorced | Widowed").
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from foreknow.errors import PolicyError
+from foreknow.errors import InternalError, PolicyError
 from foreknow.microdata import Attribute
 from foreknow.sparse import IntArray, count_pairs
 
 Style: TypeAlias = Literal["range", "hierarchy", "set"]
+_T = TypeVar("_T")
 
 
 def style_of(attribute: Attribute, wanted: str | None) -> Style:
@@ -42,7 +44,7 @@ def style_of(attribute: Attribute, wanted: str | None) -> Style:
 
 def labels_of(
     attribute: Attribute, groups: IntArray, n_groups: int, style: Style
-) -> list[str | None]:
+) -> tuple[list[str | None], IntArray]:
     """Write the label of each group along one attribute.
 
     Parameters
@@ -54,31 +56,37 @@ def labels_of(
 
     Returns
     -------
-    list of str or None
+    labels : list of str or None
         A value that is exact is written as it is; None for a group whose members all have a null.
+    places : int64 array, shape (groups, 2)
+        First and last code that the label covers, to sort groups by: they tell no more than the
+        label does.
     """
     offsets, codes, _ = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
-    if style == "set":
-        return [
-            _set(attribute, codes[a:b].tolist())
-            for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
-        ]
     low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]
-    pairs = low * len(attribute.domain) + high
-    distinct, which = np.unique(pairs, return_inverse=True)
-    write = _node if style == "hierarchy" else _range
-    if style == "range" and len(attribute.domain) and attribute.domain[0] is None:
-        # The range of the members that have a value; its first cell is not the null.
-        some = np.minimum(offsets[:-1] + (low == 0), offsets[1:] - 1)
-        mixed = (low == 0) & (high > 0)
-        return [
-            f"{_range(attribute, int(codes[s]), int(h))} or missing"
-            if m
-            else _range(attribute, int(x), int(h))
-            for s, x, h, m in zip(some, low, high, mixed, strict=True)
-        ]
-    written = [write(attribute, *divmod(pair, len(attribute.domain))) for pair in distinct.tolist()]
-    return [written[i] for i in which.tolist()]
+    places = np.stack((low, high), axis=1)
+    if style == "set":
+        write = _set_writer(attribute)
+        cells = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+        return [write(codes[a:b].tolist()) for a, b in cells], places
+    if style == "range":
+        # The range of the members that have a value; a null comes first, as code 0.
+        null_too = (low == 0) & (high > 0) & (attribute.domain[0] is None)
+        least = np.where(null_too, codes[np.minimum(offsets[:-1] + 1, offsets[1:] - 1)], low)
+        return _each(
+            np.stack((null_too, least, high), axis=1), lambda row: _range(attribute, *row)
+        ), places
+    nodes = _Nodes(attribute)
+    return _each(places, lambda row: nodes.label(*row)), np.array(
+        _each(places, lambda row: nodes.covers(*row)), dtype=np.int64
+    ).reshape(n_groups, 2)
+
+
+def _each(rows: IntArray, write: Callable[[list[int]], _T]) -> list[_T]:
+    """Write each distinct row once."""
+    distinct, which = np.unique(rows, axis=0, return_inverse=True)
+    written = [write(row) for row in distinct.tolist()]
+    return [written[i] for i in which.reshape(-1).tolist()]
 
 
 def text_of(value: Any) -> str:
@@ -97,24 +105,63 @@ def _exact(attribute: Attribute, code: int) -> str | None:
     return None if value is None else text_of(value)
 
 
-def _range(attribute: Attribute, low: int, high: int) -> str | None:
-    if low == high:
-        return _exact(attribute, low)
-    return f"{text_of(attribute.domain[low])} to {text_of(attribute.domain[high])}"
+def _range(attribute: Attribute, null_too: int, low: int, high: int) -> str | None:
+    both = (low, high) if low != high else (low,)
+    text = " to ".join(text_of(attribute.domain[code]) for code in both)
+    if null_too:
+        return f"{text} or missing"
+    return text if low != high else _exact(attribute, low)
 
 
-def _node(attribute: Attribute, low: int, high: int) -> str | None:
-    if low == high:
-        return _exact(attribute, low)
-    for nodes, labels in zip(attribute.ancestors, attribute.labels, strict=True):
-        if nodes[low] == nodes[high]:
-            return labels[int(nodes[low])]
-    return "*"
+def _set_writer(attribute: Attribute) -> Callable[[list[int]], str | None]:
+    """Writer of sets; where a value holds the separator itself, all members are quoted."""
+    texts = [text_of(value) for value in attribute.domain]
+    if any("|" in text for text in texts):
+        texts = ['"' + text.replace('"', '""') + '"' for text in texts]
+
+    def write(codes: list[int]) -> str | None:
+        if len(codes) == 1:
+            return _exact(attribute, codes[0])
+        return "*" if len(codes) == len(texts) else " | ".join(texts[code] for code in codes)
+
+    return write
 
 
-def _set(attribute: Attribute, codes: list[int]) -> str | None:
-    if len(codes) == 1:
-        return _exact(attribute, codes[0])
-    if len(codes) == len(attribute.domain):
-        return "*"
-    return " | ".join(text_of(attribute.domain[code]) for code in codes)
+class _Nodes:
+    """The nodes of a hierarchy, each under a name of its own."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self.attribute = attribute
+        leaves = np.arange(len(attribute.domain))
+        self.levels = [leaves, *attribute.ancestors]
+        names = [[_exact(attribute, code) for code in leaves.tolist()], *attribute.labels]
+        meant: dict[str | None, set[tuple[int, int]]] = {}
+        for level, labels in enumerate(names):
+            for node, label in enumerate(labels):
+                meant.setdefault(label, set()).add(self._span(level, node))
+        self.names = [
+            [
+                label if len(meant[label]) == 1 or not level else f"{label} (level {level})"
+                for label in labels
+            ]
+            for level, labels in enumerate(names)
+        ]
+
+    def _span(self, level: int, node: int) -> tuple[int, int]:
+        nodes = self.levels[level]
+        return int(np.searchsorted(nodes, node)), int(np.searchsorted(nodes, node, "right")) - 1
+
+    def _lowest(self, low: int, high: int) -> tuple[int, int]:
+        for level, nodes in enumerate(self.levels):
+            if nodes[low] == nodes[high]:
+                return level, int(nodes[low])
+        raise InternalError(f"the hierarchy of {self.attribute.name!r} has no single top")
+
+    def label(self, low: int, high: int) -> str | None:
+        """Name of the lowest node that holds a run of leaves."""
+        level, node = self._lowest(low, high)
+        return self.names[level][node]
+
+    def covers(self, low: int, high: int) -> tuple[int, int]:
+        """First and last leaf of that node."""
+        return self._span(*self._lowest(low, high))

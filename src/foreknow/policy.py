@@ -172,10 +172,7 @@ class PublishOptions:
             *((f"labels.{column}", style, STYLES) for column, style in self.labels.items()),
         ):
             if given not in known:
-                raise PolicyError(
-                    f"publish.{name} is {given!r}, not one of {', '.join(known)}"
-                    f"{did_you_mean(str(given), known)}"
-                )
+                raise PolicyError(f"publish.{name} is {given!r}{did_you_mean(str(given), known)}")
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[publish]`` table."""

@@ -143,7 +143,8 @@ def _schema(read: _SchemaTable, folder: Path) -> Schema:
 
 def _explain(error: ValidationError) -> str:
     """Say the first problem in the words of the file."""
-    first = max(error.errors(), key=lambda e: len(e["loc"]))
+    # An unknown key explains a missing one; otherwise the deepest place says most.
+    first = max(error.errors(), key=lambda e: (e["type"] == "extra_forbidden", len(e["loc"])))
     place = ""
     for part in first["loc"]:
         if isinstance(part, int):
@@ -155,10 +156,19 @@ def _explain(error: ValidationError) -> str:
         return f"unknown key {place}{did_you_mean(key, _keys_beside(first['loc']))}"
     if first["type"] == "missing":
         return f"{place} is missing"
+    if place.startswith("schema.missing"):
+        return 'schema.missing must be "error", "drop" or { label = "..." }'
     given = first.get("input")
-    shown = f", not {given!r}" if isinstance(given, (str, int, float, Decimal)) else ""
+    shown = f", not {_as_written(given)}" if isinstance(given, (str, int, float, Decimal)) else ""
     said = first["msg"][0].lower() + first["msg"][1:]
-    return f"{place}: {said.replace('input should', 'it should')}{shown}"
+    said = said.replace("input should", "it should").replace("valid integer", "whole number")
+    return f"{place}: {said}{shown}"
+
+
+def _as_written(given: Any) -> str:
+    if isinstance(given, bool):
+        return str(given).lower()
+    return repr(given) if isinstance(given, str) else str(given)
 
 
 def _keys_beside(place: tuple[int | str, ...]) -> list[str]:

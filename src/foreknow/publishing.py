@@ -88,13 +88,12 @@ class Publication:
         """
         with whole_folder(folder) as aside:
             paths = {name: self._write_table(name, aside) for name in self.tables}
-            written = Written(
-                self.certificate.form, self.certificate.groups, self.certificate.sensitive, paths
-            )
+            said = self.certificate
+            written = Written(said.form, said.groups, said.sensitive, paths, said.escaped)
             _log.info("reading the written release back")
-            _require_same(written, self.certificate)
+            _require_same(written, said)
             digests = {path.name: digest_of(path) for path in paths.values()}
-            certificate = replace(self.certificate, files=digests)
+            certificate = replace(said, files=digests)
             certificate.to_json(aside / "certificate.json")
             _log.info("writing the report")
             self.audit.to_html(aside / "report.html")
@@ -165,15 +164,14 @@ def publish(
     """
     options = options or policy.options
     anonymizer = _method(method if method is not None else options.method)
-    if options.format == "csv" and "" in microdata.values:
-        raise OutputError(
-            "the empty text is a sensitive value, which CSV cannot tell from a missing one; "
-            'give it a label, or publish as format = "parquet"'
-        )
+    if options.format == "csv":
+        _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
     groups = anonymizer.partition(microdata, policy, seed=seed)
     groups = groups[microdata.kept]
     n_groups = int(groups.max()) + 1
+    if groups.min() < 0 or not np.bincount(groups).all():
+        raise InternalError(f"{type(anonymizer).__name__} numbered its groups with gaps")
     random = np.random.default_rng(seed)
     _log.info("writing %d groups as tables", n_groups)
     schema = microdata.schema
@@ -194,11 +192,23 @@ def publish(
         )
     _log.info("judging the release")
     utility = utility_of(release.counts, microdata, groups)
-    verdicts = audit(release, policy, utility=utility, name=f"release of {microdata.name}")
+    verdicts = audit(release, policy, utility=utility, name="the release")
     certificate, private = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
     return Publication(release, verdicts, certificate, tables, options, private)
+
+
+def _refuse_empty_texts(microdata: Microdata) -> None:
+    """CSV cannot tell an empty text from a missing value."""
+    domains = {a.name: a.domain for a in microdata.attributes}
+    for name, domain in {**domains, microdata.schema.sensitive: microdata.values}.items():
+        if "" in domain:
+            what = "sensitive value" if domain is microdata.values else f"value of {name!r}"
+            raise OutputError(
+                f"the empty text is a {what}, which CSV cannot tell from a missing one; "
+                'give it a label, or publish as format = "parquet"'
+            )
 
 
 def _method(given: Anonymizer | str) -> Anonymizer:
@@ -244,6 +254,7 @@ def _certify(
             "digest_kind": "BLAKE2b-256 keyed with the owner's key",
         },
         seeded=seed is not None,
+        escaped=options.escape_formulas and options.format == "csv",
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private

@@ -41,15 +41,26 @@ def generalized(
     random : numpy Generator
         For the order of rows within groups.
     """
-    rank = _ranks(microdata, groups, n_groups)
-    order = _shuffled(rank[groups], random)
-    of_row = pa.array(groups[order])
-    columns: dict[str, Any] = {}
+    labels, keys = {}, []
     for attribute in microdata.attributes:
         style = style_of(attribute, styles.get(attribute.name))
-        labels = labels_of(attribute, groups, n_groups, style)
-        columns[attribute.name] = pa.array(labels, pa.string()).dictionary_encode().take(of_row)
+        labels[attribute.name], places = labels_of(attribute, groups, n_groups, style)
+        keys += [places[:, 0], places[:, 1], in_text_order(labels[attribute.name])]
+    rank = np.empty(n_groups, dtype=np.int64)
+    rank[np.lexsort(keys[::-1])] = np.arange(n_groups)
+    order = _shuffled(rank[groups], random)
+    of_row = pa.array(groups[order])
+    columns = {
+        name: pa.array(texts, pa.string()).dictionary_encode().take(of_row)
+        for name, texts in labels.items()
+    }
     return _with_values(microdata, columns, order)
+
+
+def in_text_order(labels: list[str | None]) -> IntArray:
+    """Place of each label among all in the order of texts; equal ones have one place."""
+    place = {label: i for i, label in enumerate(sorted(set(labels), key=lambda x: x or ""))}
+    return np.array([place[label] for label in labels], dtype=np.int64)
 
 
 def bucketized(
@@ -110,15 +121,3 @@ def _shuffled(rank: NDArray[Any], random: np.random.Generator) -> IntArray:
     """Row positions in order of rank, at random among equals."""
     mixed = random.permutation(len(rank))
     return mixed[np.argsort(rank[mixed], kind="stable")]
-
-
-def _ranks(microdata: Microdata, groups: IntArray, n_groups: int) -> IntArray:
-    """Place of each group in the published order: by the least values of its members."""
-    keys = []
-    for attribute in microdata.attributes:
-        offsets, codes, _ = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
-        keys += [codes[offsets[:-1]], codes[offsets[1:] - 1]]
-    order = np.lexsort(keys[::-1])
-    rank = np.empty(n_groups, dtype=np.int64)
-    rank[order] = np.arange(n_groups)
-    return rank

@@ -8,6 +8,7 @@ purpose.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,10 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.parquet
 
 from foreknow.errors import CertificateError, UnsupportedError
 
 Bag = dict[str, int]
+Group = tuple[str | None, ...]
+
+# How `escape_formulas` marks texts; taking one apostrophe off undoes it.
+_DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 
 
 @dataclass(frozen=True)
@@ -62,12 +68,15 @@ class Written:
     sensitive : str
     tables : mapping of str to path or Arrow table
         ``release`` for the generalized form; ``people`` and ``sensitive`` for the bucketized one.
+    escaped : bool
+        Whether texts that look like formulas were written with an apostrophe before them.
     """
 
     form: str
     groups: Sequence[str]
     sensitive: str
     tables: Mapping[str, Any]
+    escaped: bool = False
 
 
 def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[Finding]:
@@ -117,7 +126,7 @@ def _points(table: Mapping[str, Any]) -> Iterable[tuple[Mapping[str, Any], Fract
 
 
 def _worst(
-    bags: Mapping[str, Bag], values: Iterable[str], adversary: Mapping[str, Any]
+    bags: Mapping[Group, Bag], values: Iterable[str], adversary: Mapping[str, Any]
 ) -> tuple[str | None, str | None, Fraction]:
     if list(adversary) != ["facts"]:
         raise UnsupportedError(f"this version cannot verify the adversary {dict(adversary)}")
@@ -128,7 +137,7 @@ def _worst(
     }
     worst: tuple[str | None, str | None, Fraction] = (None, None, Fraction(0))
     for value in values:
-        cells: dict[tuple[int, int, int], str] = {}
+        cells: dict[tuple[int, int, int], Group] = {}
         for group, (people, counts, bag) in ranked.items():
             holders = bag.get(value, 0)
             if holders:
@@ -138,11 +147,11 @@ def _worst(
         if cells:
             group, probability = _facts(cells, k, m)
             if probability > worst[2]:
-                worst = (value, group, probability)
+                worst = (value, _name(group), probability)
     return worst
 
 
-def _facts(cells: Mapping[tuple[int, int, int], str], k: int, m: int) -> tuple[str, Fraction]:
+def _facts(cells: Mapping[tuple[int, int, int], Group], k: int, m: int) -> tuple[Group, Fraction]:
     """Breach probability from (people, holders, people with none of the excluded values)."""
 
     def odds_against(cell: tuple[int, int, int], known: int) -> Fraction:
@@ -177,64 +186,73 @@ def _facts(cells: Mapping[tuple[int, int, int], str], k: int, m: int) -> tuple[s
     return cells[where], 1 / (ratio + 1)
 
 
-def _read(written: Written) -> dict[str, Bag]:
+def _read(written: Written) -> dict[Group, Bag]:
     """The bag of each group."""
-    bags: dict[str, Bag] = {}
+    bags: dict[Group, Bag] = {}
     if written.form == "generalized":
         columns = [*written.groups, written.sensitive]
-        rows = _grouped(written.tables["release"], columns)
-        for *group, value, count in rows:
-            bag = bags.setdefault(_name(group), {})
-            bag[str(value)] = bag.get(str(value), 0) + int(count)
+        for *group, value, count in _grouped(written, "release", columns):
+            bag = bags.setdefault(tuple(group), {})
+            bag[value] = bag.get(value, 0) + int(count)
         return bags
     (group_column,) = written.groups
     columns = [group_column, written.sensitive, "count"]
-    for group, value, count, times in _grouped(written.tables["sensitive"], columns):
-        bag = bags.setdefault(_name([group]), {})
-        if times != 1 or str(value) in bag or int(count) < 1:
+    for group, value, count, times in _grouped(written, "sensitive", columns):
+        bag = bags.setdefault((group,), {})
+        if times != 1 or value in bag or not count.isdigit() or int(count) < 1:
             raise CertificateError(f"group {group} lists {value!r} more than once, or not at all")
-        bag[str(value)] = int(count)
-    members = {
-        _name([group]): int(count)
-        for group, count in _grouped(written.tables["people"], [group_column])
-    }
+        bag[value] = int(count)
+    members = {(group,): int(count) for group, count in _grouped(written, "people", [group_column])}
     if members != {group: sum(bag.values()) for group, bag in bags.items()}:
         raise CertificateError("the people and the sensitive values of the groups do not match")
     return bags
 
 
-def _name(parts: Sequence[Any]) -> str:
-    return ", ".join("missing" if part is None else str(part) for part in parts)
+def _name(group: Group) -> str:
+    return ", ".join("missing" if part is None else part for part in group)
 
 
-def _grouped(table: Any, columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    names = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
+def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Equal rows of some columns as texts (or None), and how many there are."""
     connection = duckdb.connect()
     try:
-        relation = _open(connection, table)
-        counted = relation.aggregate(f"{names}, count(*)", names)
-        return list(counted.fetchall())
+        # Columns are called by position: DuckDB takes names that differ in case for one.
+        header, relation = _open(connection, written.tables[table])
+        for column in columns:
+            if column not in header:
+                raise CertificateError(f"the release has no column {column!r}")
+        keys = ", ".join(f"c{header.index(column)}" for column in columns)
+        rows = relation.aggregate(f"{keys}, count(*)", keys).fetchall()
     except duckdb.Error as error:
         raise CertificateError(
             f"the release cannot be read: {str(error).splitlines()[0]}"
         ) from None
     finally:
         connection.close()
+    return [(*(_text(x, written.escaped) for x in row[:-1]), row[-1]) for row in rows]
 
 
-def _open(connection: Any, table: Any) -> Any:
-    if not isinstance(table, Path):
-        return connection.from_arrow(table)
-    if table.suffix == ".parquet":
-        return connection.read_parquet(str(table))
-    with table.open(encoding="utf-8", newline="") as file:
-        header = next(csv.reader(file), [])
-    return connection.read_csv(
-        str(table),
-        header=True,
-        delimiter=",",
-        quotechar='"',
-        escapechar='"',
-        columns=dict.fromkeys(header, "VARCHAR"),
-        auto_detect=False,
-    )
+def _text(value: Any, escaped: bool) -> str | None:
+    if value is None:
+        return None
+    text = str(value)
+    return text[1:] if escaped and _DISARMED.match(text) else text
+
+
+def _open(connection: Any, table: Any) -> tuple[list[str], Any]:
+    if isinstance(table, Path) and table.suffix != ".parquet":
+        with table.open(encoding="utf-8", newline="") as file:
+            header = next(csv.reader(file), [])
+        relation = connection.read_csv(
+            str(table),
+            header=True,
+            delimiter=",",
+            quotechar='"',
+            escapechar='"',
+            columns={f"c{i}": "VARCHAR" for i in range(len(header))},
+            auto_detect=False,
+        )
+        return header, relation
+    found = pyarrow.parquet.read_table(table) if isinstance(table, Path) else table
+    names = found.column_names
+    return names, connection.from_arrow(found.rename_columns([f"c{i}" for i in range(len(names))]))

@@ -111,6 +111,19 @@ def test_a_release_without_anybody_discloses_nothing():
 
 
 def test_near_ties_between_values_are_ranked_by_fractions():
+    # With 39 relatives a (or x) and b are all but certain, 1.0 as floats, b most of all.
+    counts = GroupCounts.from_bags(["a" * 50 + "x" * 50, "b" * 60 + "y" * 40])
+    found = Facts(m=39).disclosures(counts)
+    assert found["a"].probability == found["b"].probability == 1.0
+    assert found["a"].exact < found["b"].exact < 1
+    worst = Facts(m=39).disclosure(counts)
+    assert (worst.value, worst.exact) == ("b", found["b"].exact)
+    assert worst.below(1)
+    assert found["a"].below(worst.exact)
+    assert not worst.below(found["a"].exact)
+
+
+def test_shares_that_differ_by_one_person_in_trillions_are_told_apart():
     n = 3 * 10**12 + 1
     counts = GroupCounts.from_bags([{"a": 10**12, "b": 10**12 + 1, "c": 10**12}])
     found = Facts().disclosure(counts)

@@ -2,9 +2,7 @@
 
 import pytest
 from tests.cli.desk import Desk
-from tests.people import steady
-
-from foreknow.auditing import Audit
+from tests.people import short_report, steady
 
 
 @pytest.fixture
@@ -13,5 +11,5 @@ def desk(tmp_path, monkeypatch, capsys, request):
     monkeypatch.chdir(tmp_path)
     steady(monkeypatch)
     if "report" not in request.node.name:
-        monkeypatch.setattr(Audit, "to_html", lambda self, path: path.write_text("report"))
+        short_report(monkeypatch)
     return Desk(tmp_path, monkeypatch, capsys)

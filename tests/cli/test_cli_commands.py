@@ -88,7 +88,7 @@ def test_verify_says_all_that_is_wrong_and_exits_with_one(desk):
     assert code == 1
     assert out == ""
     assert "digest differs" in err
-    assert "people and groups" in err
+    assert "7 people" in err
 
 
 def test_the_order_of_rows_in_the_table_reaches_no_file(desk):

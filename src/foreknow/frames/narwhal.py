@@ -24,6 +24,8 @@ class NarwhalsTable:
         if library == "pandas":  # which allows repeated names
             check_columns(list(getattr(native, "columns", [])), self.name)
         try:
+            if library == "pandas" and hasattr(native, "reset_index"):
+                native = native.reset_index(drop=True)
             self._frame = nw.from_native(native)
         except TypeError:
             raise DataError(

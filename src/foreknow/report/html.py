@@ -32,6 +32,7 @@ from foreknow.report.sentences import (
     requirement_title,
     sensitive_noun,
     telling,
+    unprotected_sentence,
     values_phrase,
     verdict_sentence,
 )
@@ -67,6 +68,7 @@ def audit_page(audit: Audit) -> str:
         name=visible(audit.name),
         audit=audit,
         headline=headline(audit),
+        unprotected=unprotected_sentence(audit),
         noun=noun,
         nouns=plural(noun),
         sections=sections,

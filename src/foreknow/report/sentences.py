@@ -135,6 +135,17 @@ def headline(audit: Audit) -> str:
     return f"Not safe: {number(failing)} of {number(total)} requirements {verb}"
 
 
+def unprotected_sentence(audit: Audit) -> str | None:
+    """Warn of values that no requirement is about; None where there are none."""
+    if not audit.unprotected:
+        return None
+    named_values = listing([named(value) for value in audit.unprotected])
+    return (
+        f"No requirement is about {named_values}: whoever has one of these may be found out, "
+        "even with certainty. Add a requirement without values to cover every value."
+    )
+
+
 def _holds(holds: bool) -> str:
     return "holds" if holds else "fails"
 

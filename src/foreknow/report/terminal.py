@@ -20,6 +20,7 @@ from foreknow.report.sentences import (
     requirement_title,
     sensitive_noun,
     telling,
+    unprotected_sentence,
     values_phrase,
     verdict_sentence,
 )
@@ -66,6 +67,9 @@ class _AuditTable:
         for verdict in audit.failures:
             said = Text.assemble(text("✗ ", "bold red"), text(verdict_sentence(verdict, noun)))
             yield Padding(said, (0, 0, 1, 0))
+        warning = unprotected_sentence(audit)
+        if warning is not None:
+            yield Padding(text(f"Note: {warning}", "yellow"), (0, 0, 1, 0))
         yield text(f"Utility: {utility_line(audit.utility)}")
 
 
