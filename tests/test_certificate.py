@@ -190,8 +190,8 @@ def test_a_row_that_was_removed_is_found_by_the_count_of_people(folder):
         certify=True,
     )
     problems = load(folder).check(folder)
-    assert any("certified are (7, 3)" in problem for problem in problems)
-    assert any("worst probability is 1/2, certified is 2/3" in problem for problem in problems)
+    assert any("certified are 7 in 3" in problem for problem in problems)
+    assert any("certified are 2/3" in problem for problem in problems)
 
 
 def test_groups_that_were_merged_are_found(folder):
@@ -199,7 +199,7 @@ def test_groups_that_were_merged_are_found(folder):
         folder, lambda rows: [["1 to 2" if a in "12" else a, x] for a, x in rows], certify=True
     )
     assert load(folder).check(folder) == [
-        "the release has (7, 2) people and groups, certified are (7, 3)"
+        "the release has 7 people in 2 groups; certified are 7 in 3"
     ]
 
 
@@ -213,16 +213,19 @@ def test_rows_in_another_order_are_another_file_but_as_safe(folder):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda t: t["policy"]["require"][0].update(below="1"), "certified is 2/3"),
+        (lambda t: t["policy"]["require"][0].update(below="1"), "certified are 2/3 and 9/10"),
         (lambda t: t["policy"]["require"][0].update(below="1/2"), "reaches 2/3, the limit is 1/2"),
-        (lambda t: t["findings"][0].update(exact="1/2"), "is 2/3, certified is 1/2"),
-        (lambda t: t["findings"][0].update(below="1"), "certified is 2/3"),
+        (lambda t: t["findings"][0].update(exact="1/2"), "is 2/3 and .*certified are 1/2"),
+        (lambda t: t["findings"][0].update(below="1"), "certified are 2/3 and 1"),
         (lambda t: t["policy"]["require"][0]["facts"].update(k=1), "reaches 1"),
-        (lambda t: t["policy"]["require"][0].update(values=["s"]), "is 1/2, certified is 2/3"),
+        (
+            lambda t: t["policy"]["require"][0].update(values=["s"]),
+            "is 1/2 and .*certified are 2/3",
+        ),
         (lambda t: t["findings"].pop(), "1 points are judged, 0 are certified"),
         (lambda t: t["policy"].update(require=[]), "0 points are judged, 1 are certified"),
-        (lambda t: t["release"].update(people=8), r"certified are \(8, 3\)"),
-        (lambda t: t["release"].update(n_groups=4), r"certified are \(7, 4\)"),
+        (lambda t: t["release"].update(people=8), "certified are 8 in 3"),
+        (lambda t: t["release"].update(n_groups=4), "certified are 7 in 4"),
         (lambda t: t["release"]["files"].update({"release.csv": "0" * 64}), "digest differs"),
     ],
 )
@@ -232,12 +235,6 @@ def test_a_certificate_that_was_tampered_with_is_found(change, said, folder):
     problems = edit(folder, change).check(folder)
     assert len(problems) == 1
     assert re.search(said, problems[0])
-
-
-@pytest.mark.xfail(strict=True, reason="a changed threshold reads 'is 2/3, certified is 2/3'")
-def test_a_threshold_that_was_raised_is_named_as_what_differs(folder):
-    (problem,) = edit(folder, lambda t: t["policy"]["require"][0].update(below="1")).check(folder)
-    assert "9/10" in problem
 
 
 @pytest.mark.xfail(strict=True, reason="a certificate that requires nothing is verified")
@@ -266,8 +263,9 @@ def test_a_bucketized_release_whose_people_changed_groups_is_refused(tmp_path):
     groups[0] = groups[-1]
     at = table.column_names.index("group")
     pq.write_table(table.set_column(at, "group", pa.array(groups)), path)
-    with pytest.raises(CertificateError, match="do not match"):
-        certificate.check(tmp_path / "out")
+    problems = certificate.check(tmp_path / "out")
+    assert any("digest differs" in problem for problem in problems)
+    assert any("do not match" in problem for problem in problems)
 
 
 def test_a_certificate_of_what_was_never_written_cannot_be_checked(folder):

@@ -117,7 +117,6 @@ def test_dates_lie_by_their_days():
     assert steps == [29, 29]
 
 
-@bug("date-times lie by their day alone: two of one day are in one place")
 def test_date_times_lie_by_their_moment():
     found = attribute([datetime(2024, 1, 1, 6), datetime(2024, 1, 1, 18), datetime(2024, 1, 2, 6)])
     first, second, third = found.positions

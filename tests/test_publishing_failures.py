@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.people import FORMS, made, people, schema, short_report, steady
 
@@ -87,19 +88,54 @@ def test_the_second_table_failing_takes_the_first_one_along(tmp_path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("form", "fmt"), FORMS)
-def test_a_table_that_reads_back_otherwise_is_not_published(form, fmt, tmp_path, monkeypatch):
-    publication = made(form, fmt)
+def losing(monkeypatch, fmt, keep):
+    """A writer that writes other rows than it was given."""
     name = f"write_{fmt}"
     write = getattr(publishing, name)
+    monkeypatch.setattr(
+        publishing, name, lambda table, path, **options: write(keep(table), path, **options)
+    )
 
-    def lose_a_row(table, path, **options):
-        write(table.slice(1), path, **options)
 
-    monkeypatch.setattr(publishing, name, lose_a_row)
+def three_groups(form="generalized", fmt="csv"):
+    """Groups s t, s t, s t t; the worst is 2/3 for t, in the third."""
+    table = pa.table({"age": [1, 1, 2, 2, 3, 3, 3], "disease": list("ststst") + ["t"]})
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.9", values=["t"])])
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    return made(form, fmt, table=table, policy=policy, roles=roles)
+
+
+@pytest.mark.parametrize("fmt", ["csv", "parquet"])
+def test_a_table_that_reads_back_otherwise_is_not_published(fmt, tmp_path, monkeypatch):
+    publication = three_groups(fmt=fmt)
+    losing(monkeypatch, fmt, lambda table: table.slice(0, 6))
+    with pytest.raises(InternalError, match="reads back otherwise"):
+        publication.write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("fmt", ["csv", "parquet"])
+def test_people_that_do_not_match_their_groups_are_not_published(fmt, tmp_path, monkeypatch):
+    publication = three_groups("bucketized", fmt)
+    losing(monkeypatch, fmt, lambda table: table if "count" in table.column_names else table[1:])
     with pytest.raises((InternalError, CertificateError)):
         publication.write(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.xfail(strict=True, reason="only the worst probabilities are compared when read back")
+@pytest.mark.parametrize("fmt", ["csv", "parquet"])
+def test_a_table_that_lost_a_harmless_row_is_not_published(fmt, tmp_path, monkeypatch):
+    publication = three_groups(fmt=fmt)
+
+    def keep(table):
+        rows = table.to_pylist()
+        rows.remove({"age": "1", "disease": "t"})
+        return pa.Table.from_pylist(rows)
+
+    losing(monkeypatch, fmt, keep)
+    with pytest.raises(InternalError):
+        publication.write(tmp_path / "out")
 
 
 # ---- the folder --------------------------------------------------------------------------------
@@ -179,8 +215,6 @@ def test_an_unsafe_grouping_is_caught_before_anything_is_written(form, fmt):
 def test_a_grouping_that_attains_the_threshold_is_caught():
     policy = fk.Policy([fk.Requirement(fk.Facts(), "1/2")])
     columns = {"age": [1, 1, 1, 1, 2, 2], "disease": list("stuvst")}
-    import pyarrow as pa
-
     roles = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     microdata = fk.Microdata(pa.table(columns), roles)
     with pytest.raises(InternalError, match="disagree"):
@@ -206,7 +240,6 @@ def test_an_audit_that_is_wrong_is_caught_by_the_verifier(monkeypatch):
         fk.publish(microdata, policy, method=Wrong(np.arange(60)))
 
 
-@pytest.mark.xfail(strict=True, reason="a gap in a method's numbering blames the caller's data")
 def test_a_grouping_with_a_gap_is_a_bug_of_the_method_not_of_the_data():
     policy = fk.Policy([fk.Requirement(fk.Facts(), 1)])
     microdata = fk.Microdata(people(), schema())

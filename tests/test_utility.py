@@ -92,7 +92,6 @@ def test_dates_cost_their_days():
     assert widths(days, [0, 1, 0, 1]) == [0.5, 0]
 
 
-@bug("date-times cost their days: a group as wide as a day is told to be exact")
 def test_date_times_cost_their_time():
     times = [datetime(2024, 1, 1, 1), datetime(2024, 1, 1, 13), datetime(2024, 1, 2, 1)]
     assert widths(times, [0, 0, 1]) == [0.5, 0]

@@ -131,6 +131,21 @@ def test_two_cuts_that_are_safe_alone_may_be_unsafe_together():
     assert not weighing.together(np.array([True, True]))
 
 
+def test_a_choice_at_the_threshold_is_settled_without_the_proposals_that_are_not_chosen():
+    # The first cut comes to 1/3 with one relative; the second to 3/8, though not by T alone.
+    rest = "a" + "b" * 30
+    bags = [list("abbb" + rest), list("aabbbbb" + rest)]
+    cuts = [(0, [list("abbb"), list(rest)]), (1, [list("aabbbbb"), list(rest)])]
+    only_a = np.array([True, False])
+    parts = [worst(after(bags, [cut]), "ab", (0, 0, 1), only_a) for cut in cuts]
+    assert parts == [Fraction(1, 3), Fraction(3, 8)]
+    just_above = Fraction(1, 3) + Fraction(1, 10**14)
+    weighing = weighed(start(bags, "ab", Facts(m=1), just_above, only_a), bags, cuts, "ab")
+    assert weighing.alone().tolist() == [True, False]
+    assert weighing.together(np.array([True, False]))
+    assert not weighing.together(np.array([False, True]))
+
+
 def test_a_weighing_of_nothing_is_safe():
     ledger = start(["abcd"], "abcd", Facts(), "1/2", None)
     weighing = ledger.weigh(None, counted(["abcd"], "abcd").take(np.arange(0)), np.arange(0))

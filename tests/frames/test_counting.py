@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.bugs import bug
 from tests.frames.backends import arrow_repeated_entries, bags, csv_file, parquet_folder, texts
 
 from foreknow.counts import GroupCounts
@@ -153,7 +152,6 @@ def test_a_column_may_be_called_n_where_rows_are_fetched():
     assert bags(generalized(table, "n", "age")) == {(1, 1): {"x": 1, "y": 1}, (2, 1): {"x": 1}}
 
 
-@bug("the count of a GROUP BY is called n, and clashes with a column of that name")
 @pytest.mark.parametrize(
     "hold",
     [

@@ -4,7 +4,7 @@ import gzip
 
 import pyarrow as pa
 import pytest
-from tests.bugs import bug, case
+from tests.bugs import case
 from tests.frames.backends import bags, write
 
 from foreknow.errors import DataError
@@ -185,7 +185,6 @@ def test_a_broken_gzip_file_is_refused(tmp_path, content):
         counted(write(tmp_path, content, "people.csv.gz"))
 
 
-@bug("only the first 64 kB of line breaks end the header: a quoted one is cut in two")
 def test_a_header_may_hold_a_quoted_line_break(tmp_path):
     path = write(tmp_path, '"gid","dis\nease"\n1,Flu\n')
     assert open_table(path).columns == ["gid", "dis\nease"]

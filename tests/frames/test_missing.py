@@ -4,7 +4,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.bugs import bug
 from tests.frames.backends import (
     FILES,
     TYPED,
@@ -34,25 +33,6 @@ def generalized(source, *columns):
     return Release.from_generalized(source, quasi_identifiers=columns, sensitive="disease").counts
 
 
-def hidden_in_dictionary(why, raises=None):
-    """Every backend, but the one whose nulls are entries of a dictionary fails."""
-    odd = pytest.param(
-        arrow_repeated_entries,
-        marks=bug(why, raises),
-        id="arrow_repeated_entries",
-    )
-    return pytest.mark.parametrize(
-        "backend",
-        [odd if b is arrow_repeated_entries else b for b in (*FILES, *TYPED)],
-        ids=lambda b: b.__name__,
-    )
-
-
-SLIPS_BY = (
-    "a null that is an entry of the dictionary is not found by null_count: it becomes a value"
-)
-
-
 # ---- quasi-identifiers ------------------------------------------------------------------------
 
 
@@ -69,7 +49,6 @@ def test_the_only_holder_of_a_null_is_a_group_of_one(everywhere):
     assert Facts().disclosure(counts, "AIDS").exact == 1
 
 
-@bug("with one quasi-identifier its null is taken for a missing group id", DataError)
 def test_the_only_holder_of_a_null_in_the_only_column_is_a_group_of_one(everywhere):
     table = pa.table({"sex": ["f", "f", None], "disease": ["Flu", "Cold", "AIDS"]})
     counts = generalized(everywhere(table), "sex")
@@ -89,7 +68,6 @@ def test_nulls_in_different_columns_are_different_groups(everywhere):
     }
 
 
-@bug("NaN in a dictionary stays NaN, beside the null")
 def test_nan_in_a_dictionary_is_a_null_too():
     ages = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array([1.0, NAN]))
     table = pa.table({"age": ages, "sex": ["f"] * 3, "disease": ["a", "b", "b"]})
@@ -102,7 +80,6 @@ def test_a_column_of_nothing_but_nulls_is_one_value(kind):
     assert set(bags(generalized(table, "age", "sex"))) == {(None, "f"), (None, "m")}
 
 
-@bug("a column of Arrow's null type recurses without end", RecursionError)
 @pytest.mark.parametrize(
     "table",
     [
@@ -119,16 +96,15 @@ def test_a_column_that_never_had_a_value_is_one_value(table):
 # ---- sensitive values: error ------------------------------------------------------------------
 
 
-@hidden_in_dictionary(SLIPS_BY)
-def test_missing_sensitive_values_are_an_error_that_counts_them(backend, tmp_path):
+def test_missing_sensitive_values_are_an_error_that_counts_them(everywhere):
     with pytest.raises(DataError, match="sensitive column 'disease' is missing in 2 rows") as said:
-        by_group(backend(ILL, tmp_path))
+        by_group(everywhere(ILL))
     assert 'missing = "drop" or missing = { label = "unknown" }' in str(said.value)
 
 
 @pytest.mark.parametrize(
     "backend",
-    [b for b in TYPED if b not in (*UNNUMBERED, arrow_repeated_entries)],
+    [b for b in TYPED if b not in UNNUMBERED],
     ids=lambda b: b.__name__,
 )
 def test_the_error_names_the_first_row_where_rows_have_numbers(backend, tmp_path):
@@ -136,7 +112,6 @@ def test_the_error_names_the_first_row_where_rows_have_numbers(backend, tmp_path
         by_group(backend(ILL, tmp_path))
 
 
-@bug("a CSV file is counted by the engine, which forgets the row")
 def test_the_error_names_the_first_row_of_a_csv_file(tmp_path):
     with pytest.raises(DataError, match=r"first in (row 3|line 4)"):
         by_group(csv_file(ILL, tmp_path))
@@ -156,7 +131,6 @@ def test_nan_is_a_missing_sensitive_value(typed):
     assert bags(by_group(source, missing="drop")) == {1: {1.5: 1}}
 
 
-@bug("NaN in a dictionary passes for a value, then is not found again", KeyError)
 def test_nan_in_a_dictionary_is_a_missing_sensitive_value():
     values = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([1.0, NAN]))
     with pytest.raises(DataError, match="is missing in 1 row"):
@@ -166,17 +140,14 @@ def test_nan_in_a_dictionary_is_a_missing_sensitive_value():
 # ---- sensitive values: drop and relabel -------------------------------------------------------
 
 
-@hidden_in_dictionary(SLIPS_BY)
-def test_dropped_rows_are_not_counted(backend, tmp_path):
-    counts = by_group(backend(ILL, tmp_path), missing="drop")
+def test_dropped_rows_are_not_counted(everywhere):
+    counts = by_group(everywhere(ILL), missing="drop")
     assert texts(bags(counts)) == {"1": {"AIDS": 1, "Flu": 1}, "2": {"Flu": 1}}
     assert list(counts.values) == ["AIDS", "Flu"]
 
 
 def test_a_group_of_dropped_people_only_vanishes(everywhere):
     table = pa.table({"gid": [1, 2, 2], "disease": ["Flu", None, None]})
-    if everywhere.backend is arrow_repeated_entries:
-        pytest.skip("shown above: the nulls are not found")
     assert texts(bags(by_group(everywhere(table), missing="drop"))) == {"1": {"Flu": 1}}
 
 
@@ -185,9 +156,8 @@ def test_dropping_everybody_leaves_no_rows():
         by_group(pa.table({"gid": [1], "disease": pa.nulls(1, pa.string())}), missing="drop")
 
 
-@hidden_in_dictionary(SLIPS_BY)
-def test_relabelled_nulls_are_a_value_of_that_name(backend, tmp_path):
-    counts = by_group(backend(ILL, tmp_path), missing=Relabel("unknown"))
+def test_relabelled_nulls_are_a_value_of_that_name(everywhere):
+    counts = by_group(everywhere(ILL), missing=Relabel("unknown"))
     assert texts(bags(counts)) == {
         "1": {"AIDS": 1, "Flu": 1},
         "2": {"Flu": 1, "unknown": 2},
@@ -209,13 +179,11 @@ def test_relabel_is_a_text_that_says_so():
     assert isinstance(Relabel("x"), str)
 
 
-@bug("any other word passes for 'error'")
 def test_an_unknown_way_to_treat_nulls_is_refused():
     with pytest.raises(ValueError, match="dorp"):
         by_group(pa.table({"gid": [1], "disease": ["Flu"]}), missing="dorp")
 
 
-@bug("what the message recommends, { label = ... }, is not understood by Release")
 def test_a_label_may_be_given_as_the_message_recommends():
     counts = by_group(ILL, missing={"label": "unknown"})
     assert bags(counts)[2] == {"Flu": 1, "unknown": 2}
@@ -239,13 +207,11 @@ def test_the_row_of_a_null_group_id_is_named(typed, request):
         by_group(typed(table))
 
 
-@bug("a CSV file is counted by the engine, which forgets the row")
 def test_the_row_of_a_null_group_id_in_a_csv_file_is_named(tmp_path):
     with pytest.raises(DataError, match=r"(row 2|line 3)"):
         by_group(write(tmp_path, "gid,disease\n1,x\n,y\n"))
 
 
-@bug("rows are numbered after the dropped ones are gone")
 def test_the_row_of_a_null_group_id_counts_dropped_rows():
     table = pa.table({"gid": [1, 1, None], "disease": [None, "x", "y"]})
     with pytest.raises(DataError, match=r"row 3"):

@@ -9,7 +9,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.bugs import bug, case
 from tests.frames.backends import bags, csv_file, parquet_file, parquet_folder, write
 
 from foreknow.errors import DataError
@@ -52,7 +51,6 @@ def test_an_extension_that_is_not_supported_is_named(tmp_path, name):
         open_table(write(tmp_path, "gid,disease\n1,Flu\n", name))
 
 
-@bug("only the last two suffixes together are looked at: .csv.xlsx passes for CSV")
 @pytest.mark.parametrize("name", ["people.csv.xlsx", "people.csv.bak", "people.txt.json"])
 def test_only_the_last_extension_counts(tmp_path, name):
     with pytest.raises(DataError, match=r"neither CSV .* nor Parquet"):
@@ -98,28 +96,16 @@ def test_folders_within_the_folder_count(tmp_path):
     assert counted(tmp_path) == {1: {"Flu": 1}, 2: {"AIDS": 1}}
 
 
-PARTS_DIFFER = "'Schema at index 1 was different: ' names neither the file nor the column"
-
-
 @pytest.mark.parametrize(
-    ("other", "says"),
-    [
-        (TABLE.drop_columns(["gid"]), "gid"),
-        case(TABLE.drop_columns(["gid"]), r"1\.parquet.*'gid'", why=PARTS_DIFFER, name="file"),
-        case(
-            TABLE.set_column(0, "gid", pa.array(["1", "2"])),
-            r"1\.parquet.*'gid'",
-            why=PARTS_DIFFER,
-            name="text for number",
-        ),
-    ],
+    "other",
+    [TABLE.drop_columns(["gid"]), TABLE.set_column(0, "gid", pa.array(["1", "2"]))],
+    ids=["column missing", "text for number"],
 )
-def test_parts_that_differ_are_named(tmp_path, other, says):
-    with pytest.raises(DataError, match=says):
+def test_parts_that_differ_are_named(tmp_path, other):
+    with pytest.raises(DataError, match=r"1\.parquet.*'gid'"):
         counted(folder_of(tmp_path, TABLE, other))
 
 
-@bug("whole numbers of two widths, or texts coded in the first part only, do not mix", DataError)
 @pytest.mark.parametrize("column", [0, 1])
 def test_parts_may_hold_numbers_of_several_widths_and_texts_coded_or_not(tmp_path, column):
     narrow = TABLE.column(0).cast(pa.int32()), TABLE.column(1).dictionary_encode()
@@ -145,13 +131,11 @@ def test_a_duckdb_result_that_is_no_relation_is_refused():
         open_table(duckdb.sqltype("INTEGER"))
 
 
-@bug("a connection has a query method, so it passes for a relation", AttributeError)
 def test_a_duckdb_connection_is_refused():
     with pytest.raises(DataError, match="expected a DuckDB relation"):
         open_table(duckdb.connect())
 
 
-@bug("the relation is asked for its columns outside of what explains errors", duckdb.Error)
 def test_a_relation_of_a_closed_connection_is_refused():
     connection = duckdb.connect()
     relation = connection.from_arrow(TABLE)
@@ -172,7 +156,6 @@ def test_two_arrow_columns_of_one_name_are_refused():
         open_table(table)
 
 
-@bug("names that are no texts reach Narwhals: InvalidIntoExprError, and a page of hints", TypeError)
 def test_columns_named_by_numbers_are_used_or_refused():
     frame = pd.DataFrame([[1, "Flu"]])
     try:
@@ -210,21 +193,17 @@ def test_objects_of_mixed_types_are_refused(values):
 
 
 @pytest.mark.parametrize("values", [[[1], [2]], [{"a": 1}, {"a": 2}], [b"x", b"y"]], ids=str)
-def test_lists_structs_and_binaries_are_refused(typed, values, request):
-    if "polars" in request.node.callspec.id and values[0] == b"x":
-        pytest.skip("large binaries: below")
+def test_lists_structs_and_binaries_are_refused(typed, values):
     with pytest.raises(DataError, match=r"column 'disease' is of type .*; give one plain value"):
         counted(typed(pa.table({"gid": [1, 2], "disease": values})))
 
 
-@bug("only binaries of one kind are refused")
 @pytest.mark.parametrize("kind", [pa.large_binary(), pa.binary(1), pa.binary_view()], ids=str)
 def test_binaries_of_every_kind_are_refused(kind):
     with pytest.raises(DataError, match="give one plain value per row"):
         counted(pa.table({"gid": [1], "disease": pa.array([b"x"], kind)}))
 
 
-@bug("Polars objects come as the bytes of their address")
 def test_polars_objects_are_refused():
     frame = pl.DataFrame(
         {"gid": [1], "disease": [object()]}, schema_overrides={"disease": pl.Object}
@@ -233,7 +212,6 @@ def test_polars_objects_are_refused():
         counted(frame)
 
 
-@bug("Arrow extension types have no dictionary", pa.ArrowNotImplementedError)
 @pytest.mark.parametrize(
     "values", [pd.period_range("2024-01", periods=2, freq="M"), pd.interval_range(0, 2)], ids=type
 )
@@ -244,7 +222,6 @@ def test_pandas_periods_and_intervals_are_read_or_refused(values):
         assert "disease" in str(error)  # noqa: PT017
 
 
-@bug("0.0 and -0.0 are told apart by Arrow and not by Python", DataError)
 @pytest.mark.parametrize("hold", [pa.table, pd.DataFrame, pl.DataFrame])
 def test_minus_zero_is_zero(hold):
     assert counted(hold({"gid": [1, 1], "disease": [0.0, -0.0]})) == {1: {0.0: 2}}

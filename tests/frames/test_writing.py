@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.bugs import bug
 
 from foreknow.errors import InputError
 from foreknow.frames import open_table, write_csv, write_parquet
@@ -54,13 +53,11 @@ def test_texts_of_every_arrow_kind_are_written(tmp_path, kind):
     assert as_csv(table, tmp_path) == [["a", "n"], ["x", "1"], ["", "2"]]
 
 
-@bug("Arrow's writer knows no views", pa.ArrowInvalid)
 def test_text_views_are_written(tmp_path):
     table = pa.table({"a": pa.array(["x"], pa.string_view())})
     assert as_csv(table, tmp_path) == [["a"], ["x"]]
 
 
-@bug("a list column of the `other` role reaches Arrow's writer", pa.ArrowInvalid)
 def test_a_column_that_csv_cannot_hold_is_named(tmp_path):
     with pytest.raises(InputError, match="a"):
         as_csv(pa.table({"a": [[1]]}), tmp_path)
@@ -83,13 +80,11 @@ def test_formulas_in_categories_are_disarmed(tmp_path):
     assert as_csv(table, tmp_path, escape_formulas=True)[1] == ["'=1", "1"]
 
 
-@bug("only columns of Arrow's plain strings are disarmed; Polars frames have large ones")
 def test_formulas_in_large_texts_are_disarmed(tmp_path):
     table = pa.table({"a": pa.array(["=1"], pa.large_string()), "n": [1]})
     assert as_csv(table, tmp_path, escape_formulas=True)[1] == ["'=1", "1"]
 
 
-@bug("the header is not disarmed")
 def test_formulas_in_names_of_columns_are_disarmed(tmp_path):
     assert as_csv(pa.table({"=1": ["x"]}), tmp_path, escape_formulas=True)[0] == ["'=1"]
 
@@ -130,14 +125,12 @@ def test_no_metadata_of_the_input_is_written(tmp_path):
     assert pq.ParquetFile(tmp_path / "out.parquet").metadata.metadata is None
 
 
-@bug("categories that nobody published has are written in the dictionary page")
 def test_categories_without_rows_are_not_written(tmp_path):
     table = pa.table({"a": pa.DictionaryArray.from_arrays([0], ["shown", "Tom's secret"])})
     write_parquet(table, tmp_path / "out.parquet")
     assert b"Tom's secret" not in (tmp_path / "out.parquet").read_bytes()
 
 
-@bug("categories are written as the rows left them: the dictionary keeps the input's order")
 def test_the_order_of_rows_before_is_not_written(tmp_path):
     names = ["Zoe", "Ann"]  # Zoe was in the first row of the input
     column = pa.array(names).dictionary_encode().take(pa.array([1, 0]))
