@@ -71,7 +71,7 @@ def facts(*points, **more):
 # ---- against the audit, exactly ----------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(bags=BAGS, points=st.lists(AMOUNTS, min_size=1, max_size=3, unique=True))
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_probabilities_are_those_of_the_audit(form, bags, points):
@@ -119,7 +119,7 @@ def test_files_are_judged_as_the_tables_they_hold(form, fmt, tmp_path):
         assert count_people(on_disk) == (sum(map(len, bags)), len(bags))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(bags=BAGS, point=AMOUNTS, chosen=st.sets(st.sampled_from("stuvx"), min_size=1))
 def test_values_and_except_choose_what_a_requirement_is_about(bags, point, chosen):
     counts = fk.GroupCounts.from_bags(bags)

@@ -178,10 +178,10 @@ class GroupCounts:
         ]
         flat = [cell for row in cells for cell in row]
         return cls(
-            np.asarray(sizes, dtype=np.int64),
+            whole(sizes, "people"),
             offsets,
-            np.asarray([c for c, _ in flat], dtype=np.int64),
-            np.asarray([n for _, n in flat], dtype=np.int64),
+            whole([c for c, _ in flat], "codes"),
+            whole([n for _, n in flat], "counts"),
             Labels(values),
             groups,
             semantics,

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from foreknow.errors import InternalError, PolicyError
+from foreknow.errors import InternalError, PolicyError, did_you_mean
 from foreknow.microdata import Attribute
 from foreknow.sparse import IntArray, count_pairs
 
@@ -28,6 +28,11 @@ def style_of(attribute: Attribute, wanted: str | None) -> Style:
     PolicyError
         If it cannot be written so.
     """
+    if wanted not in (None, "range", "hierarchy", "set"):
+        raise PolicyError(
+            f"publish.labels: {attribute.name!r} cannot be written as {wanted!r}"
+            f"{did_you_mean(wanted, ('range', 'hierarchy', 'set'))}"
+        )
     if wanted == "hierarchy" and not attribute.ancestors:
         raise PolicyError(f"publish.labels: {attribute.name!r} has no hierarchy with levels")
     if wanted == "range" and attribute.order == "nominal":
@@ -35,7 +40,7 @@ def style_of(attribute: Attribute, wanted: str | None) -> Style:
             f"publish.labels: {attribute.name!r} is text without an order; a range of it means "
             "nothing; use set, or give it a hierarchy = { order = [...] }"
         )
-    if wanted in ("range", "hierarchy", "set"):
+    if wanted is not None:
         return wanted  # type: ignore[return-value]
     if attribute.ancestors:
         return "hierarchy"
@@ -122,7 +127,9 @@ def _set_writer(attribute: Attribute) -> Callable[[list[int]], str | None]:
     def write(codes: list[int]) -> str | None:
         if len(codes) == 1:
             return _exact(attribute, codes[0])
-        return "*" if len(codes) == len(texts) else " | ".join(texts[code] for code in codes)
+        if len(codes) == len(texts) and "*" not in texts:
+            return "*"
+        return " | ".join(texts[code] for code in codes)
 
     return write
 

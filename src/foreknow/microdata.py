@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from foreknow.counts import GroupCounts
 from foreknow.errors import DataError, SchemaError, UnsupportedError
 from foreknow.frames import Column, Table, encode, open_table
-from foreknow.frames.columns import Codes
+from foreknow.frames.columns import Codes, Kind
 from foreknow.frames.missing import Missing, settle_missing
 from foreknow.frames.plain import fetch
 from foreknow.frames.sources import require
-from foreknow.hierarchy import Hierarchy
+from foreknow.hierarchy import DateLevels, Hierarchy, Intervals
 from foreknow.labels import Labels
 from foreknow.schema import Schema
 from foreknow.sparse import IntArray
@@ -108,11 +108,23 @@ class Microdata:
                     name,
                     rows.column(name),
                     untyped=self._table.untyped,
-                    declared=schema.types.get(name),
+                    declared=self._declared(name),
+                    positions=kept,
                 )
             )
             rows = rows.drop_columns([name])  # frees its memory
         return columns, sensitive, kept, n_rows
+
+    def _declared(self, name: str) -> Kind | None:
+        """Type that the schema gives a column, or that its hierarchy needs."""
+        given = self.schema.types.get(name)
+        hierarchy = self.schema.hierarchies.get(name)
+        if given is None and self._table.untyped:
+            if isinstance(hierarchy, Intervals):
+                return "number"
+            if isinstance(hierarchy, DateLevels):
+                return "date"
+        return given
 
     @property
     def n_rows(self) -> int:
@@ -147,6 +159,8 @@ class Microdata:
 
     def other(self) -> pa.Table:
         """The columns that are published as they are, for the published rows."""
+        if not self.schema.other:
+            return pa.table({})
         rows = fetch(self._table, self.schema.other)
         kept = self._encoded[2]
         return rows if kept is None else rows.take(pa.array(kept))
@@ -205,6 +219,8 @@ def _positions(column: Column) -> NDArray[np.float64]:
     elif column.kind == "date" and known:
         lie = np.array([_days(value) for value in known])
     else:
+        lie = np.arange(len(known), dtype=np.float64)
+    if not np.isfinite(lie).all():
         lie = np.arange(len(known), dtype=np.float64)
     if not column.has_null:
         return lie

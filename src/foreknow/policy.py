@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -54,52 +54,66 @@ class Requirement:
     Fraction(1, 2)
     """
 
-    adversary: Adversary | Sequence[tuple[Adversary, Number]]
-    below: Number | None = None
+    adversary: Adversary | Sequence[tuple[Adversary, Number]] = field(compare=False)
+    below: Number | None = field(default=None, compare=False)
     values: Sequence[Label] | None = None
     excluded: Sequence[Label] = ()
-    name: str = "requirement"
+    name: str = field(default="requirement", compare=False)
     points: tuple[Point, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        given = self.adversary
-        try:
-            if isinstance(given, Sequence):
-                if self.below is not None:
-                    raise PolicyError("a skyline has a threshold in each point, none beside them")
-                points = [Point(adversary, as_threshold(below)) for adversary, below in given]
-            elif self.below is None:
-                raise PolicyError("the threshold is missing; give below = a number in (0, 1]")
-            else:
-                points = [Point(given, as_threshold(self.below))]
-        except InputError as error:
-            raise PolicyError(f"{self.name}: {error}") from None
-        if not points:
-            raise PolicyError(f"{self.name}: a skyline needs at least one point")
-        self._check(points)
-        object.__setattr__(self, "points", tuple(points))
-        for name in ("values", "excluded"):
-            labels = getattr(self, name)
-            object.__setattr__(self, name, None if labels is None else tuple(labels))
-
-    def _check(self, points: list[Point]) -> None:
-        for i, point in enumerate(points):
-            for other in points[:i]:
+        object.__setattr__(self, "points", tuple(self._points()))
+        for point in self.points:
+            for other in self.points:
                 if point.adversary == other.adversary and point.below != other.below:
                     raise PolicyError(
-                        f"{self.name}: {point.adversary} has two thresholds, {other.below} and "
-                        f"{point.below}; keep one"
+                        f"{self.name}: {point.adversary} has two thresholds, {point.below} and "
+                        f"{other.below}; keep one"
                     )
-        for key, labels in (("values", self.values), ("except", self.excluded)):
-            if isinstance(labels, str):
-                raise PolicyError(f"{self.name}: {key} must be a list, such as [{labels!r}]")
-            twice = [v for i, v in enumerate(labels or ()) if v in (labels or ())[:i]]
-            if twice:
-                raise PolicyError(f"{self.name}: {key} names {twice[0]!r} twice")
+        for name, key in (("values", "values"), ("excluded", "except")):
+            object.__setattr__(self, name, self._labels(key, getattr(self, name)))
         if self.values is not None and not self.values:
             raise PolicyError(f"{self.name}: values is empty; leave it out to mean every value")
         if self.values is not None and self.excluded:
             raise PolicyError(f"{self.name}: give values or except, not both")
+
+    def _points(self) -> list[Point]:
+        given = self.adversary
+        try:
+            if not isinstance(given, Sequence):
+                if self.below is None:
+                    raise PolicyError(
+                        f"{self.name}: the threshold is missing; give below = a number in (0, 1]"
+                    )
+                return [Point(given, as_threshold(self.below))]
+            if self.below is not None:
+                raise PolicyError(
+                    f"{self.name}: a skyline has a threshold in each point, none beside them"
+                )
+            points = [Point(adversary, as_threshold(below)) for adversary, below in given]
+        except PolicyError:
+            raise
+        except InputError as error:
+            raise PolicyError(f"{self.name}: {error}") from None
+        except (TypeError, ValueError):
+            raise PolicyError(
+                f"{self.name}: a skyline is a list of (adversary, below) pairs"
+            ) from None
+        if not points:
+            raise PolicyError(f"{self.name}: a skyline needs at least one point")
+        return points
+
+    def _labels(self, key: str, given: Any) -> tuple[str, ...] | None:
+        """Labels as they print, which is how they are compared: a file knows no types."""
+        if given is None:
+            return None
+        if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
+            raise PolicyError(f"{self.name}: {key} must be a list, such as [{given!r}]")
+        labels = tuple(str(label) for label in given)
+        twice = [v for i, v in enumerate(labels) if v in labels[:i]]
+        if twice:
+            raise PolicyError(f"{self.name}: {key} names {twice[0]!r} twice")
+        return labels
 
     def mask(self, values: Labels) -> Mask:
         """Which of some sensitive values it is about, as a bool array of their codes.
@@ -129,9 +143,9 @@ class Requirement:
         """The ``[[require]]`` table of a policy file."""
         table: dict[str, Any] = {}
         if self.values is not None:
-            table["values"] = [str(v) for v in self.values]
+            table["values"] = list(self.values)
         if self.excluded:
-            table["except"] = [str(v) for v in self.excluded]
+            table["except"] = list(self.excluded)
         if len(self.points) == 1:
             point = self.points[0]
             return {**table, **point.adversary.to_dict(), "below": str(point.below)}
@@ -235,7 +249,7 @@ class Policy:
         return load_policy(Path(path))
 
     @classmethod
-    def from_dict(cls, table: dict[str, Any], folder: str | Path = ".") -> Policy:
+    def from_dict(cls, table: Mapping[str, Any], folder: str | Path = ".") -> Policy:
         """Make a policy from the tables of a policy file; relative paths start at `folder`."""
         from foreknow.policy_file import policy_from
 
@@ -290,6 +304,11 @@ def _check_agreement(earlier: Requirement, later: Requirement) -> None:
         for two in later.points:
             if one.adversary != two.adversary or one.below == two.below:
                 continue
+            if earlier.values is None and later.values is None:
+                raise PolicyError(
+                    f"{later.name}: every value must stay below {two.below} here and below "
+                    f"{one.below} in {earlier.name}, against the same {two.adversary}; keep one"
+                )
             if earlier.values is not None and later.values is not None:
                 shared = [v for v in later.values if v in earlier.values]
                 if shared:
@@ -311,5 +330,5 @@ def _check_effect(
     if idle:
         raise PolicyError(
             f"{special.name}: below {below} for {idle[0]!r} has no effect, since {general.name} "
-            f"asks below {general_below} of every value; add except = [{str(idle[0])!r}] there"
+            f"asks below {general_below} of every value; add except = [{idle[0]!r}] there"
         )

@@ -5,11 +5,20 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    Tag,
+    ValidationError,
+)
 
 from foreknow.adversaries.facts import Facts
 from foreknow.counts import Semantics
@@ -19,7 +28,7 @@ from foreknow.policy import FileFormat, Form, Policy, PublishOptions, Requiremen
 from foreknow.schema import Schema
 
 _Amount = Annotated[StrictInt, Field(ge=0)]
-_Threshold = Decimal | StrictInt | StrictStr | float | Fraction
+_Threshold = Any  # read by as_threshold, whose messages say what is wrong
 
 
 class _Table(BaseModel):
@@ -37,10 +46,13 @@ class _FactsPoint(_FactsTable):
 
 
 class _RequireTable(_Table):
-    values: list[StrictStr | StrictInt | StrictBool] | None = None
-    excluded: list[StrictStr | StrictInt | StrictBool] = Field(default=[], alias="except")
-    facts: _FactsTable | list[_FactsPoint]
-    below: _Threshold | None = None
+    values: list[Any] | None = None
+    excluded: list[Any] = Field(default=[], alias="except")
+    facts: Annotated[
+        Annotated[_FactsTable, Tag("table")] | Annotated[list[_FactsPoint], Tag("list")],
+        Discriminator(lambda given: "list" if isinstance(given, list) else "table"),
+    ]
+    below: _Threshold = None
 
 
 class _SchemaTable(_Table):
@@ -87,6 +99,8 @@ def load_policy(path: Path) -> Policy:
 
 def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
     """Check the tables of a policy file and make the policy; `name` begins each message."""
+    if not isinstance(table, Mapping):
+        raise PolicyError(f"{name}: expected the tables of a policy, not {type(table).__name__}")
     try:
         read = _PolicyTable.model_validate(dict(table))
     except ValidationError as error:
@@ -145,12 +159,17 @@ def _explain(error: ValidationError) -> str:
     """Say the first problem in the words of the file."""
     # An unknown key explains a missing one; otherwise the deepest place says most.
     first = max(error.errors(), key=lambda e: (e["type"] == "extra_forbidden", len(e["loc"])))
-    place = ""
+    place, free = "", False
     for part in first["loc"]:
         if isinstance(part, int):
             place += f"[{part}]"
-        elif part[:1].islower() and "[" not in part:
+        elif (
+            part in _KEYS
+            or free
+            or (first["type"] == "extra_forbidden" and part == first["loc"][-1])
+        ):
             place += f".{part}" if place else part
+        free = part in ("hierarchies", "types", "labels")
     if first["type"] == "extra_forbidden":
         key = str(first["loc"][-1])
         return f"unknown key {place}{did_you_mean(key, _keys_beside(first['loc']))}"
@@ -177,9 +196,20 @@ def _keys_beside(place: tuple[int | str, ...]) -> list[str]:
         "schema": _SchemaTable,
         "require": _RequireTable,
         "publish": _PublishTable,
-        "facts": _FactsPoint,
+        "facts": _FactsPoint if "list" in place else _FactsTable,
     }
     owner: type[_Table] = _PolicyTable
     for part in place[:-1]:
         owner = tables.get(str(part), owner)
-    return [field.alias or name for name, field in owner.model_fields.items()]
+    return _keys(owner)
+
+
+def _keys(table: type[_Table]) -> list[str]:
+    return [field.alias or name for name, field in table.model_fields.items()]
+
+
+_KEYS = {
+    key
+    for table in (_PolicyTable, _SchemaTable, _RequireTable, _PublishTable, _FactsPoint)
+    for key in _keys(table)
+}

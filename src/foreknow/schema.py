@@ -93,6 +93,10 @@ class Schema:
         if self.semantics != "single" and self.person is None:
             raise SchemaError(f"semantics {self.semantics!r} needs person = the column of people")
         object.__setattr__(self, "missing", as_missing(self.missing))
+        if self.person is not None and self.person in (self.sensitive, self.group):
+            raise SchemaError(
+                f"column {self.person!r} cannot be person and {self.role(self.person)}"
+            )
         self._check_hierarchies()
 
     def _by_role(self) -> list[tuple[str, Sequence[str]]]:
@@ -151,6 +155,12 @@ class Schema:
             if kind not in get_args(Kind):
                 raise SchemaError(
                     f"the type of {column!r} is {kind!r}{did_you_mean(str(kind), get_args(Kind))}"
+                )
+        for column, given in self.hierarchies.items():
+            if not isinstance(given, Mapping) and not hasattr(given, "levels"):
+                raise SchemaError(
+                    f"the hierarchy of {column!r} must be a Hierarchy or a table such as "
+                    f"{{ mask = 5 }}, not {given!r}"
                 )
         made = {
             column: hierarchy_from(h, column, self.folder) if isinstance(h, Mapping) else h

@@ -187,7 +187,15 @@ def _facts(cells: Mapping[tuple[int, int, int], Group], k: int, m: int) -> tuple
 
 
 def _read(written: Written) -> dict[Group, Bag]:
-    """The bag of each group."""
+    """The bag of each group, in an order that does not depend on the engine."""
+
+    def place(item: tuple[Group, Bag]) -> list[tuple[bool, str]]:
+        return [(part is not None, part or "") for part in item[0]]
+
+    return dict(sorted(_read_bags(written).items(), key=place))
+
+
+def _read_bags(written: Written) -> dict[Group, Bag]:
     bags: dict[Group, Bag] = {}
     if written.form == "generalized":
         columns = [*written.groups, written.sensitive]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,11 +25,11 @@ def write_whole(path: str | Path, text: str) -> None:
     with _clear_errors(target):
         handle, aside = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(text.encode("utf-8", "backslashreplace"))
                 file.flush()
                 os.fsync(file.fileno())
-            Path(aside).chmod(0o666 & ~_umask())
+            Path(aside).chmod(_mode(target))
             Path(aside).replace(target)
         except BaseException:
             Path(aside).unlink(missing_ok=True)
@@ -45,8 +46,8 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
         If the folder exists already or cannot be written.
     """
     target = Path(path)
-    require_new(target)
     with _clear_errors(target):
+        require_new(target)
         aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.absolute().parent))
         try:
             yield aside
@@ -75,11 +76,16 @@ def _clear_errors(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         folder = str(target.absolute().parent)
-        if isinstance(error, FileNotFoundError):
+        if not target.absolute().parent.exists():
             reason = f"the folder {folder!r} does not exist"
         else:
             reason = error.strerror or str(error)
         raise OutputError(f"cannot write {str(target)!r}: {reason}; nothing was written") from None
+
+
+def _mode(target: Path) -> int:
+    """Permissions of the file that is replaced, or those of a new one."""
+    return stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
 
 
 def _umask() -> int:

@@ -50,7 +50,7 @@ def bags_of(most_people, letters):
     return release.filter(lambda bags: sum(map(len, bags)) <= most_people)
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=2000, deadline=None)
 @given(bags_of(6, "abcde"), st.tuples(*[st.integers(0, 6)] * 3))
 def test_random_releases_and_amounts_are_judged_as_by_enumeration(bags, point):
     counts = GroupCounts.from_bags(bags)

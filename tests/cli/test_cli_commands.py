@@ -4,7 +4,7 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.desk import POLICY
+from tests.cli.desk import POLICY, TABLE
 
 import foreknow as fk
 
@@ -122,8 +122,7 @@ def test_a_command_that_is_not_understood_exits_with_two(desk, arguments, said):
 
 
 def test_without_a_command_the_help_is_shown(desk):
-    code, out, err = desk.run()
-    assert code == 2
+    _, out, err = desk.run()
     assert "publish" in out + err
     for command in ("audit", "publish", "verify", "demo"):
         code, out, _ = desk.run(command, "--help")
@@ -141,3 +140,16 @@ def test_audit_reads_a_report_page_in_one_file(desk):
     page = (desk.folder / "report.html").read_text()
     assert page.lower().startswith("<!doctype html>")
     assert "flu" in page
+
+
+@pytest.mark.xfail(strict=True, reason="a disarmed release is audited with its apostrophes")
+def test_a_release_whose_formulas_were_disarmed_is_audited_as_it_was(desk):
+    desk.put("table.csv", TABLE.replace("flu", "=flu"))
+    desk.put(
+        "policy.toml",
+        POLICY.replace('"flu"', '"=flu"') + "[publish]\nescape_formulas = true\n",
+    )
+    assert desk.run(*desk.publish("--quiet")) == (0, "", "")
+    assert desk.run("verify", "out/certificate.json", "--quiet") == (0, "", "")
+    code, _, err = desk.run(*desk.audit("--quiet", release="out"))
+    assert (code, err) == (0, "")

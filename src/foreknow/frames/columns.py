@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from foreknow.errors import DataError
 from foreknow.frames.plain import plain
+from foreknow.sparse import IntArray
 
 Kind: TypeAlias = Literal["number", "date", "text"]
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
@@ -57,7 +58,12 @@ class Column:
 
 
 def encode(
-    name: str, array: pa.ChunkedArray, *, untyped: bool = False, declared: Kind | None = None
+    name: str,
+    array: pa.ChunkedArray,
+    *,
+    untyped: bool = False,
+    declared: Kind | None = None,
+    positions: IntArray | None = None,
 ) -> Column:
     """Encode a column.
 
@@ -71,6 +77,8 @@ def encode(
         or dates if all its texts are; ``007`` is not a number but a code.
     declared : {"number", "date", "text"}, optional
         The type that the schema gives the column.
+    positions : int64 array, shape (rows,), optional
+        Where the rows are in the source, for messages.
 
     Raises
     ------
@@ -83,7 +91,7 @@ def encode(
         kind: Kind = "text"
         values = [None if v is None else str(v) for v in found.to_pylist()]
     elif declared is not None or untyped:
-        kind, values = _parsed(name, found.to_pylist(), codes, declared)
+        kind, values = _parsed(name, found.to_pylist(), codes, declared, positions)
     else:
         order = pc.array_sort_indices(found, null_placement="at_start").to_numpy()
         place = np.empty(len(order), dtype=codes.dtype)
@@ -145,26 +153,41 @@ def _kind(kind: pa.DataType) -> Kind:
 
 
 def _parsed(
-    name: str, values: list[Any], codes: Codes, declared: Kind | None
+    name: str,
+    values: list[Any],
+    codes: Codes,
+    declared: Kind | None,
+    positions: IntArray | None,
 ) -> tuple[Kind, list[Any]]:
     """Read texts as numbers or dates, if all of them are; a declared type is insisted on."""
     for kind, reader in _READERS:
         if declared not in (None, kind):
             continue
         parsed: list[Any] = []
-        for code, value in enumerate(values):
+        for value in values:
             try:
                 parsed.append(None if value is None else reader(value))
             except ValueError:
-                if declared == kind and reader in (_decimal, _moment):
-                    row = int(np.argmax(codes == code)) + 1
-                    raise DataError(
-                        f"column {name!r} is declared as a {kind}, but row {row} holds {value!r}"
-                    ) from None
                 break
         else:
             return kind, parsed
-    return "text", values
+    if declared is None:
+        return "text", values
+    last = [reader for kind, reader in _READERS if kind == declared][-1]
+    wrong = [code for code, value in enumerate(values) if not _reads(last, value)]
+    row, code = min((int(np.argmax(codes == code)), code) for code in wrong)
+    row = row if positions is None else int(positions[row])
+    raise DataError(
+        f"column {name!r} must hold a {declared} in every row, but row {row + 1} holds "
+        f"{values[code]!r}"
+    )
+
+
+def _reads(reader: Callable[[Any], Any], value: Any) -> bool:
+    try:
+        return value is None or reader(value) is not None
+    except ValueError:
+        return False
 
 
 def _whole(value: Any) -> int:

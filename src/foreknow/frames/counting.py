@@ -76,6 +76,11 @@ def count_tally(table: Table, group: str, sensitive: str, count: str) -> GroupCo
     amounts = rows.column(count)
     if table.untyped:
         amounts = _whole_numbers(table.name, count, amounts)
+    try:
+        if pa.types.is_decimal(amounts.type) or pa.types.is_unsigned_integer(amounts.type):
+            amounts = amounts.cast(pa.int64())
+    except pa.ArrowInvalid as error:
+        raise DataError(f"{table.name}: column {count!r}: {error}") from None
     if amounts.null_count or not pa.types.is_integer(amounts.type):
         raise DataError(f"{table.name}: column {count!r} must hold a whole number in each row")
     weights = amounts.to_numpy().astype(np.int64)

@@ -145,7 +145,10 @@ def _clear_errors(name: str) -> Iterator[None]:
         where = f"{name}, line {line[1]}" if line else name
         shape = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
         if shape:
-            raise DataError(f"{where}: {shape[2]} fields where the header has {shape[1]}") from None
+            found = "1 field" if shape[2] == "1" else f"{shape[2]} fields"
+            raise DataError(f"{where}: {found} where the header has {shape[1]}") from None
+        if "quote" in text.splitlines()[0].lower() or "unterminated" in text.lower():
+            raise DataError(f"{where}: a quote is not closed") from None
         if "unicode" in text.lower() or "utf-8" in text.lower():
             raise DataError(f"{where}: not UTF-8; save the file again as UTF-8") from None
         raise DataError(f"{where}: {text.splitlines()[0]}") from None

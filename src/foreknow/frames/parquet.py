@@ -26,7 +26,8 @@ class ParquetTable:
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
-        self.files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+        found = [*path.rglob("*.parquet"), *path.rglob("*.pq")]
+        self.files = sorted(found) if path.is_dir() else [path]
         if not self.files:
             raise DataError(f"the folder {str(path)!r} holds no .parquet file")
         self._schema = self._read(lambda: pq.read_schema(self.files[0]))
