@@ -5,7 +5,6 @@ import random
 import pyarrow as pa
 
 import foreknow as fk
-from foreknow import verifier
 from foreknow.auditing import Audit
 from foreknow.writing import write_whole
 
@@ -52,16 +51,6 @@ def made(form="generalized", fmt="csv", *, table=None, seed=None, policy=EASY, r
 def short_report(monkeypatch):
     """Write a word for a report, which otherwise takes most of the time."""
     monkeypatch.setattr(Audit, "to_html", lambda self, path: write_whole(path, "report"))
-
-
-def steady(monkeypatch):
-    """Let the verifier count groups in one order; until it names a group whatever the order.
-
-    See test_verifier.test_the_order_of_counting_changes_no_finding.
-    """
-    grouped = getattr(verifier, "_grouped", None)
-    if grouped is not None:
-        monkeypatch.setattr(verifier, "_grouped", lambda *given: sorted(grouped(*given), key=repr))
 
 
 FORMS = [(form, fmt) for form in ("generalized", "bucketized") for fmt in ("csv", "parquet")]

@@ -127,6 +127,38 @@ def test_no_value_that_prints_like_a_protected_one_is_overlooked():
     assert not judged(Requirement(Facts(), 0.5, values=[1]), counts=mixed).safe
 
 
+# ---- values that nobody protects ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("abouts", "free"),
+    [
+        ([{}], ()),
+        ([{"values": ["AIDS"]}], ("Cold", "Flu", "HIV")),
+        ([{"values": ["AIDS"]}, {"values": ["HIV", "Flu"]}], ("Cold",)),
+        ([{"values": ["AIDS"]}, {"excluded": ["AIDS"]}], ()),
+        ([{"excluded": ["AIDS", "Flu"]}, {"excluded": ["Flu", "Cold"]}], ("Flu",)),
+    ],
+    ids=str,
+)
+def test_values_that_no_requirement_is_about_are_unprotected(abouts, free):
+    found = judged(*[Requirement(Facts(), 0.9, **about) for about in abouts])
+    assert found.unprotected == free
+    assert found.to_dict()["unprotected"] == list(free)
+
+
+def test_excepting_every_value_is_safe_and_leaves_every_value_unprotected():
+    found = judged(Requirement(Facts(l=9), 0.1, excluded=list(ILL.values)))
+    assert found.safe
+    assert found.verdicts[0].disclosure.exact == 0
+    assert found.unprotected == tuple(ILL.values)
+
+
+def test_unprotected_values_keep_their_type_and_go_by_how_they_print():
+    numbers = GroupCounts.from_bags([[7, 8, True]])
+    assert judged(Requirement(Facts(), 1, values=["7"]), counts=numbers).unprotected == (8, True)
+
+
 # ---- what is judged -----------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """GroupCounts refuses what cannot be counts of people, and cannot be changed afterwards."""
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -17,9 +18,22 @@ GOOD = {
 }
 
 
+COUNTS = GroupCounts(**GOOD)
+
+
 def refused(message, **changes):
     with pytest.raises(DataError, match=message):
         GroupCounts(**GOOD | changes)
+
+
+def pairs(groups, codes, **more):
+    """Two groups, values a and b."""
+    return GroupCounts.from_pairs(
+        np.array(groups), np.array(codes), **{"values": "ab", "n_groups": 2} | more
+    )
+
+
+# ---- arrays -----------------------------------------------------------------------------------
 
 
 def test_the_good_arrays_are_accepted():
@@ -156,20 +170,85 @@ def test_people_must_suit_their_semantics():
         GroupCounts.from_people([[["a"]]], semantics="multi")
 
 
-def test_pairs_that_leave_a_group_empty_are_refused():
-    with pytest.raises(DataError, match="group 1 has 0 people"):
-        GroupCounts.from_pairs(np.array([0, 2]), np.array([0, 0]), values="a", n_groups=3)
+@pytest.mark.parametrize(
+    ("bag", "says"),
+    [
+        ({"a": 1.5, "b": 1}, "group 0: the count of 'a' is 1.5, not whole"),
+        ({"a": 2**70}, r"must hold whole numbers below 2\*\*63"),
+    ],
+)
+def test_a_bag_counts_whole_people(bag, says):
+    with pytest.raises(DataError, match=says):
+        GroupCounts.from_bags([bag])
+
+
+# ---- pairs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("groups", "codes", "more", "says"),
+    [
+        ([0, 2], [0, 0], {"n_groups": 3}, "group 1 has 0 people"),
+        ([0, 0, 1], [0, 2, 1], {}, r"value codes must lie in 0\.\.1"),
+        ([0, 1], [-1, 0], {}, r"value codes must lie in 0\.\.1"),
+        ([0, -1], [0, 1], {}, r"group codes must lie in 0\.\.1"),
+        ([0, 1, 1], [0, 1], {}, r"must be of one length, not \[3, 2\]"),
+        ([0, 1], [0, 1], {"weights": np.array([1.5, 2.5])}, "weights must hold whole numbers"),
+    ],
+)
+def test_pairs_that_cannot_be_people_are_refused(groups, codes, more, says):
+    with pytest.raises(DataError, match=says):
+        pairs(groups, codes, **more)
+
+
+@pytest.mark.parametrize("n_values", [2, 100_000])
+def test_a_weight_of_zero_is_refused_in_small_and_large_tables(n_values):
+    with pytest.raises(DataError, match="weights must be at least 1, not 0"):
+        pairs([0, 0], [0, 1], values=range(n_values), n_groups=1, weights=np.array([1, 0]))
+
+
+def test_many_groups_of_people_without_values_are_counted():
+    many = np.ones(70_000, dtype=np.int64)
+    nothing = np.zeros(0, dtype=np.int64)
+    counts = pairs(nothing, nothing, n_groups=len(many), sizes=many, semantics="set")
+    assert counts.n_people == 70_000
+
+
+# ---- taking and merging -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("into", [[0], [0, 0, 0], [-1, 0]])
+def test_merging_needs_one_new_group_for_each(into):
+    with pytest.raises(DataError, match="into must name a new group, from 0, for each of 2"):
+        COUNTS.merge(into)
+
+
+def test_merging_into_fractions_is_refused():
+    with pytest.raises(DataError, match="into must hold whole numbers, not float64"):
+        COUNTS.merge([0.2, 0.9])
+
+
+def test_no_groups_at_all_may_be_taken():
+    assert COUNTS.take([]).n_groups == 0
+
+
+def test_a_mask_of_the_wrong_length_is_refused():
+    with pytest.raises(DataError, match="the mask is for 1 groups, there are 2"):
+        COUNTS.take(np.array([True]))
+
+
+# ---- read-only --------------------------------------------------------------------------------
 
 
 def test_counts_cannot_be_changed():
-    counts = GroupCounts.from_bags(["aab", "bc"])
-    for name in ("sizes", "offsets", "codes", "counts"):
-        with pytest.raises(ValueError, match="read-only"):
-            getattr(counts, name)[0] = 7
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(counts, name, np.zeros(1))
-    with pytest.raises(TypeError):
-        counts.values[0] = "z"
+    for counts in (COUNTS, pickle.loads(pickle.dumps(COUNTS))):  # or from another process
+        for name in ("sizes", "offsets", "codes", "counts"):
+            with pytest.raises(ValueError, match="read-only"):
+                getattr(counts, name)[0] = 7
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                setattr(counts, name, np.zeros(1))
+        with pytest.raises(TypeError):
+            counts.values[0] = "z"
 
 
 def test_arrays_are_viewed_not_copied_and_stay_writable_for_their_owner():

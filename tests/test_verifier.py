@@ -199,9 +199,6 @@ def test_a_null_and_the_word_missing_are_different_groups():
     assert verify(release, [facts((0, 0, 0))])[0].probability == 1
 
 
-@pytest.mark.xfail(
-    strict=True, reason="of equally bad groups, the first that DuckDB counts is named"
-)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_the_order_of_counting_changes_no_finding(form, monkeypatch):
     bags = ["st", "st", "stu"]

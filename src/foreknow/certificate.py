@@ -68,8 +68,8 @@ class Certificate:
 
     @property
     def safe(self) -> bool:
-        """Whether every finding is."""
-        return all(finding["safe"] for finding in self.findings)
+        """Whether every finding is; without findings nothing is certified."""
+        return bool(self.findings) and all(finding["safe"] for finding in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
@@ -132,11 +132,11 @@ class Certificate:
                 people=release["people"],
                 n_groups=release["n_groups"],
                 method=table["method"],
-                findings=tuple(table["findings"]),
+                findings=tuple({**finding} for finding in table["findings"]),
                 source=table["source"],
                 seeded=table["seeded"],
                 escaped=release["escape_formulas"],
-                files=release["files"],
+                files={**release["files"]},
                 versions=table["versions"],
             )
         except (KeyError, TypeError) as error:
@@ -168,13 +168,20 @@ class Certificate:
             paths[Path(name).stem] = path
         if not paths:
             raise CertificateError("the certificate names no files; it was never written")
+        if not self.findings:
+            raise CertificateError("the certificate certifies nothing: it has no findings")
         written = Written(self.form, self.groups, self.sensitive, paths, self.escaped)
         try:
             found = [finding_to_dict(f) for f in verify(written, self.policy["require"])]
             size = count_people(written)
+            problems += self._compare(found, size)
         except CertificateError as error:
-            return [*problems, str(error)]
-        return [*problems, *self._compare(found, size)]
+            problems.append(str(error))
+        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+            raise CertificateError(
+                f"the certificate is malformed: {type(error).__name__}: {error}"
+            ) from None
+        return problems
 
     def _compare(self, found: Sequence[Mapping[str, Any]], size: tuple[int, int]) -> list[str]:
         """What the verifier finds now and did not then."""

@@ -15,10 +15,11 @@ from foreknow._version import __version__
 from foreknow.errors import ForeknowError, InputError, NoSafeRelease, SchemaError
 
 if TYPE_CHECKING:
+    from foreknow.certificate import Certificate
     from foreknow.policy import Policy
     from foreknow.release import Release
 
-UNSAFE, BAD_INPUT, INTERRUPTED = 1, 2, 130
+UNSAFE, BAD_INPUT, BUG, INTERRUPTED = 1, 2, 3, 130
 
 app = typer.Typer(
     name="foreknow",
@@ -26,7 +27,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input.",
+    epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input, "
+    "3 a bug in Foreknow, 130 interrupted.",
 )
 
 PolicyPath = Annotated[Path, typer.Option("--policy", "-p", help="The policy file (TOML).")]
@@ -162,16 +164,24 @@ def root(
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr, never a traceback."""
     try:
-        app()
+        code = app(standalone_mode=False)
+        if code == INTERRUPTED:  # Typer's way to say so
+            raise KeyboardInterrupt
+        sys.exit(code)
     except NoSafeRelease as error:
         _fail(error, UNSAFE)
     except InputError as error:
         _fail(error, BAD_INPUT)
     except ForeknowError as error:
-        _fail(error, UNSAFE)
-    except KeyboardInterrupt:
+        _fail(error, BUG)
+    except (KeyboardInterrupt, typer.Abort):
         _err().print("interrupted; nothing was left half-written")
         sys.exit(INTERRUPTED)
+    except Exception as error:
+        if not hasattr(error, "show"):
+            raise
+        error.show()  # of the command line's own grammar, such as an unknown option
+        sys.exit(BAD_INPUT)
 
 
 def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: bool) -> None:
@@ -206,16 +216,7 @@ def _release(path: Path, rules: Policy, group: str | None) -> Release:
 
     if path.is_dir() and (path / "certificate.json").is_file():
         known = Certificate.load(path / "certificate.json")
-        suffix = "parquet" if known.format == "parquet" else "csv"
-        if known.form == "bucketized":
-            return Release.from_bucketized(
-                path / f"sensitive.{suffix}", group=known.groups[0], sensitive=known.sensitive
-            )
-        return Release.from_generalized(
-            path / f"release.{suffix}",
-            quasi_identifiers=known.groups,
-            sensitive=known.sensitive,
-        )
+        return _published(path, known)
     schema = rules.schema
     if schema is None:
         raise SchemaError("the policy has no [schema] table, which says what the columns are")
@@ -229,6 +230,24 @@ def _release(path: Path, rules: Policy, group: str | None) -> Release:
         sensitive=schema.sensitive,
         missing=missing,
     )
+
+
+def _published(folder: Path, known: Certificate) -> Release:
+    """Open what `foreknow publish` wrote."""
+    from foreknow.frames.writing import disarm_name
+    from foreknow.release import Release
+
+    columns = [*known.groups, known.sensitive]
+    if known.escaped:
+        columns = [disarm_name(column) for column in columns]
+    *groups, sensitive = columns
+    if known.form == "bucketized":
+        table = folder / f"sensitive.{known.format}"
+        release = Release.from_bucketized(table, group=groups[0], sensitive=sensitive)
+    else:
+        table = folder / f"release.{known.format}"
+        release = Release.from_generalized(table, quasi_identifiers=groups, sensitive=sensitive)
+    return release.rearmed() if known.escaped else release
 
 
 def _progress(message: str, quiet: bool) -> AbstractContextManager[Any]:

@@ -314,6 +314,8 @@ class GroupCounts:
             if len(wanted) != self.n_groups:
                 raise DataError(f"the mask is for {len(wanted)} groups, there are {self.n_groups}")
             wanted = np.flatnonzero(wanted)
+        elif wanted.size and (wanted.min() < 0 or wanted.max() >= self.n_groups):
+            raise DataError(f"groups must lie in 0..{self.n_groups - 1}")
         cells, offsets = ranges(self.offsets[wanted], self.offsets[wanted + 1])
         names = None if self.groups is None else [self.groups[g] for g in wanted.tolist()]
         return GroupCounts(

@@ -57,7 +57,7 @@ class NoSafeRelease(ForeknowError):
 
 
 class InternalError(ForeknowError):
-    """An invariant of Foreknow itself is broken; please report it."""
+    """An invariant of Foreknow itself is broken; please report it (exit 3)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}. This is probably a bug in Foreknow; please report it.")

@@ -175,7 +175,7 @@ class Microdata:
         )
 
     def digest(self, key: bytes) -> str:
-        """Keyed BLAKE2b-256 of the published columns' contents, in hexadecimal.
+        """Keyed BLAKE2b-256 of the published quasi-identifiers and sensitive values, as hex.
 
         Whoever lacks the key cannot test guesses of the table against it.
         """
@@ -215,7 +215,7 @@ def _positions(column: Column) -> NDArray[np.float64]:
     """Where values lie on a line: numbers and dates by size, others by rank."""
     known = [value for value in column.domain if value is not None]
     if column.kind == "number":
-        lie = np.array([float(v) for v in known])
+        lie = np.array([_float(v) for v in known])
     elif column.kind == "date" and known:
         lie = np.array([_days(value) for value in known])
     else:
@@ -227,6 +227,13 @@ def _positions(column: Column) -> NDArray[np.float64]:
     # A null is a value of its own, as far from its neighbour as the neighbours are apart.
     gap = (lie[-1] - lie[0]) / max(len(lie) - 1, 1) if len(lie) else 1.0
     return np.concatenate(([lie[0] - (gap or 1.0)] if len(lie) else [0.0], lie))
+
+
+def _float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf")
 
 
 def _days(moment: dt.date | dt.time) -> float:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from foreknow.anonymizers.mondrian import Mondrian
 from foreknow.auditing import Audit, audit
 from foreknow.certificate import Certificate, digest_of, finding_to_dict
-from foreknow.errors import InternalError, OutputError, PolicyError, did_you_mean
+from foreknow.errors import InputError, InternalError, OutputError, PolicyError, did_you_mean
 from foreknow.frames import write_csv, write_parquet
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy, PublishOptions
@@ -24,7 +24,7 @@ from foreknow.release import Release
 from foreknow.sparse import IntArray
 from foreknow.tables import COUNT, GROUP, bucketized, generalized
 from foreknow.utility import utility_of
-from foreknow.verifier import Written, verify
+from foreknow.verifier import Written, same_groups, verify
 from foreknow.writing import whole_folder
 
 _log = logging.getLogger(__name__)
@@ -91,7 +91,8 @@ class Publication:
             said = self.certificate
             written = Written(said.form, said.groups, said.sensitive, paths, said.escaped)
             _log.info("reading the written release back")
-            _require_same(written, said)
+            held = Written(said.form, said.groups, said.sensitive, self.tables)
+            _require_same(written, held, said)
             digests = {path.name: digest_of(path) for path in paths.values()}
             certificate = replace(said, files=digests)
             certificate.to_json(aside / "certificate.json")
@@ -162,6 +163,8 @@ def publish(
     >>> made.audit.safe
     True
     """
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise InputError(f"the seed must be a whole number from 0, not {seed!r}")
     options = options or policy.options
     anonymizer = _method(method if method is not None else options.method)
     if options.format == "csv":
@@ -260,7 +263,8 @@ def _certify(
     return certificate, private
 
 
-def _require_same(written: Written, certificate: Certificate) -> None:
+def _require_same(written: Written, held: Written, certificate: Certificate) -> None:
     findings = verify(written, certificate.policy["require"])
-    if [finding_to_dict(f) for f in findings] != [dict(f) for f in certificate.findings]:
+    agreed = [finding_to_dict(f) for f in findings] == [dict(f) for f in certificate.findings]
+    if not agreed or not same_groups(written, held):
         raise InternalError("the release reads back otherwise than it was written")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from foreknow.counts import GroupCounts
@@ -10,6 +11,8 @@ from foreknow.errors import SchemaError, UnsupportedError
 from foreknow.frames import Table, count_groups, count_tally, open_table
 from foreknow.frames.missing import Missing, as_missing
 from foreknow.frames.sources import require
+from foreknow.frames.writing import rearmed
+from foreknow.labels import Labels
 
 
 class Release:
@@ -126,6 +129,16 @@ class Release:
             groups,
             lambda: count_groups(table, groups, sensitive, missing=how, null_groups=null_groups),
         )
+
+    def rearmed(self) -> Release:
+        """The same release with the apostrophes off that `escape_formulas` put before texts."""
+
+        def count() -> GroupCounts:
+            counts = self.counts
+            labels = [rearmed(v) if isinstance(v, str) else v for v in counts.values]
+            return replace(counts, values=Labels(labels))
+
+        return Release(self._table, self.group_columns, count)
 
     @property
     def counts(self) -> GroupCounts:

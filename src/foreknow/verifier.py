@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow.parquet
 
 from foreknow.errors import CertificateError, UnsupportedError
 
@@ -111,6 +110,11 @@ def count_people(written: Written) -> tuple[int, int]:
     """People and groups of a written release."""
     bags = _read(written)
     return sum(sum(bag.values()) for bag in bags.values()), len(bags)
+
+
+def same_groups(one: Written, other: Written) -> bool:
+    """Whether two writings hold the same groups with the same bags of values."""
+    return _read(one) == _read(other)
 
 
 def _points(table: Mapping[str, Any]) -> Iterable[tuple[Mapping[str, Any], Fraction]]:
@@ -226,6 +230,7 @@ def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple
     try:
         # Columns are called by position: DuckDB takes names that differ in case for one.
         header, relation = _open(connection, written.tables[table])
+        header = [_text(name, written.escaped) or "" for name in header]
         for column in columns:
             if column not in header:
                 raise CertificateError(f"the release has no column {column!r}")
@@ -261,6 +266,13 @@ def _open(connection: Any, table: Any) -> tuple[list[str], Any]:
             auto_detect=False,
         )
         return header, relation
-    found = pyarrow.parquet.read_table(table) if isinstance(table, Path) else table
-    names = found.column_names
-    return names, connection.from_arrow(found.rename_columns([f"c{i}" for i in range(len(names))]))
+    if isinstance(table, Path):
+        rows = connection.execute("SELECT name, num_children FROM parquet_schema(?)", [str(table)])
+        header = [name for name, children in rows.fetchall() if not children]
+        relation = connection.read_parquet(str(table))
+        inner = ['"' + column.replace('"', '""') + '"' for column in relation.columns]
+        return header, relation.project(", ".join(f"{c} AS c{i}" for i, c in enumerate(inner)))
+    header = table.column_names
+    return header, connection.from_arrow(
+        table.rename_columns([f"c{i}" for i in range(len(header))])
+    )

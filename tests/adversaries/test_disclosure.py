@@ -73,6 +73,11 @@ def test_tiny_probabilities_are_compared_exactly():
     assert not rare.below(0)
 
 
+@pytest.mark.parametrize("number", ["1e400", 10**400])
+def test_numbers_too_large_for_a_float_are_compared_all_the_same(number):
+    assert disclosed("1/2").below(number) is True
+
+
 def test_without_a_fraction_a_near_tie_does_not_count_as_below():
     floating = Disclosure("a", 0.5)
     assert floating.exact is None

@@ -57,6 +57,11 @@ def test_what_cannot_be_counted_is_refused(wrong):
         Facts().disclosures(wrong)
 
 
+def test_what_cannot_be_a_value_is_refused():
+    with pytest.raises(InputError, match=r"\['a'\] cannot be a sensitive value; give one label"):
+        Facts().disclosure(COUNTS, ["a"])
+
+
 @pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
 def test_monotone_is_claimed_for_single_only(semantics):
     assert Facts(1, 1, 1).monotone(semantics) is (semantics == "single")

@@ -124,7 +124,7 @@ def test_everybody_equal_is_one_group():
 def test_an_unsafe_whole_table_is_refused_with_value_adversary_and_probability():
     policy = fk.Policy(
         [
-            fk.Requirement(fk.Facts(), 1, name="first"),
+            fk.Requirement(fk.Facts(m=1), 1, values=["t"], name="first"),
             fk.Requirement([(fk.Facts(), "3/4"), (fk.Facts(k=1), "3/5")], name="second"),
         ]
     )

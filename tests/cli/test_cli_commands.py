@@ -142,7 +142,6 @@ def test_audit_reads_a_report_page_in_one_file(desk):
     assert "flu" in page
 
 
-@pytest.mark.xfail(strict=True, reason="a disarmed release is audited with its apostrophes")
 def test_a_release_whose_formulas_were_disarmed_is_audited_as_it_was(desk):
     desk.put("table.csv", TABLE.replace("flu", "=flu"))
     desk.put(

@@ -164,12 +164,10 @@ def test_a_real_interrupt_while_writing_leaves_nothing_and_shows_no_traceback(in
     assert sorted(path.name for path in folder.iterdir()) == ["policy.toml", "table.csv"]
 
 
-@pytest.mark.xfail(strict=True, reason="Typer catches the interrupt first, and says nothing")
 def test_a_real_interrupt_says_that_nothing_was_left(interrupted):
     assert "nothing was left half-written" in interrupted[0].stderr
 
 
-@pytest.mark.xfail(strict=True, reason="InternalError exits with 1, which means unsafe")
 def test_a_bug_of_foreknow_itself_is_no_verdict(desk, monkeypatch):
     monkeypatch.setattr(publishing, "verify", lambda *given: [])
     code, _, err = desk.run(*desk.publish())

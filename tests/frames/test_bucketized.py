@@ -3,7 +3,6 @@
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.bugs import case
 from tests.frames.backends import bags, texts, write
 
 from foreknow.errors import DataError, InputError
@@ -47,12 +46,7 @@ def test_a_nullable_pandas_count_is_a_whole_number():
         ([1.0, 2.0], "column 'count' must hold a whole number in each row"),
         ([1, None], "column 'count' must hold a whole number in each row"),
         ([True, True], "column 'count' must hold a whole number in each row"),
-        case(
-            pa.array([1, 2**63 + 5], pa.uint64()),
-            r"row 2: the count \d+ is too large|overflow|9223372036854775813",
-            why="an unsigned count beyond int64 wraps: 'the count -9223372036854775803 is below 1'",
-            name="uint64",
-        ),
+        (pa.array([1, 2**63 + 5], pa.uint64()), "'count': .*9223372036854775813 not in range"),
     ],
 )
 def test_counts_that_are_none_are_refused(counts, says):
@@ -60,31 +54,18 @@ def test_counts_that_are_none_are_refused(counts, says):
         counted(with_counts(counts))
 
 
-@pytest.mark.parametrize("text", ["1.5", "x", "1e3", " 2", "", "0", "99999999999999999999"])
+@pytest.mark.parametrize("text", ["1.5", "many", "1e3", " 2", "", "0", "99999999999999999999"])
 def test_a_csv_tally_says_which_column_is_no_count(tmp_path, text):
     path = write(tmp_path, f"group,disease,count\n1,x,2\n1,y,{text}\n")
-    with pytest.raises(DataError, match="count"):
+    says = "row 2: the count 0 is below 1" if text == "0" else f"row 2 holds {text or None!r}, not"
+    with pytest.raises(DataError, match=f"people.csv: .*{says}"):
         counted(path)
 
 
-def test_a_csv_tally_says_which_row_has_no_count(tmp_path):
-    path = write(tmp_path, "group,disease,count\n1,x,2\n1,y,many\n")
-    with pytest.raises(DataError, match=r"row 2.*'many'"):
-        counted(path)
-
-
-def test_counts_beyond_what_a_float_holds_are_refused_or_exact():
-    table = pa.table({"group": [1, 1], "disease": ["x", "x"], "count": [2**53, 1]})
-    try:
-        found = counted(table)
-    except DataError:
-        return
-    assert bags(found) == {1: {"x": 2**53 + 1}}
-
-
-def test_counts_that_overflow_are_refused():
-    with pytest.raises(DataError):
-        counted(with_counts([2**62, 2**62]))
+@pytest.mark.parametrize("counts", [[2**53, 1], [2**62, 2**62]])
+def test_more_people_than_a_float_can_count_are_refused(counts):
+    with pytest.raises(DataError, match=r"in all: more than 2\*\*53 cannot be counted"):
+        counted(with_counts(counts))
 
 
 def test_a_null_value_or_group_is_refused():
@@ -94,8 +75,8 @@ def test_a_null_value_or_group_is_refused():
         counted(pa.table({"group": [1, None], "disease": ["x", "y"], "count": [4, 1]}))
 
 
-def test_the_message_about_a_null_value_counts_rows_of_the_table_or_says_people():
-    with pytest.raises(DataError, match=r"missing in 1 row|4 people"):
+def test_the_message_about_a_null_value_counts_rows_of_the_table_and_not_people():
+    with pytest.raises(DataError, match="missing in 1 row, first in row 2"):
         counted(pa.table({"group": [1, 1], "disease": ["x", None], "count": [1, 4]}))
 
 

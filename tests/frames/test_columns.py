@@ -241,6 +241,7 @@ def test_a_value_that_is_not_of_the_declared_type_is_named_with_its_row(
     values, declared, row, shown
 ):
     with pytest.raises(
-        DataError, match=f"column 'c' is declared as a {declared}, but row {row} holds {shown}"
+        DataError,
+        match=f"column 'c' must hold a {declared} in every row, but row {row} holds {shown}",
     ):
         encoded(values, declared=declared)

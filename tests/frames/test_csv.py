@@ -4,7 +4,6 @@ import gzip
 
 import pyarrow as pa
 import pytest
-from tests.bugs import case
 from tests.frames.backends import bags, write
 
 from foreknow.errors import DataError
@@ -25,32 +24,32 @@ PLAIN = "gid,disease\n1,Flu\n2,AIDS\n1,Flu\n"
 COUNTED = {"1": {"Flu": 2}, "2": {"AIDS": 1}}
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.csv", PLAIN),
-        ("a.CSV", PLAIN),
-        ("a.txt", PLAIN),
-        ("release.v2.csv", PLAIN),
-        ("a[1]*?.csv", PLAIN),
-        ("a.tsv", PLAIN.replace(",", "\t")),
-        ("tab.csv", PLAIN.replace(",", "\t")),
-        ("semicolon.csv", PLAIN.replace(",", ";")),
-        ("pipe.csv", PLAIN.replace(",", "|")),
-        ("crlf.csv", PLAIN.replace("\n", "\r\n")),
-        ("bom.csv", "\ufeff" + PLAIN),
-        ("quoted.csv", PLAIN.replace("gid,disease", '"gid","disease"')),
-        ("unfinished.csv", PLAIN.rstrip("\n")),
-        ("blank line.csv", PLAIN.replace("2,", "\n2,")),
-        ("blank end.csv", PLAIN + "\n"),
-        ("spaced header.csv", PLAIN.replace(",disease", ", disease ")),
-        ("a.csv.gz", gzip.compress(PLAIN.encode())),
-        ("bom.csv.gz", gzip.compress(b"\xef\xbb\xbf" + PLAIN.encode())),
-        ("a.tsv.gz", gzip.compress(PLAIN.replace(",", "\t").encode())),
-    ],
-)
-def test_these_are_one_table(tmp_path, name, content):
-    assert counted(write(tmp_path, content, name)) == COUNTED
+SAME = {
+    "a.csv": PLAIN,
+    "a.CSV": PLAIN,
+    "a.txt": PLAIN,
+    "release.v2.csv": PLAIN,
+    "a[1]*?.csv": PLAIN,
+    "a.tsv": PLAIN.replace(",", "\t"),
+    "tab.csv": PLAIN.replace(",", "\t"),
+    "semicolon.csv": PLAIN.replace(",", ";"),
+    "pipe.csv": PLAIN.replace(",", "|"),
+    "crlf.csv": PLAIN.replace("\n", "\r\n"),
+    "bom.csv": "\ufeff" + PLAIN,
+    "quoted.csv": PLAIN.replace("gid,disease", '"gid","disease"'),
+    "unfinished.csv": PLAIN.rstrip("\n"),
+    "blank line.csv": PLAIN.replace("2,", "\n2,"),
+    "blank end.csv": PLAIN + "\n",
+    "spaced header.csv": PLAIN.replace(",disease", ", disease "),
+    "a.csv.gz": gzip.compress(PLAIN.encode()),
+    "bom.csv.gz": gzip.compress(b"\xef\xbb\xbf" + PLAIN.encode()),
+    "a.tsv.gz": gzip.compress(PLAIN.replace(",", "\t").encode()),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_these_are_one_table(tmp_path, name):
+    assert counted(write(tmp_path, SAME[name], name)) == COUNTED
     assert counted(str(tmp_path / name)) == COUNTED
 
 
@@ -131,6 +130,19 @@ def test_rows_come_in_the_order_of_the_file(tmp_path):
     assert ages == [str(n - i) for i in range(n)]
 
 
+@pytest.mark.parametrize(
+    ("names", "group", "sensitive"), [("gid,disease,Disease", 1, 3), ("GID,gid,Disease", 2, 3)]
+)
+def test_columns_whose_names_differ_in_case_only_stay_apart(tmp_path, names, group, sensitive):
+    columns = names.split(",")
+    release = Release.from_groups(
+        write(tmp_path, f"{names}\n1,2,3\n"),
+        group=columns[group - 1],
+        sensitive=columns[sensitive - 1],
+    )
+    assert bags(release.counts) == {str(group): {str(sensitive): 1}}
+
+
 # ---- what is refused --------------------------------------------------------------------------
 
 
@@ -146,34 +158,16 @@ def test_rows_come_in_the_order_of_the_file(tmp_path):
         ("gid,sickness\n1,2\n", "has no column 'disease'; known: 'gid', 'sickness'"),
         ("gid,diseases\n1,2\n", "has no column 'disease'; did you mean 'diseases'?"),
         ("gid,disease\n1,x\n2,y,z\n", "people.csv, line 3: 3 fields where the header has 2"),
-        ("gid,disease\n1,x\n2\n", "people.csv, line 3: 1 fields where the header has 2"),
+        ("gid,disease\n1,x\n2\n", "people.csv, line 3: 1 field where the header has 2"),
         ("gid,disease\n1,Grippé\n".encode("latin-1"), "not UTF-8.*save it again as UTF-8"),
         ("gid,grippé\n1,x\n".encode("latin-1"), "not UTF-8.*save it again as UTF-8"),
         (PLAIN.encode("utf-16"), "not UTF-8.*save it again as UTF-8"),
         (("gid,disease\n" + "1,x\n" * 30_000).encode() + b"1,\xe9\n", "line 30002: not UTF-8"),
-        ('gid,disease\n1,"x\n2,y\n', "people.csv, line 2"),
-        case(
-            'gid,disease\n1,"x\n2,y\n',
-            "people.csv, line 2: .*quote",
-            why="the message stops at 'Invalid Input Error: CSV Error on Line: 2'",
-            name="open quote",
-        ),
-        case(
-            "gid,disease,Disease\n1,2,3\n",
-            "two columns named 'disease'.*rename",
-            why="DuckDB knows no case: 'Binder Error: Duplicate named argument'",
-            name="names that differ in case",
-        ),
-        case(
-            "gid,disease\n1,x\n2\n",
-            "line 3: 1 field where",
-            why="1 fields",
-            name="grammar",
-        ),
+        ('gid,disease\n1,"x\n2,y\n', "people.csv, line 2: a quote is not closed"),
     ],
 )
 def test_a_bad_file_says_what_is_wrong_and_where(tmp_path, content, says):
-    with pytest.raises(DataError, match=f"(?i){says}"):
+    with pytest.raises(DataError, match=says):
         counted(write(tmp_path, content))
 
 

@@ -15,7 +15,7 @@ from foreknow.adversaries.profiles import Profiles, profiles
 from foreknow.adversaries.protocol import Mask
 from foreknow.adversaries.ratios import FloatArray, t_ratio
 from foreknow.counts import GroupCounts
-from foreknow.errors import InternalError, UnsupportedError
+from foreknow.errors import InputError, InternalError, UnsupportedError
 from foreknow.labels import Label, Labels
 from foreknow.sparse import IntArray
 
@@ -78,6 +78,10 @@ class FactsLedger:
                 f"a search with Facts needs 'single' semantics, not {counts.semantics!r}"
             )
         if self._values is None:
+            if self.wanted is not None:
+                self.wanted = np.asarray(self.wanted)
+                if self.wanted.dtype != bool or self.wanted.shape != (counts.n_values,):
+                    raise InputError(f"values= must be a bool array of {counts.n_values} entries")
             self._values = counts.values
             self._front = profiles(counts.take(np.empty(0, dtype=np.int64)), 0)
             empty = np.array([np.inf, np.inf, np.inf, 1.0, 1.0])

@@ -5,7 +5,8 @@ its labels, or one value and the rest. A cut of one with levels takes the lowest
 whole group and divides it into that node's children, or into one child and the rest, which keeps
 the node's label. Whichever it is, no two groups get the same labels.
 Cuts are ranked by gain: by how much they lower the group's normalized certainty penalty (NCP)
-along that attribute, weighted by people.
+along that attribute, weighted by people. Among equally even ones, thresholds come before single
+values, lower ones first; among equal gains, the schema's first attribute.
 """
 
 from __future__ import annotations

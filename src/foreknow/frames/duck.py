@@ -139,7 +139,8 @@ def _clear_errors(name: str) -> Iterator[None]:
     """Say in one line what DuckDB says in twenty."""
     try:
         yield
-    except duckdb.Error as error:
+    # Arrow passes on, as an error of its own, what DuckDB meets while rows are fetched.
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
         text = str(error)
         line = re.search(r"on Line: (\d+)", text)
         where = f"{name}, line {line[1]}" if line else name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from foreknow.frames.plain import plain
 
 # Texts that a spreadsheet runs; with apostrophes before, so that one more can be taken off again.
 _FORMULA = r"^('*[=+\-@\t\r])"
+_REARM = re.compile(r"'('*[=+\-@\t\r])")
 
 
 def write_csv(table: pa.Table, path: Path, *, escape_formulas: bool = False) -> None:
@@ -58,6 +60,20 @@ def _simple(table: pa.Table) -> list[pa.ChunkedArray]:
             made = made.cast(made.type.value_type)
         simple.append(made.cast(pa.string()) if pa.types.is_large_string(made.type) else made)
     return simple
+
+
+def disarm_name(name: str) -> str:
+    """Write a column's name as `write_csv` does when formulas are escaped."""
+    return str(_disarmed(pa.scalar(name)).as_py())
+
+
+def rearmed(text: str) -> str:
+    """Take off the apostrophe that `write_csv` put before a text.
+
+    >>> rearmed("'=1+1"), rearmed("plain")
+    ('=1+1', 'plain')
+    """
+    return text[1:] if _REARM.match(text) else text
 
 
 def _disarmed(texts: Any) -> Any:

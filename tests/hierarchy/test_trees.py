@@ -1,0 +1,193 @@
+"""Trees: rows of a value and its levels, in Python and in files."""
+
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.hierarchy.laying import DISEASES, lay, never, path_of, refusal
+
+from foreknow.errors import HierarchyError
+from foreknow.hierarchy_files import Tree
+
+
+def test_tree_keeps_siblings_together_in_order_of_appearance():
+    domain = ["asthma", "ulcer", None, "cold", "flu"]
+    levels = lay(Tree(DISEASES), domain)
+    assert [domain[i] for i in levels.order] == [None, "flu", "cold", "asthma", "ulcer"]
+    assert levels.labels == (
+        ("missing", "viral", "chronic", "acid"),
+        ("missing", "lung", "stomach"),
+        ("*",),
+    )
+    assert [a.tolist() for a in levels.ancestors] == [[0, 1, 1, 2, 3], [0, 1, 1, 1, 2], [0] * 5]
+
+
+def test_tree_values_that_do_not_occur_leave_no_trace():
+    levels = lay(Tree(DISEASES), ["ulcer", "asthma"])
+    assert levels.labels == (("chronic", "acid"), ("lung", "stomach"), ("*",))
+
+
+def test_tree_gets_a_top_where_it_has_none():
+    rows = [["a", "A"], ["b", "B"]]
+    assert lay(Tree(rows), ["a", "b"]).labels == (("A", "B"), ("*",))
+    assert lay(Tree([[*row, "Any"] for row in rows]), ["a", "b"]).labels == (("A", "B"), ("*",))
+    assert lay(Tree([["a", "A"], ["b", "A"]]), ["a", None]).labels == (("*",),)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (7, "7"),
+        (7.0, "7.0"),
+        (7.0, "7"),
+        (7.5, "7.5"),
+        (Decimal("7.50"), "7.50"),
+        (True, "True"),
+        (True, "true"),
+        (False, "false"),
+        (date(2024, 3, 5), "2024-03-05"),
+        (datetime(2024, 3, 5, 1), "2024-03-05T01:00:00"),
+        (datetime(2024, 3, 5, 1), "2024-03-05 01:00:00"),
+        (" a", "a"),
+        ("a", "a "),
+        ("", ""),
+        (7, 7),
+        (True, True),
+    ],
+)
+def test_tree_matches_by_text(value, text):
+    assert lay(Tree([[text, "x", "*"], ["other", "y", "*"]]), [value]).labels[0] == ("x",)
+
+
+def test_tree_puts_values_of_one_text_together():
+    tree = Tree([["1", "odd"], ["2", "even"], ["3", "odd"]])
+    assert lay(tree, ["3", "1", 2, 1, "2"]).labels[0] == ("odd", "even")
+
+
+def test_same_label_on_two_levels_and_equal_rows():
+    rows = [["a", "other", "other"], ["b", "x", "other"], ["c", "y", "z"], ["a", "other", "other"]]
+    assert lay(Tree(rows), ["c", "b", "a"]).labels[:2] == (("other", "x", "y"), ("other", "z"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "a tree needs at least one row: a value and its levels"),
+        ([["a", "*"], ["b"]], "row 2: needs a value and at least one level"),
+        ([["a", "*"], ["b", "x", "*"]], "row 2: 3 columns, but row 1 has 2"),
+        (
+            [["a", "x"], ["a", "y"]],
+            "row 2: the value 'a' is already in row 1, with other ancestors",
+        ),
+        (
+            [["a", "x", "A"], ["c", "y", "B"], ["b", "x", "B"]],
+            "row 3: 'x' of level 1 lies in 'B' here, but in 'A' in row 1",
+        ),
+        ([["a", "", "*"]], "row 1: there is no label for level 1"),
+        ([["a", None, "*"]], "row 1: None is neither text nor number"),
+        (["a;*"], "a row of a tree must be a list, not 'a;*'"),
+        ("a;*", "a tree must be a list, not 'a;*'"),
+    ],
+)
+def test_trees_are_checked(rows, message):
+    with pytest.raises(HierarchyError) as caught:
+        Tree(rows)
+    assert str(caught.value).startswith(message)
+
+
+def test_values_outside_a_tree(tmp_path):
+    assert refusal(Tree(DISEASES), ["flu", "fluu"], "disease") == (
+        "column 'disease': the value 'fluu' (first in row 17) is outside its hierarchy: "
+        "the tree does not list it; did you mean 'flu'?"
+    )
+    (tmp_path / "d.csv").write_text("flu;*\n")
+    assert "hierarchy file 'd.csv' does not list it" in refusal(Tree.read("d.csv", tmp_path), [3])
+
+
+def test_a_node_that_reads_like_a_null_is_refused():
+    tree = Tree([["a", "missing"], ["b", "known"]])
+    assert lay(tree, ["b"]).labels == (("known",), ("*",))
+    with pytest.raises(HierarchyError, match="column 'c': level 1 has a node 'missing'"):
+        tree.levels(["a", None], "c", never)
+
+
+@given(st.data())
+def test_trees_of_any_shape(data):
+    n = data.draw(st.integers(1, 12))
+    parents = [data.draw(st.integers(0, 4)) for _ in range(n)]
+    above = [data.draw(st.integers(0, 2)) for _ in range(5)]
+    rows = [[f"v{i}", f"a{p}", f"b{above[p]}"] for i, p in enumerate(parents)]
+    rows = data.draw(st.permutations(rows))
+    domain = data.draw(st.lists(st.sampled_from([row[0] for row in rows]), unique=True))
+    levels = lay(Tree(rows), domain)
+    by_value = {row[0]: row[1:] for row in rows}
+    shared = len({row[-1] for row in rows}) == 1
+    for value in domain:
+        expected = by_value[value][:-1] if shared else by_value[value]
+        assert path_of(levels, domain, value) == [*expected, "*"]
+    places = [[row[0] for row in rows].index(domain[i]) for i in levels.order]
+    for a, b in pairwise(places):
+        assert a < b or rows[a][1] != rows[b][1], "siblings come in the order of the rows"
+
+
+# ---- files --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"a;x, y;*\nb;z;*\n",
+        b"\xef\xbb\xbfa;x, y;*\r\nb;z;*\r\n",
+        b"\n  \na; x, y ;*\n\nb ; z ; *",
+        b'"a","x, y","*"\n"b","z","*"\n',
+        b'"a", "x, y", *\nb, z, *\n',
+        b"a\tx, y\t*\nb\tz\t*\n",
+        b'"a"\t"x, y"\t"*"\rb\tz\t*\r',
+    ],
+)
+def test_files_of_many_makes(tmp_path, content):
+    (tmp_path / "h.csv").write_bytes(content)
+    assert Tree.read(tmp_path / "h.csv").rows == (("a", "x, y", "*"), ("b", "z", "*"))
+
+
+def test_quoted_delimiters_do_not_decide(tmp_path):
+    (tmp_path / "h.csv").write_text('"a;""1""",x,*\nb,x,*\n')
+    assert Tree.read("h.csv", tmp_path).rows[0] == ('a;"1"', "x", "*")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "hierarchy file 'PATH' is empty; it needs rows like"),
+        (b"\xef\xbb\xbf\n \n", "hierarchy file 'PATH' is empty"),
+        (b"a;x\nb;\xe9\n", "hierarchy file 'PATH', line 2: not UTF-8; save the file as UTF-8"),
+        ("a;x\n".encode("utf-16"), "hierarchy file 'PATH', line 1: not UTF-8"),
+        (b'a;x\nb;"y\nc;z\n', "hierarchy file 'PATH', line 2: unexpected end of data; check"),
+        (b'a;x\n"b"c;y\n', "hierarchy file 'PATH', line 2: "),
+        (b"a;x\n\nb;x;y\n", "hierarchy file 'PATH', line 3: 3 columns, but line 1 has 2"),
+        (b"a|x\n", "hierarchy file 'PATH', line 1: needs a value and at least one level"),
+        (b"\na;x\na;y\n", "hierarchy file 'PATH', line 3: the value 'a' is already in line 2"),
+        (
+            b'a;x;A\n"c\nd";y;B\nb;x;B\n',
+            "hierarchy file 'PATH', line 4: 'x' of level 1 lies in 'B' here, but in 'A' in line 1",
+        ),
+    ],
+)
+def test_files_are_checked(tmp_path, content, message):
+    path = tmp_path / "h.csv"
+    path.write_bytes(content)
+    with pytest.raises(HierarchyError) as caught:
+        Tree.read(path)
+    assert str(caught.value).startswith(message.replace("PATH", str(path)))
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(HierarchyError, match=r"hierarchy file '.*none.csv' does not exist"):
+        Tree.read("none.csv", tmp_path)
+    with pytest.raises(HierarchyError, match=r"cannot be read: "):
+        Tree.read(tmp_path)
+    with pytest.raises(HierarchyError, match=r"cannot be read: "):
+        Tree.read("a\0b")
