@@ -282,7 +282,6 @@ def test_the_table_of_a_policy_makes_equal_requirements_again(requirement):
     assert Policy.from_dict(policy.to_dict()).requirements == policy.requirements
 
 
-@pytest.mark.xfail(strict=True, reason="a policy file has no key for the name of a requirement")
 def test_names_survive_the_table():
     policy = Policy([required(name="HIV")])
     assert Policy.from_dict(policy.to_dict()).requirements[0].name == "HIV"

@@ -220,7 +220,7 @@ def _positions(column: Column) -> NDArray[np.float64]:
         lie = np.array([_days(value) for value in known])
     else:
         lie = np.arange(len(known), dtype=np.float64)
-    if not np.isfinite(lie).all():
+    if len(lie) and not np.isfinite(2 * (lie[-1] / 2 - lie[0] / 2) + 2 * abs(lie).max()):
         lie = np.arange(len(known), dtype=np.float64)
     if not column.has_null:
         return lie

@@ -142,6 +142,8 @@ class Requirement:
     def to_dict(self) -> dict[str, Any]:
         """The ``[[require]]`` table of a policy file."""
         table: dict[str, Any] = {}
+        if not self.name.startswith("require"):
+            table["name"] = self.name
         if self.values is not None:
             table["values"] = list(self.values)
         if self.excluded:

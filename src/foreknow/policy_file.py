@@ -46,6 +46,7 @@ class _FactsPoint(_FactsTable):
 
 
 class _RequireTable(_Table):
+    name: StrictStr | None = None
     values: list[Any] | None = None
     excluded: list[Any] = Field(default=[], alias="except")
     facts: Annotated[
@@ -107,7 +108,8 @@ def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
         raise PolicyError(f"{name}: {_explain(error)}") from None
     try:
         requirements = [
-            _requirement(required, f"require[{i}]") for i, required in enumerate(read.require)
+            _requirement(required, required.name or f"require[{i}]")
+            for i, required in enumerate(read.require)
         ]
         schema = None if read.schema_ is None else _schema(read.schema_, folder)
         publish = read.publish
@@ -179,6 +181,8 @@ def _explain(error: ValidationError) -> str:
         return 'schema.missing must be "error", "drop" or { label = "..." }'
     given = first.get("input")
     shown = f", not {_as_written(given)}" if isinstance(given, (str, int, float, Decimal)) else ""
+    if first["type"] == "model_type":
+        return f"{place}: it should be a table{shown}"
     said = first["msg"][0].lower() + first["msg"][1:]
     said = said.replace("input should", "it should").replace("valid integer", "whole number")
     return f"{place}: {said}{shown}"

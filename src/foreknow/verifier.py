@@ -118,7 +118,7 @@ def same_groups(one: Written, other: Written) -> bool:
 
 
 def _points(table: Mapping[str, Any]) -> Iterable[tuple[Mapping[str, Any], Fraction]]:
-    kinds = [key for key in table if key not in ("values", "except", "below")]
+    kinds = [key for key in table if key not in ("name", "values", "except", "below")]
     for kind in kinds:
         amounts = table[kind]
         if isinstance(amounts, Mapping):

@@ -117,8 +117,9 @@ def as_fraction(number: Number) -> Fraction:
             return Fraction(repr(float(number)))
         return Fraction(number)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+        shown = str(number) if isinstance(number, Decimal) else repr(number)
         raise InputError(
-            f"{number!r} is not a number; give a float, a Fraction, or a text such as '2/3'"
+            f"{shown} is not a number; give a float, a Fraction, or a text such as '2/3'"
         ) from None
 
 
