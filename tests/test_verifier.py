@@ -228,8 +228,8 @@ def _tally(**changed):
         ({"count": [2, 1, 1, 2]}, "do not match"),
         ({"group": [1, 1, 3, 2]}, "do not match"),
         ({"disease": ["s", "s", "t", "u"]}, "more than once"),
-        ({"count": [3, 0, 1, 1]}, "not at all"),
-        ({"count": [4, -1, 1, 1]}, "not at all"),
+        ({"count": [3, 0, 1, 1]}, "has no count"),
+        ({"count": [4, -1, 1, 1]}, "has no count"),
     ],
 )
 def test_a_bucketized_release_that_contradicts_itself_is_refused(changed, said):

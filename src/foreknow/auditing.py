@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.counts import GroupCounts
-from foreknow.errors import DataError, InputError
+from foreknow.errors import DataError, InputError, UnsupportedError
 from foreknow.labels import Label
 from foreknow.policy import Point, Policy, Requirement
 from foreknow.utility import Utility, utility_of
@@ -61,6 +62,9 @@ class Verdict:
             "safe": self.safe,
             "worst": self.disclosure.to_dict(),
         }
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
 
     def __repr__(self) -> str:
         word = "safe" if self.safe else "UNSAFE"
@@ -195,6 +199,11 @@ def audit(
     if not isinstance(policy, Policy):
         raise InputError(
             f"expected a Policy, not {type(policy).__name__}; see Policy.load and Policy.from_dict"
+        )
+    if policy.schema is not None and policy.schema.semantics != counts.semantics:
+        raise UnsupportedError(
+            f"the policy is for semantics {policy.schema.semantics!r}, but the release was counted "
+            f"under {counts.semantics!r}"
         )
     if not counts.n_groups:
         raise DataError("the release has no groups")

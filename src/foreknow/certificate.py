@@ -20,7 +20,7 @@ FORMAT = "foreknow certificate"
 FORMAT_VERSION = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """A record that `foreknow verify` can check against the release, without the original table.
 
@@ -142,6 +142,13 @@ class Certificate:
         except (KeyError, TypeError) as error:
             raise CertificateError(f"{str(path)!r} lacks {error}") from None
 
+    def __repr__(self) -> str:
+        word = "safe" if self.safe else "UNSAFE"
+        return f"Certificate({word}: {self.people} people in {self.n_groups} groups)"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>"
+
     def check(self, release: str | Path) -> list[str]:
         """Judge a written release afresh, and compare with what is certified.
 
@@ -177,9 +184,9 @@ class Certificate:
             problems += self._compare(found, size)
         except CertificateError as error:
             problems.append(str(error))
-        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
             raise CertificateError(
-                f"the certificate is malformed: {type(error).__name__}: {error}"
+                "the policy or findings of the certificate are malformed"
             ) from None
         return problems
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,16 @@ import typer
 from rich.console import Console
 
 from foreknow._version import __version__
-from foreknow.errors import ForeknowError, InputError, NoSafeRelease, SchemaError
+from foreknow.errors import (
+    CertificateError,
+    ForeknowError,
+    InputError,
+    InternalError,
+    NoSafeRelease,
+    OutputError,
+    SchemaError,
+    UnsupportedError,
+)
 
 if TYPE_CHECKING:
     from foreknow.certificate import Certificate
@@ -61,6 +71,9 @@ def audit(
     from foreknow.policy import Policy
 
     rules = Policy.load(policy)
+    for target in (html, json):
+        if target is not None and target.resolve() in (release.resolve(), policy.resolve()):
+            raise OutputError(f"{str(target)!r} is an input; name another file to write to")
     with _progress("Counting the release", quiet):
         result = auditing.audit(_release(release, rules, group), rules)
     if html is not None:
@@ -122,10 +135,7 @@ def verify(
     for problem in problems:
         _err().print(problem, style="bold red", markup=False, highlight=False)
     if not problems and not quiet:
-        _out().print(
-            f"Verified: {known.people} people in {known.n_groups} groups, every requirement holds.",
-            highlight=False,
-        )
+        _say_verified(known)
     raise typer.Exit(UNSAFE if problems else 0)
 
 
@@ -177,11 +187,19 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         _err().print("interrupted; nothing was left half-written")
         sys.exit(INTERRUPTED)
+    except OSError as error:
+        with suppress(OSError):
+            _err().print(f"foreknow: {error}", markup=False, highlight=False, soft_wrap=True)
+        os._exit(BAD_INPUT)  # a full disk would make Python fail again at its own exit
     except Exception as error:
-        if not hasattr(error, "show"):
+        if hasattr(error, "show"):
+            error.show()  # of the command line's own grammar, such as an unknown option
+            sys.exit(BAD_INPUT)
+        if os.environ.get("FOREKNOW_DEBUG"):
             raise
-        error.show()  # of the command line's own grammar, such as an unknown option
-        sys.exit(BAD_INPUT)
+        bug = InternalError(f"{type(error).__name__}: {error}")
+        _err().print(f"foreknow: {bug} FOREKNOW_DEBUG=1 shows where.", markup=False)
+        sys.exit(BUG)
 
 
 def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: bool) -> None:
@@ -216,12 +234,18 @@ def _release(path: Path, rules: Policy, group: str | None) -> Release:
 
     if path.is_dir() and (path / "certificate.json").is_file():
         known = Certificate.load(path / "certificate.json")
-        return _published(path, known)
+        return _published(path, known, rules)
     schema = rules.schema
     if schema is None:
         raise SchemaError("the policy has no [schema] table, which says what the columns are")
+    if schema.semantics != "single":
+        raise UnsupportedError(
+            f"releases under semantics {schema.semantics!r} are not judged yet, only 'single'"
+        )
     missing: Any = schema.missing
     group = group or schema.group
+    if schema.person is not None:
+        _check_people(path, schema.person)
     if group is not None:
         return Release.from_groups(path, group=group, sensitive=schema.sensitive, missing=missing)
     return Release.from_generalized(
@@ -232,10 +256,27 @@ def _release(path: Path, rules: Policy, group: str | None) -> Release:
     )
 
 
-def _published(folder: Path, known: Certificate) -> Release:
-    """Open what `foreknow publish` wrote."""
+def _published(folder: Path, known: Certificate, rules: Policy) -> Release:
+    """Open what `foreknow publish` wrote; the policy, not the certificate, says what to judge."""
+    from foreknow.certificate import digest_of
     from foreknow.frames.writing import disarm_name
     from foreknow.release import Release
+
+    for name, digest in known.files.items():
+        if not (folder / name).is_file() or digest_of(folder / name) != digest:
+            raise CertificateError(
+                f"{name} is not the file of {str(folder)!r} that was certified; name the file "
+                "itself to audit it as it is"
+            )
+    schema = rules.schema
+    if schema is not None:
+        wanted = set(schema.quasi_identifiers)
+        other_groups = known.form == "generalized" and set(known.groups) != wanted
+        if other_groups or known.sensitive != schema.sensitive:
+            raise SchemaError(
+                f"the certificate is for {', '.join(known.groups)} and {known.sensitive}, the "
+                f"policy for {', '.join(schema.quasi_identifiers)} and {schema.sensitive}"
+            )
 
     columns = [*known.groups, known.sensitive]
     if known.escaped:
@@ -248,6 +289,35 @@ def _published(folder: Path, known: Certificate) -> Release:
         table = folder / f"release.{known.format}"
         release = Release.from_generalized(table, quasi_identifiers=groups, sensitive=sensitive)
     return release.rearmed() if known.escaped else release
+
+
+def _check_people(path: Path, person: str) -> None:
+    """Where a release still tells people apart, nobody may stand in two rows."""
+    from foreknow.frames import open_table
+    from foreknow.frames.people import refuse_repeats
+
+    table = open_table(path)
+    if person in table.columns:
+        refuse_repeats(table, person)
+
+
+def _say_verified(known: Certificate) -> None:
+    """Say what was verified: of which columns, against whom, with which limit."""
+    say = _out()
+    say.print(
+        f"Verified: {known.people:,} people in {known.n_groups:,} groups by "
+        f"{', '.join(known.groups)}; every requirement on {known.sensitive} holds:",
+        markup=False,
+        highlight=False,
+    )
+    for finding in known.findings:
+        amounts = ", ".join(f"{k} = {v}" for k, v in finding["adversary"].get("facts", {}).items())
+        say.print(
+            f"  against {amounts}: at most {finding['exact']} ({finding['value']}), below "
+            f"{finding['below']}",
+            markup=False,
+            highlight=False,
+        )
 
 
 def _progress(message: str, quiet: bool) -> AbstractContextManager[Any]:

@@ -147,12 +147,21 @@ class _Nodes:
             for node, label in enumerate(labels):
                 meant.setdefault(label, set()).add(self._span(level, node))
         self.names = [
-            [
-                label if len(meant[label]) == 1 or not level else f"{label} (level {level})"
-                for label in labels
-            ]
+            [self._name(label, level, meant) for label in labels]
             for level, labels in enumerate(names)
         ]
+
+    @staticmethod
+    def _name(
+        label: str | None, level: int, meant: dict[str | None, set[tuple[int, int]]]
+    ) -> str | None:
+        """Keep a label that means one set of leaves; add the level to another, once or more."""
+        if len(meant[label]) == 1 or not level:
+            return label
+        name = f"{label} (level {level})"
+        while name in meant:
+            name += "+"
+        return name
 
     def _span(self, level: int, node: int) -> tuple[int, int]:
         nodes = self.levels[level]

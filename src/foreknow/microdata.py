@@ -6,6 +6,7 @@ import datetime as dt
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from foreknow.errors import DataError, SchemaError, UnsupportedError
 from foreknow.frames import Column, Table, encode, open_table
 from foreknow.frames.columns import Codes, Kind
 from foreknow.frames.missing import Missing, settle_missing
+from foreknow.frames.people import refuse_repeats
 from foreknow.frames.plain import fetch
 from foreknow.frames.sources import require
 from foreknow.hierarchy import DateLevels, Hierarchy, Intervals
@@ -74,11 +76,14 @@ class Microdata:
     """
 
     def __init__(self, source: Any, schema: Schema) -> None:
+        if not isinstance(schema, Schema):
+            raise SchemaError(f"expected a Schema, not {type(schema).__name__}; see fk.Schema")
         self.schema = schema
         self._table: Table = open_table(source)
         if not schema.quasi_identifiers:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
-        require(self._table, [c for c in schema.columns if c != schema.group])
+        people = [] if schema.person is None else [schema.person]
+        require(self._table, [*(c for c in schema.columns if c != schema.group), *people])
         if schema.semantics != "single":
             raise UnsupportedError(
                 f"publishing under semantics {schema.semantics!r} is not available yet"
@@ -95,6 +100,8 @@ class Microdata:
         names = [*schema.quasi_identifiers, schema.sensitive]
         fetched = fetch(self._table, names)
         n_rows = len(fetched)
+        if schema.person is not None:
+            refuse_repeats(self._table, schema.person)
         missing = cast("Missing", schema.missing)
         rows, kept = settle_missing(self.name, fetched, schema.sensitive, missing)
         del fetched
@@ -173,6 +180,12 @@ class Microdata:
             values=self.values,
             n_groups=int(groups.max(initial=-1)) + 1,
         )
+
+    def __repr__(self) -> str:
+        return f"Microdata({self.name}, {len(self.schema.quasi_identifiers)} quasi-identifiers)"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
 
     def digest(self, key: bytes) -> str:
         """Keyed BLAKE2b-256 of the published quasi-identifiers and sensitive values, as hex.

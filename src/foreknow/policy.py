@@ -81,6 +81,10 @@ class Requirement:
         given = self.adversary
         try:
             if not isinstance(given, Sequence):
+                if not hasattr(given, "disclosures"):
+                    raise PolicyError(
+                        f"{self.name}: expected an adversary such as Facts(l=1), not {given!r}"
+                    )
                 if self.below is None:
                     raise PolicyError(
                         f"{self.name}: the threshold is missing; give below = a number in (0, 1]"
@@ -231,6 +235,12 @@ class Policy:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "requirements", tuple(self.requirements))
+        for requirement in self.requirements:
+            if not isinstance(requirement, Requirement):
+                raise PolicyError(
+                    f"expected a Requirement, not {type(requirement).__name__}; a policy of plain "
+                    "tables is made by Policy.from_dict"
+                )
         if not self.requirements:
             raise PolicyError("the policy requires nothing; add at least one [[require]] table")
         for i, later in enumerate(self.requirements):
@@ -307,10 +317,14 @@ def _check_agreement(earlier: Requirement, later: Requirement) -> None:
             if one.adversary != two.adversary or one.below == two.below:
                 continue
             if earlier.values is None and later.values is None:
-                raise PolicyError(
-                    f"{later.name}: every value must stay below {two.below} here and below "
-                    f"{one.below} in {earlier.name}, against the same {two.adversary}; keep one"
-                )
+                strict, loose = (earlier, later) if one.below < two.below else (later, earlier)
+                if set(strict.excluded) <= set(loose.excluded):
+                    raise PolicyError(
+                        f"{later.name}: every value must stay below {two.below} here and below "
+                        f"{one.below} in {earlier.name}, against the same {two.adversary}; keep "
+                        "one, or give the stricter one an except"
+                    )
+                continue
             if earlier.values is not None and later.values is not None:
                 shared = [v for v in later.values if v in earlier.values]
                 if shared:

@@ -165,7 +165,16 @@ def publish(
     """
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise InputError(f"the seed must be a whole number from 0, not {seed!r}")
+    if not isinstance(microdata, Microdata):
+        raise InputError(
+            f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "
+            "columns, Microdata(table, schema)"
+        )
+    if not isinstance(policy, Policy):
+        raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
     options = options or policy.options
+    # What is certified and reported is what was done, not what a file said before.
+    policy = replace(policy, schema=microdata.schema, options=options)
     anonymizer = _method(method if method is not None else options.method)
     if options.format == "csv":
         _refuse_empty_texts(microdata)
@@ -215,6 +224,8 @@ def _refuse_empty_texts(microdata: Microdata) -> None:
 
 
 def _method(given: Anonymizer | str) -> Anonymizer:
+    if isinstance(given, type):
+        raise PolicyError(f"give a method, such as {given.__name__}(), not its class")
     if not isinstance(given, str):
         return given
     if given not in METHODS:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from typing import Any
 
 from foreknow.counts import GroupCounts
-from foreknow.errors import SchemaError, UnsupportedError
+from foreknow.errors import SchemaError
 from foreknow.frames import Table, count_groups, count_tally, open_table
 from foreknow.frames.missing import Missing, as_missing
+from foreknow.frames.people import refuse_repeats
 from foreknow.frames.sources import require
 from foreknow.frames.writing import rearmed
 from foreknow.labels import Labels
@@ -58,15 +60,16 @@ class Release:
         sensitive : str
             The column of sensitive values.
         person : str, optional
-            The column that names people, for releases with several values per person.
+            The column that names people; nobody may stand in two rows.
         missing : "error", "drop" or {"label": ...}
             What to do with null sensitive values.
         """
+        if not isinstance(group, str):
+            raise SchemaError(f"group must be the name of one column, not {group!r}")
+        table = open_table(frame)
         if person is not None:
-            raise UnsupportedError(
-                "several sensitive values per person (person=) are not judged yet"
-            )
-        return cls._of(open_table(frame), [group], sensitive, missing, null_groups=False)
+            refuse_repeats(table, person)
+        return cls._of(table, [group], sensitive, missing, null_groups=False)
 
     @classmethod
     def from_generalized(
@@ -151,6 +154,19 @@ class Release:
     def name(self) -> str:
         """What messages call the table."""
         return self._table.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is known of the release without looking at people."""
+        return {
+            "name": self.name,
+            "group_columns": list(self.group_columns),
+            "people": self.counts.n_people,
+            "groups": self.counts.n_groups,
+            "values": self.counts.n_values,
+        }
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
 
     def __repr__(self) -> str:
         if self._counts is None:

@@ -46,9 +46,9 @@ def generalized(
         style = style_of(attribute, styles.get(attribute.name))
         labels[attribute.name], places = labels_of(attribute, groups, n_groups, style)
         keys += [places[:, 0], places[:, 1], in_text_order(labels[attribute.name])]
-    rank = np.empty(n_groups, dtype=np.int64)
-    rank[np.lexsort(keys[::-1])] = np.arange(n_groups)
-    order = _shuffled(rank[groups], random)
+    # Groups with the same labels are one group to a reader: they get one rank, and are mixed.
+    _, rank = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
+    order = _shuffled(rank.reshape(-1)[groups], random)
     of_row = pa.array(groups[order])
     columns = {
         name: pa.array(texts, pa.string()).dictionary_encode().take(of_row)

@@ -1,8 +1,8 @@
 """Verifier: read a release as it was written, and judge it afresh.
 
 It shares no code with the search or the audit: counts come from its own GROUP BY, probabilities
-from the definitions written out in whole numbers, one group after the other. Slow and plain on
-purpose.
+from Theorem 2 of the skyline paper, written out in whole numbers, one cell after the other. That
+the theorem itself holds is shown by enumeration in the tests, not here.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,15 @@ class Written:
     tables: Mapping[str, Any]
     escaped: bool = False
 
+    @cached_property
+    def bags(self) -> dict[Group, Bag]:
+        """The bag of each group, in an order that does not depend on the engine; read once."""
+
+        def place(item: tuple[Group, Bag]) -> list[tuple[bool, str]]:
+            return [(part is not None, part or "") for part in item[0]]
+
+        return dict(sorted(_read_bags(self).items(), key=place))
+
 
 def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[Finding]:
     """Judge a written release by the ``[[require]]`` tables of its policy.
@@ -92,7 +102,7 @@ def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[
     list of Finding
         One per requirement and point.
     """
-    bags = _read(written)
+    bags = written.bags
     values = {value for bag in bags.values() for value in bag}
     findings = []
     for position, table in enumerate(requirements):
@@ -108,13 +118,13 @@ def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[
 
 def count_people(written: Written) -> tuple[int, int]:
     """People and groups of a written release."""
-    bags = _read(written)
+    bags = written.bags
     return sum(sum(bag.values()) for bag in bags.values()), len(bags)
 
 
 def same_groups(one: Written, other: Written) -> bool:
     """Whether two writings hold the same groups with the same bags of values."""
-    return _read(one) == _read(other)
+    return one.bags == other.bags
 
 
 def _points(table: Mapping[str, Any]) -> Iterable[tuple[Mapping[str, Any], Fraction]]:
@@ -134,24 +144,26 @@ def _worst(
 ) -> tuple[str | None, str | None, Fraction]:
     if list(adversary) != ["facts"]:
         raise UnsupportedError(f"this version cannot verify the adversary {dict(adversary)}")
-    l, k, m = (int(adversary["facts"].get(name, 0)) for name in "lkm")  # noqa: E741
-    ranked = {
-        group: (sum(bag.values()), sorted(bag.values(), reverse=True), bag)
-        for group, bag in bags.items()
-    }
+    l, k, m = (adversary["facts"].get(name, 0) for name in "lkm")  # noqa: E741
+    if not all(isinstance(amount, int) and amount >= 0 for amount in (l, k, m)):
+        raise CertificateError(f"amounts of facts must be whole numbers from 0, not {(l, k, m)}")
+    wanted = set(values)
+    cells: dict[str, dict[tuple[int, int, int], Group]] = {}
+    for group, bag in bags.items():
+        counts = sorted(bag.values(), reverse=True)
+        people, most, more = sum(counts), sum(counts[:l]), sum(counts[: l + 1])
+        for value, holders in bag.items():
+            if value in wanted:
+                # The value and the l most frequent others are the l + 1 most frequent ones, unless
+                # the value is rarer than these.
+                rarer = l < len(counts) and holders < counts[l]
+                left = people - (most + holders if rarer else more)
+                cells.setdefault(value, {}).setdefault((people, holders, left), group)
     worst: tuple[str | None, str | None, Fraction] = (None, None, Fraction(0))
-    for value in values:
-        cells: dict[tuple[int, int, int], Group] = {}
-        for group, (people, counts, bag) in ranked.items():
-            holders = bag.get(value, 0)
-            if holders:
-                others = counts.copy()
-                others.remove(holders)
-                cells.setdefault((people, holders, people - holders - sum(others[:l])), group)
-        if cells:
-            group, probability = _facts(cells, k, m)
-            if probability > worst[2]:
-                worst = (value, _name(group), probability)
+    for value in sorted(cells):
+        group, probability = _facts(cells[value], k, m)
+        if probability > worst[2]:
+            worst = (value, _name(group), probability)
     return worst
 
 
@@ -190,20 +202,13 @@ def _facts(cells: Mapping[tuple[int, int, int], Group], k: int, m: int) -> tuple
     return cells[where], 1 / (ratio + 1)
 
 
-def _read(written: Written) -> dict[Group, Bag]:
-    """The bag of each group, in an order that does not depend on the engine."""
-
-    def place(item: tuple[Group, Bag]) -> list[tuple[bool, str]]:
-        return [(part is not None, part or "") for part in item[0]]
-
-    return dict(sorted(_read_bags(written).items(), key=place))
-
-
 def _read_bags(written: Written) -> dict[Group, Bag]:
     bags: dict[Group, Bag] = {}
     if written.form == "generalized":
         columns = [*written.groups, written.sensitive]
         for *group, value, count in _grouped(written, "release", columns):
+            if value is None:
+                raise CertificateError(f"a sensitive value is missing in group {_name(group)}")
             bag = bags.setdefault(tuple(group), {})
             bag[value] = bag.get(value, 0) + int(count)
         return bags
@@ -211,8 +216,10 @@ def _read_bags(written: Written) -> dict[Group, Bag]:
     columns = [group_column, written.sensitive, "count"]
     for group, value, count, times in _grouped(written, "sensitive", columns):
         bag = bags.setdefault((group,), {})
-        if times != 1 or value in bag or not count.isdigit() or int(count) < 1:
-            raise CertificateError(f"group {group} lists {value!r} more than once, or not at all")
+        if value is None or count is None or not count.isdecimal() or int(count) < 1:
+            raise CertificateError(f"group {group}: {value!r} has no count, but {count!r}")
+        if times != 1 or value in bag:
+            raise CertificateError(f"group {group} lists {value!r} more than once")
         bag[value] = int(count)
     members = {(group,): int(count) for group, count in _grouped(written, "people", [group_column])}
     if members != {group: sum(bag.values()) for group, bag in bags.items()}:
@@ -220,7 +227,7 @@ def _read_bags(written: Written) -> dict[Group, Bag]:
     return bags
 
 
-def _name(group: Group) -> str:
+def _name(group: Sequence[str | None]) -> str:
     return ", ".join("missing" if part is None else part for part in group)
 
 

@@ -3,7 +3,7 @@
 A cut of an ordered attribute is a threshold. A cut of a nominal one is a threshold in the order of
 its labels, or one value and the rest. A cut of one with levels takes the lowest node that holds the
 whole group and divides it into that node's children, or into one child and the rest, which keeps
-the node's label. Whichever it is, no two groups get the same labels.
+the node's label. Labels of different groups then differ.
 Cuts are ranked by gain: by how much they lower the group's normalized certainty penalty (NCP)
 along that attribute, weighted by people. Among equally even ones, thresholds come before single
 values, lower ones first; among equal gains, the schema's first attribute.

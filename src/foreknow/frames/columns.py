@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from foreknow.errors import DataError
-from foreknow.frames.plain import plain
+from foreknow.frames.plain import plain, to_python
 from foreknow.sparse import IntArray
 
 Kind: TypeAlias = Literal["number", "date", "text"]
@@ -89,15 +89,15 @@ def encode(
     codes, found = distinct(name, array)
     if declared == "text":
         kind: Kind = "text"
-        values = [None if v is None else str(v) for v in found.to_pylist()]
+        values = [None if v is None else str(v) for v in to_python(name, found)]
     elif declared is not None or untyped:
-        kind, values = _parsed(name, found.to_pylist(), codes, declared, positions)
+        kind, values = _parsed(name, to_python(name, found), codes, declared, positions)
     else:
         order = pc.array_sort_indices(found, null_placement="at_start").to_numpy()
         place = np.empty(len(order), dtype=codes.dtype)
         place[order] = np.arange(len(order), dtype=codes.dtype)
         return Column(
-            name, place[codes], found.take(pa.array(order)).to_pylist(), _kind(found.type)
+            name, place[codes], to_python(name, found.take(pa.array(order))), _kind(found.type)
         )
     # Different texts may mean one number, such as 1.5 and 1.50: they are one value.
     domain = sorted(set(values), key=lambda v: (v is not None, 0 if v is None else v))

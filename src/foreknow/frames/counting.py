@@ -14,7 +14,7 @@ from foreknow.counts import GroupCounts
 from foreknow.errors import DataError
 from foreknow.frames.columns import distinct
 from foreknow.frames.missing import Missing, settle_missing
-from foreknow.frames.plain import fetch, plain_table
+from foreknow.frames.plain import fetch, plain_table, to_python
 from foreknow.frames.sources import Table, require
 from foreknow.labels import Label, Labels, in_order
 from foreknow.sparse import IntArray, combine
@@ -136,8 +136,9 @@ def _count(
     if not len(rows):
         raise DataError(f"{name} has no rows")
     value_codes, found = distinct(sensitive, rows.column(sensitive))
-    labels = Labels(in_order(found.to_pylist()))
-    place = np.array([labels.codes[v] for v in found.to_pylist()], dtype=value_codes.dtype)
+    values = to_python(sensitive, found)
+    labels = Labels(in_order(values))
+    place = np.array([labels.codes[v] for v in values], dtype=value_codes.dtype)
     if not null_groups and rows.column(groups[0]).null_count:
         _refuse_null_group(name, groups[0], rows.column(groups[0]), positions)
     group_codes, group_labels = _group_codes(rows, groups, as_tuples=null_groups)
@@ -168,8 +169,11 @@ def _group_codes(
     encoded = [distinct(column, rows.column(column)) for column in groups]
     if len(groups) == 1:
         codes, found = encoded[0]
-        labels = found.to_pylist()
+        labels = to_python(groups[0], found)
         return codes, [(label,) for label in labels] if as_tuples else labels
     keys, first = combine([codes for codes, _ in encoded], [len(found) for _, found in encoded])
-    columns = [found.take(pa.array(codes[first])).to_pylist() for codes, found in encoded]
+    columns = [
+        to_python(name, found.take(pa.array(codes[first])))
+        for name, (codes, found) in zip(groups, encoded, strict=True)
+    ]
     return keys, list(zip(*columns, strict=True))

@@ -80,6 +80,7 @@ class DuckTable:
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; texts come dictionary-encoded."""
+        self._refuse_zones(columns)
         with _clear_errors(self.name):
             chosen = self.relation.project(self._keys(columns))
             reader = chosen.to_arrow_reader(_BATCH)
@@ -90,11 +91,18 @@ class DuckTable:
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any]:
         """One GROUP BY; a null is a value of its own."""
+        self._refuse_zones(columns)
         keys = self._keys(columns)
         with _clear_errors(self.name):
             grouped = self.relation.aggregate(f"{keys}, count(*)", keys).to_arrow_table()
         found = pa.table(grouped.columns[:-1], names=list(columns))
         return found, grouped.column(len(columns)).to_numpy()
+
+    def _refuse_zones(self, columns: Sequence[str]) -> None:
+        kinds = dict(zip(self.columns, self.relation.types, strict=True))
+        for column in columns:
+            if str(kinds[column]).upper() in ("TIME WITH TIME ZONE", "TIMETZ", "INTERVAL"):
+                raise DataError(f"column {column!r} is of type {kinds[column]}; cast it to text")
 
     def _keys(self, columns: Sequence[str]) -> str:
         return ", ".join(_quoted(self._inner[column]) for column in columns)
@@ -150,6 +158,10 @@ def _clear_errors(name: str) -> Iterator[None]:
             raise DataError(f"{where}: {found} where the header has {shape[1]}") from None
         if "quote" in text.splitlines()[0].lower() or "unterminated" in text.lower():
             raise DataError(f"{where}: a quote is not closed") from None
+        if "state machine" in text.lower():
+            raise DataError(f"{where}: mixed line ends; save the file with one kind") from None
+        if "maximum line size" in text.lower() or "max_line_size" in text.lower():
+            raise DataError(f"{where}: a line of over 2 MB; is a quote not closed?") from None
         if "unicode" in text.lower() or "utf-8" in text.lower():
             raise DataError(f"{where}: not UTF-8; save the file again as UTF-8") from None
         raise DataError(f"{where}: {text.splitlines()[0]}") from None

@@ -37,6 +37,9 @@ class NarwhalsTable:
         if not isinstance(self._frame, (nw.DataFrame, nw.LazyFrame)):
             raise DataError(f"{type(native).__name__} is not a table but a column")
         names = self._frame.collect_schema().names()
+        odd = [n for n in names if n == "*" or (n.startswith("^") and n.endswith("$"))]
+        if odd:  # Polars reads these as patterns
+            raise DataError(f"{self.name}: the column name {odd[0]!r} is a pattern; rename it")
         self.columns: list[str] = check_columns(names, self.name)
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
@@ -59,6 +62,8 @@ class NarwhalsTable:
             if isinstance(frame, nw.LazyFrame):
                 return frame.collect("pyarrow").to_native()
             return frame.to_arrow()
+        except OverflowError:
+            raise DataError(f"{self.name} holds a number beyond 64 bits; make it text") from None
         except (pa.ArrowException, TypeError) as error:
             first = str(error).splitlines()[0]
             raise DataError(

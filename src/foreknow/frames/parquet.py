@@ -26,8 +26,7 @@ class ParquetTable:
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
-        found = [*path.rglob("*.parquet"), *path.rglob("*.pq")]
-        self.files = sorted(found) if path.is_dir() else [path]
+        self.files = _parts(path) if path.is_dir() else [path]
         if not self.files:
             raise DataError(f"the folder {str(path)!r} holds no .parquet file")
         self._schema = self._read(lambda: pq.read_schema(self.files[0]))
@@ -80,6 +79,18 @@ class ParquetTable:
         except (pa.ArrowException, OSError, KeyError) as error:
             first = (str(error).splitlines() or [type(error).__name__])[0]
             raise DataError(f"{self.name} cannot be read as Parquet: {first}") from None
+
+
+def _parts(folder: Path) -> list[Path]:
+    """All files of a folder; one that is not Parquet, nor hidden (._), is an error."""
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name[0] not in "._")
+    for file in files:
+        if file.suffix.lower() not in (".parquet", ".pq"):
+            raise DataError(
+                f"the folder {str(folder)!r} holds {file.name!r}, which is not Parquet; "
+                "name one file, or a folder of Parquet files only"
+            )
+    return files
 
 
 def _is_text(kind: pa.DataType) -> bool:

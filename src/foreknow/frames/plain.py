@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -49,10 +50,35 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     _refuse_nested(name, kind)
     if pa.types.is_null(kind) or pa.types.is_string_view(kind):
         return array.cast(pa.string())
+    if pa.types.is_float16(kind):
+        array, kind = array.cast(pa.float32()), pa.float32()
+    if pa.types.is_timestamp(kind) or pa.types.is_time64(kind):
+        return _whole_microseconds(array)
     if pa.types.is_floating(kind):
         known = pc.if_else(pc.is_nan(array), pa.scalar(None, kind), array)
         return pc.add(known, pa.scalar(0.0, kind))
     return array
+
+
+def _whole_microseconds(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Python knows no nanoseconds: where there are some, times are written as texts."""
+    kind = array.type
+    if kind.unit != "ns":
+        return array
+    zone = pa.types.is_timestamp(kind)
+    try:
+        return array.cast(pa.timestamp("us", kind.tz) if zone else pa.time64("us"))
+    except pa.ArrowInvalid:
+        return array.cast(pa.string())
+
+
+def to_python(name: str, values: pa.Array) -> list[Any]:
+    """Distinct values as Python objects; those that Python cannot hold are an error."""
+    try:
+        found: list[Any] = values.to_pylist()
+    except (OverflowError, ValueError) as error:
+        raise DataError(f"column {name!r}: {error}; make it text") from None
+    return found
 
 
 def _refuse_nested(name: str, kind: pa.DataType) -> None:
@@ -63,5 +89,6 @@ def _refuse_nested(name: str, kind: pa.DataType) -> None:
         or types.is_fixed_size_binary(kind)
         or types.is_binary_view(kind)
     )
-    if binary or types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+    span = types.is_duration(kind) or types.is_interval(kind)
+    if binary or span or types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
         raise DataError(f"column {name!r} is of type {kind}; give one plain value per row")

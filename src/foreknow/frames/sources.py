@@ -46,7 +46,7 @@ def open_table(source: Any) -> Table:
     DataError
         If there is no such file, it cannot be read as a table, or two columns share a name.
     """
-    if hasattr(source, "tally") and hasattr(source, "untyped"):
+    if type(source).__module__.startswith("foreknow.frames"):
         table: Table = source
         return table
     if isinstance(source, (str, Path)):
@@ -61,7 +61,11 @@ def open_table(source: Any) -> Table:
 
 
 def _open_path(path: Path) -> Table:
-    if not path.exists():
+    try:
+        exists = path.exists()
+    except OSError as error:
+        raise DataError(f"{str(path)!r} cannot be opened: {error.strerror}") from None
+    if not exists:
         raise DataError(f"there is no file or folder {str(path)!r}")
     suffixes = [s.lower() for s in path.suffixes]
     if path.is_dir() or suffixes[-1:] in ([".parquet"], [".pq"]):

@@ -95,6 +95,7 @@ def audit_summary(audit: Audit) -> str:
         .get_template("summary.html.j2")
         .render(
             headline=headline(audit),
+            unprotected=unprotected_sentence(audit),
             name=visible(audit.name),
             safe=audit.safe,
             sections=_sections(audit, noun, brief=True),
