@@ -1,7 +1,9 @@
 """Local recoding of Adult with 8 quasi-identifiers at (3, 4)-diversity of occupation.
 
 A mature Java tool's local recoding reaches 2,522 groups on two thirds of these rows (30,162) in
-28 s (measured on the same kind of machine, 2 cores). Needs ../shared/data/adult.csv, or a path.
+28 s (measured on the same kind of machine, 2 cores). On the same number of rows Mondrian makes
+fewer groups in a hundredth of the time; on all rows, more. Needs ../shared/data/adult.csv, or a
+path.
 """
 
 from __future__ import annotations
@@ -51,8 +53,8 @@ def main() -> None:
         )
         print(
             f"  {worth.people:,} rows: {worth.groups:,} groups, average NCP "
-            f"{worth.average_ncp:.4f} (claim on {ROWS:,} rows: more than {GROUPS:,} groups, "
-            "under 1 s)"
+            f"{worth.average_ncp:.4f} ({worth.groups / GROUPS:.2f} times the Java tool's {GROUPS:,} "
+            f"on {ROWS:,} rows)"
         )
         line("  search alone", found["search"])
         line("  reading, encoding and search", found["whole"])
