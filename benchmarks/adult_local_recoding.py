@@ -53,8 +53,8 @@ def main() -> None:
         )
         print(
             f"  {worth.people:,} rows: {worth.groups:,} groups, average NCP "
-            f"{worth.average_ncp:.4f} ({worth.groups / GROUPS:.2f} times the Java tool's {GROUPS:,} "
-            f"on {ROWS:,} rows)"
+            f"{worth.average_ncp:.4f} ({worth.groups / GROUPS:.2f} times the {GROUPS:,} groups of "
+            f"the Java tool on {ROWS:,} rows)"
         )
         line("  search alone", found["search"])
         line("  reading, encoding and search", found["whole"])

@@ -97,7 +97,9 @@ class FactsLedger:
     def safe(self, ratio: FloatArray) -> tuple[Mask, Mask]:
         """Which negated ratios are surely safe, and which are too close for floats to say."""
         bar = float(self.bar)
-        margin = _CLOSE * bar + 1e-300
+        if not bar:  # a ratio of 0 is exact
+            return ratio > 0, np.zeros(len(ratio), dtype=bool)
+        margin = _CLOSE * bar
         return ratio > bar + margin, np.abs(ratio - bar) <= margin
 
     def note(self, added: Profiles) -> None:

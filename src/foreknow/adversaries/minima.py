@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from foreknow.adversaries.profiles import Profiles
-from foreknow.adversaries.ratios import FloatArray, t_exact, t_ratio, v_exact, v_ratio
+from foreknow.adversaries.ratios import FloatArray, t_exact, t_ratio, times, v_exact, v_ratio
 from foreknow.sparse import IntArray
 
 # Where the k known people are: with target and family in one group, with the family in another
@@ -38,8 +38,7 @@ class Five(NamedTuple):
 
     def negated_ratio(self) -> FloatArray:
         """NR of Theorem 2; the breach probability is 1 / (NR + 1)."""
-        with np.errstate(invalid="ignore"):  # infinity * 0 where the value is nowhere
-            crossed = np.minimum(self.t_alone * self.v_known, self.t_known * self.v_alone)
+        crossed = np.minimum(times(self.t_alone, self.v_known), times(self.t_known, self.v_alone))
         return np.minimum(self.together, crossed)
 
 
@@ -47,7 +46,7 @@ def five(found: Profiles, k: int, m: int) -> Five:
     """Compute the five ratios of each profile."""
     t_known = t_ratio(found.a, found.s, k)
     return Five(
-        t_known * v_ratio(found.n, found.s, m, k + 1),
+        times(t_known, v_ratio(found.n, found.s, m, k + 1)),
         t_ratio(found.a, found.s, 0),
         t_known,
         v_ratio(found.n, found.s, m, 0),

@@ -20,6 +20,7 @@ from foreknow.sparse import IntArray
 FloatArray = NDArray[np.float64]
 
 _BLOCK = 1 << 16
+_TINY = float(np.nextafter(0, 1))
 
 
 def t_ratio(a: IntArray, s: IntArray, k: int) -> FloatArray:
@@ -51,7 +52,19 @@ def v_ratio(n: IntArray, s: IntArray, m: int, k: int) -> FloatArray:
         product[inside] = _falling(free - own, free, m)
     else:
         product[inside] = _falling(free - m, free, fewest, own)
+    product[inside] = np.maximum(product[inside], _TINY)
     return product
+
+
+def times(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Multiply ratios so that a product is 0 only if a factor is, never by underflow.
+
+    So a float of 0 means certainty, exactly. Infinity times 0, where a value is nowhere, is NaN.
+    """
+    with np.errstate(invalid="ignore"):
+        product = one * other
+    lost = (product == 0) & (one > 0) & (other > 0)
+    return np.where(lost, _TINY, product)
 
 
 def _falling(
