@@ -1,5 +1,6 @@
 """Audits: each verdict is what the adversary itself says, held against its limit, exactly."""
 
+import itertools
 import json
 from dataclasses import FrozenInstanceError
 from decimal import Decimal
@@ -14,9 +15,10 @@ from foreknow.adversaries.disclosure import worst
 from foreknow.adversaries.facts import Facts
 from foreknow.auditing import as_json, audit, group_name
 from foreknow.counts import GroupCounts
-from foreknow.errors import DataError, InputError, OutputError, PolicyError
+from foreknow.errors import DataError, InputError, OutputError, PolicyError, UnsupportedError
 from foreknow.policy import Policy, Requirement
 from foreknow.release import Release
+from foreknow.schema import Schema
 
 ILL = GroupCounts.from_bags(
     [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Cold", "HIV", "Flu"]],
@@ -282,3 +284,34 @@ def test_groups_are_called_by_what_is_published_of_them():
 
 def test_the_worst_of_nothing_is_impossible():
     assert worst([]).exact == 0
+
+
+# ---- semantics ----------------------------------------------------------------------------------
+
+
+def of_semantics(semantics):
+    """One group of two people, and a policy, each of some semantics."""
+    counts = GroupCounts.from_people([[["Flu"], ["Cold"]]], semantics=semantics)
+    person = None if semantics == "single" else "pid"
+    schema = Schema(
+        quasi_identifiers=["age"], sensitive="disease", semantics=semantics, person=person
+    )
+    return counts, Policy([Requirement(Facts(), 1)], schema)
+
+
+@pytest.mark.parametrize(
+    ("of_policy", "of_counts"), list(itertools.permutations(["single", "set", "multiset"], 2))
+)
+def test_a_policy_for_other_semantics_than_the_release_is_refused(of_policy, of_counts):
+    counts, _ = of_semantics(of_counts)
+    _, policy = of_semantics(of_policy)
+    with pytest.raises(
+        UnsupportedError, match=f"semantics '{of_policy}', but .* under '{of_counts}'"
+    ):
+        audit(counts, policy)
+
+
+def test_a_policy_for_the_semantics_of_the_release_is_judged():
+    counts, policy = of_semantics("single")
+    assert audit(counts, policy).safe
+    assert audit(counts, Policy(policy.requirements)).safe

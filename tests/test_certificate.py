@@ -243,6 +243,22 @@ def test_a_certificate_that_requires_nothing_certifies_nothing(folder):
         edit(folder, empty).check(folder)
 
 
+@pytest.mark.parametrize("name", ["l", "k", "m"])
+def test_negative_amounts_are_a_problem_and_never_safe(name, folder):
+    edited = edit(folder, lambda t: t["policy"]["require"][0]["facts"].update({name: -1}))
+    (problem,) = edited.check(folder)
+    assert "amounts of facts must be whole numbers from 0" in problem
+
+
+def test_a_sensitive_value_that_was_blanked_is_a_problem_of_its_group(folder):
+    def blank(rows):
+        rows[rows.index(["2", "s"])][1] = ""
+        return rows
+
+    edit_rows(folder, blank, certify=True)
+    assert load(folder).check(folder) == ["a sensitive value is missing in group 2"]
+
+
 @pytest.mark.parametrize("missing", ["people.csv", "sensitive.csv"])
 def test_a_file_that_is_missing_is_named(missing, tmp_path):
     certificate = made("bucketized").write(tmp_path / "out")
@@ -267,3 +283,9 @@ def test_a_bucketized_release_whose_people_changed_groups_is_refused(tmp_path):
 def test_a_certificate_of_what_was_never_written_cannot_be_checked(folder):
     with pytest.raises(CertificateError, match="never written"):
         made().certificate.check(folder)
+
+
+def test_a_repr_is_one_short_line(folder):
+    assert repr(load(folder)) == "Certificate(safe: 7 people in 3 groups)"
+    unsafe = edit(folder, lambda t: t["findings"][0].update(safe=False))
+    assert repr(unsafe) == "Certificate(UNSAFE: 7 people in 3 groups)"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from foreknow.errors import PolicyError
 from foreknow.hierarchy import Intervals, Mask
-from foreknow.hierarchy_files import Ordered
+from foreknow.hierarchy_files import Ordered, Tree
 from foreknow.labelling import labels_of, style_of, text_of
 from foreknow.microdata import Microdata
 from foreknow.schema import Schema
@@ -193,3 +193,13 @@ def test_different_sets_have_different_labels(values, groups):
     found = labels(values, groups)
     sets = {frozenset(bag) for bag in members(values, groups)}
     assert len(set(found)) == len(sets)
+
+
+def test_a_value_named_like_a_node_with_its_level_stays_apart():
+    tree = Tree(
+        [["a", "a", "*"], ["b", "a", "*"], ["a (level 1)", "Z", "*"], ["a (level 1)+", "Z", "*"]]
+    )
+    values = ["a", "b", "a", "a (level 1)", "a (level 1)+"]
+    found = labels(values, [0, 0, 1, 2, 3], hierarchy=tree)
+    assert found[1:] == values[2:]
+    assert len(set(found)) == 4

@@ -204,6 +204,30 @@ def test_requirements_that_both_have_an_effect_are_kept(pair):
     assert Policy(pair).requirements == tuple(pair)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("strict", "loose"),
+    [(["Flu"], []), (["Flu", "Cold"], ["Cold"]), (["Flu"], ["Cold"]), ([1], ["Flu"])],
+)
+def test_a_stricter_requirement_with_an_except_of_its_own_leaves_the_looser_its_effect(
+    strict, loose, turned
+):
+    both = [required(0.5, excluded=strict), required(0.6, excluded=loose)]
+    both = both[::-1] if turned else both
+    assert Policy(both).requirements == tuple(both)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("strict", "loose"),
+    [([], ["Flu"]), (["Flu"], ["Flu"]), (["Flu"], ["Cold", "Flu"]), ([1], ["1"])],
+)
+def test_a_looser_requirement_without_effect_is_refused(strict, loose, turned):
+    both = [required(0.5, excluded=strict), required(0.6, excluded=loose)]
+    with pytest.raises(PolicyError, match="keep one, or give the stricter one an except"):
+        Policy(both[::-1] if turned else both)
+
+
 def test_two_thresholds_for_every_value_contradict_each_other():
     with pytest.raises(
         PolicyError, match=r"b: every value must stay below 3/5 here and below 1/2 in a, .*keep one"

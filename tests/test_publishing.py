@@ -304,3 +304,28 @@ def test_the_written_report_is_one_page_without_the_sources_of_the_table(tmp_pat
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.lstrip().lower().startswith("<!doctype html>")
     assert "Person 1" not in page
+
+
+def test_what_is_certified_is_what_was_done_not_what_the_policy_said_before(tmp_path):
+    said = fk.Policy(
+        EASY.requirements,
+        fk.Schema(quasi_identifiers=["note"], sensitive="secret"),
+        fk.PublishOptions(form="bucketized", format="csv", labels={"note": "set"}),
+    )
+    done = fk.PublishOptions(format="parquet", labels={"age": "range"})
+    publication = fk.publish(fk.Microdata(people(), schema()), said, options=done)
+    policy = publication.write(tmp_path / "out").policy
+    assert policy["schema"] == schema().to_dict()
+    assert policy["publish"] == done.to_dict()
+    assert policy["require"] == said.to_dict()["require"]
+    assert publication.audit.policy.schema == schema()
+    written = json.loads((tmp_path / "out" / "certificate.json").read_text())["policy"]
+    assert fk.Policy.from_dict(written).options == done
+
+
+def test_without_options_those_of_the_policy_are_certified():
+    said = fk.PublishOptions(form="bucketized", format="parquet")
+    policy = fk.Policy(EASY.requirements, options=said)
+    certificate = fk.publish(fk.Microdata(people(), schema()), policy).certificate
+    assert certificate.policy["publish"] == said.to_dict()
+    assert certificate.policy["schema"] == schema().to_dict()

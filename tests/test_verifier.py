@@ -132,6 +132,46 @@ def test_values_and_except_choose_what_a_requirement_is_about(bags, point, chose
         assert found.value is None or found.value in about
 
 
+MANY = st.lists(
+    st.dictionaries(st.sampled_from("abcdefghijklmnop"), st.integers(1, 4), min_size=1),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(bags=MANY, l=st.integers(0, 20))
+def test_ruling_out_leaves_the_people_with_none_of_the_most_frequent_others(bags, l):  # noqa: E741
+    release = written(
+        "generalized", generalized(["".join(x * n for x, n in b.items()) for b in bags])
+    )
+    values = sorted({value for bag in bags for value in bag})
+    found = verify(release, [facts((l, 0, 0), values=[value]) for value in values])
+    for value, finding in zip(values, found, strict=True):
+        chances = []
+        for bag in bags:
+            others = sorted((n for x, n in bag.items() if x != value), reverse=True)
+            holders = bag.get(value, 0)
+            if holders:
+                chances.append(Fraction(holders, holders + sum(others[l:])))
+        assert finding.probability == max(chances)
+
+
+@settings(max_examples=150, deadline=None)
+@given(bags=MANY, point=st.tuples(st.integers(0, 20), st.integers(0, 4), st.integers(0, 4)))
+def test_probabilities_of_every_value_are_those_of_the_audit_also_of_many(bags, point):
+    release = written(
+        "generalized", generalized(["".join(x * n for x, n in b.items()) for b in bags])
+    )
+    counts = fk.GroupCounts.from_bags(bags)
+    values = list(counts.values)
+    found = verify(release, [facts(point, values=[value]) for value in values])
+    policy = fk.Policy([fk.Requirement(fk.Facts(*point), "1/2", values=[v]) for v in values])
+    assert [(f.value, f.probability, f.safe) for f in found] == [
+        (v.disclosure.value, v.disclosure.exact, v.safe) for v in fk.audit(counts, policy).verdicts
+    ]
+
+
 def test_findings_come_in_the_order_of_the_policy_with_all_that_was_asked():
     release = written("generalized", generalized(["sst", "stu"]))
     found = verify(
@@ -257,6 +297,22 @@ def test_an_adversary_that_is_not_known_is_never_called_safe():
     release = written("generalized", generalized(["sst"]))
     with pytest.raises(UnsupportedError, match="implications"):
         verify(release, [{"implications": {"k": 3}, "below": "1"}])
+
+
+@pytest.mark.parametrize("name", ["l", "k", "m"])
+@pytest.mark.parametrize("amount", [-1, -(10**9), 1.5, "1", None])
+def test_amounts_that_are_no_whole_numbers_from_0_are_refused(name, amount):
+    release = written("generalized", generalized(["sst"]))
+    with pytest.raises(CertificateError, match="amounts of facts must be whole numbers from 0"):
+        verify(release, [{"facts": {name: amount}, "below": "1"}])
+
+
+@pytest.mark.parametrize("fmt", ["arrow", "csv", "parquet"])
+def test_a_missing_sensitive_value_is_refused_with_its_group(fmt, tmp_path):
+    table = pa.table({"zip": ["z1", "z2"], "age": ["a", None], "disease": ["s", None]})
+    release = written("generalized", {"release": table}, fmt, tmp_path)
+    with pytest.raises(CertificateError, match="value is missing in group z2, missing"):
+        verify(release, [facts((0, 0, 0))])
 
 
 # ---- it shares nothing with what it verifies ---------------------------------------------------

@@ -7,6 +7,7 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,8 @@ class Certificate:
             )
         try:
             release = table["release"]
+            if not all(isinstance(release[key], int) for key in ("people", "n_groups")):
+                raise CertificateError(f"{str(path)!r}: people and n_groups must be whole numbers")
             return cls(
                 policy=table["policy"],
                 form=release["form"],
@@ -147,7 +150,7 @@ class Certificate:
         return f"Certificate({word}: {self.people} people in {self.n_groups} groups)"
 
     def _repr_html_(self) -> str:
-        return f"<code>{self!r}</code>"
+        return f"<code>{escape(repr(self))}</code>"
 
     def check(self, release: str | Path) -> list[str]:
         """Judge a written release afresh, and compare with what is certified.

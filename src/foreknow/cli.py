@@ -71,9 +71,7 @@ def audit(
     from foreknow.policy import Policy
 
     rules = Policy.load(policy)
-    for target in (html, json):
-        if target is not None and target.resolve() in (release.resolve(), policy.resolve()):
-            raise OutputError(f"{str(target)!r} is an input; name another file to write to")
+    _refuse_inputs(html, json, (release, policy))
     with _progress("Counting the release", quiet):
         result = auditing.audit(_release(release, rules, group), rules)
     if html is not None:
@@ -198,7 +196,7 @@ def main() -> None:
         if os.environ.get("FOREKNOW_DEBUG"):
             raise
         bug = InternalError(f"{type(error).__name__}: {error}")
-        _err().print(f"foreknow: {bug} FOREKNOW_DEBUG=1 shows where.", markup=False)
+        _err().print(f"foreknow: {bug} FOREKNOW_DEBUG=1 shows where.", markup=False, soft_wrap=True)
         sys.exit(BUG)
 
 
@@ -262,6 +260,9 @@ def _published(folder: Path, known: Certificate, rules: Policy) -> Release:
     from foreknow.frames.writing import disarm_name
     from foreknow.release import Release
 
+    parts = ("release",) if known.form == "generalized" else ("people", "sensitive")
+    if set(known.files) != {f"{part}.{known.format}" for part in parts}:
+        raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
     for name, digest in known.files.items():
         if not (folder / name).is_file() or digest_of(folder / name) != digest:
             raise CertificateError(
@@ -299,6 +300,19 @@ def _check_people(path: Path, person: str) -> None:
     table = open_table(path)
     if person in table.columns:
         refuse_repeats(table, person)
+
+
+def _refuse_inputs(html: Path | None, json: Path | None, inputs: tuple[Path, ...]) -> None:
+    """No output may replace what is read, nor the other output."""
+    targets = [target for target in (html, json) if target is not None]
+    for target in targets:
+        place = target.resolve()
+        for source in (path.resolve() for path in inputs):
+            inside = source.is_dir() and source in place.parents and place.exists()
+            if place == source or inside:
+                raise OutputError(f"{str(target)!r} is an input; name another file to write to")
+    if len({target.resolve() for target in targets}) < len(targets):
+        raise OutputError("--html and --json name the same file")
 
 
 def _say_verified(known: Certificate) -> None:

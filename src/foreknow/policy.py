@@ -81,20 +81,16 @@ class Requirement:
         given = self.adversary
         try:
             if not isinstance(given, Sequence):
-                if not hasattr(given, "disclosures"):
-                    raise PolicyError(
-                        f"{self.name}: expected an adversary such as Facts(l=1), not {given!r}"
-                    )
                 if self.below is None:
                     raise PolicyError(
                         f"{self.name}: the threshold is missing; give below = a number in (0, 1]"
                     )
-                return [Point(given, as_threshold(self.below))]
+                return [self._point(given, self.below)]
             if self.below is not None:
                 raise PolicyError(
                     f"{self.name}: a skyline has a threshold in each point, none beside them"
                 )
-            points = [Point(adversary, as_threshold(below)) for adversary, below in given]
+            points = [self._point(adversary, below) for adversary, below in given]
         except PolicyError:
             raise
         except InputError as error:
@@ -106,6 +102,13 @@ class Requirement:
         if not points:
             raise PolicyError(f"{self.name}: a skyline needs at least one point")
         return points
+
+    def _point(self, adversary: Any, below: Number) -> Point:
+        if isinstance(adversary, type) or not hasattr(adversary, "disclosures"):
+            raise PolicyError(
+                f"{self.name}: expected an adversary such as Facts(l=1), not {adversary!r}"
+            )
+        return Point(adversary, as_threshold(below))
 
     def _labels(self, key: str, given: Any) -> tuple[str, ...] | None:
         """Labels as they print, which is how they are compared: a file knows no types."""
@@ -234,6 +237,8 @@ class Policy:
     options: PublishOptions = field(default_factory=PublishOptions)
 
     def __post_init__(self) -> None:
+        if isinstance(self.requirements, Requirement):
+            raise PolicyError("requirements must be a list, such as [Requirement(...)]")
         object.__setattr__(self, "requirements", tuple(self.requirements))
         for requirement in self.requirements:
             if not isinstance(requirement, Requirement):

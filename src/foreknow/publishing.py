@@ -173,6 +173,8 @@ def publish(
     if not isinstance(policy, Policy):
         raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
     options = options or policy.options
+    if not isinstance(options, PublishOptions):
+        raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
     # What is certified and reported is what was done, not what a file said before.
     policy = replace(policy, schema=microdata.schema, options=options)
     anonymizer = _method(method if method is not None else options.method)
@@ -227,6 +229,8 @@ def _method(given: Anonymizer | str) -> Anonymizer:
     if isinstance(given, type):
         raise PolicyError(f"give a method, such as {given.__name__}(), not its class")
     if not isinstance(given, str):
+        if not hasattr(given, "partition"):
+            raise PolicyError(f"a method has partition(microdata, policy, seed); {given!r} has not")
         return given
     if given not in METHODS:
         raise PolicyError(f"there is no method {given!r}{did_you_mean(given, METHODS)}")

@@ -179,6 +179,55 @@ def test_a_negative_seed_is_refused(desk):
     assert "seed" in desk.refused(*desk.publish("--seed", "-1"))
 
 
+# ---- semantics and people ----------------------------------------------------------------------
+
+PERSON = POLICY.replace("[[require]]", 'person = "name"\n\n[[require]]')
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_an_audit_under_other_semantics_than_single_is_refused(desk, semantics):
+    desk.run(*desk.publish("-q"))
+    desk.put("many.toml", PERSON.replace("person", f'semantics = "{semantics}"\nperson'))
+    for release in ("table.csv", "out"):
+        said = desk.refused(*desk.audit(release=release, policy="many.toml"))
+        assert f"semantics '{semantics}'" in said
+        assert "'single'" in said
+
+
+@pytest.mark.parametrize("command", ["publish", "audit"])
+def test_somebody_in_two_rows_is_refused_where_the_column_of_people_is_there(desk, command):
+    desk.put("policy.toml", PERSON)
+    desk.put("table.csv", TABLE.replace("Dora", "Bob"))
+    said = desk.refused(*getattr(desk, command)())
+    assert "table.csv: name 'Bob' is in rows 2 and 4" in said
+    desk.put("table.csv", TABLE.replace("Dora", ""))
+    assert "'name' is missing in row 4" in desk.refused(*getattr(desk, command)())
+
+
+def test_an_audit_does_without_the_column_of_people_and_with_everybody_once(desk):
+    desk.put("policy.toml", PERSON)
+    assert desk.run(*desk.publish("-q")) == (0, "", "")
+    assert desk.run(*desk.audit("-q", release="out")) == (0, "", "")
+    assert desk.run(*desk.audit("-q", release="out/release.csv")) == (0, "", "")
+    assert desk.run(*desk.audit("-q")) == (1, "", "")
+
+
+# ---- outputs that are inputs -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", ["--html", "--json"])
+@pytest.mark.parametrize("target", ["table.csv", "policy.toml", "./table.csv", "link"])
+def test_an_audit_never_writes_over_what_it_reads(desk, option, target):
+    (desk.folder / "link").symlink_to("policy.toml")
+    assert f"'{target.removeprefix('./')}' is an input" in desk.refused(*desk.audit(option, target))
+
+
+@pytest.mark.parametrize("option", ["--html", "--json"])
+def test_an_audit_never_writes_over_a_file_of_the_folder_it_reads(desk, option):
+    desk.run(*desk.publish("-q"))
+    assert "is an input" in desk.refused(*desk.audit(option, "out/release.csv", release="out"))
+
+
 # ---- certificates ------------------------------------------------------------------------------
 
 
@@ -201,3 +250,39 @@ def test_a_release_that_is_not_beside_its_certificate(desk):
     desk.run(*desk.publish())
     (desk.folder / "out" / "release.csv").unlink()
     assert "there is no file 'out/release.csv'" in desk.refused("verify", "out/certificate.json")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('quasi_identifiers = ["age", "sex"]', 'quasi_identifiers = ["age"]'),
+        ('quasi_identifiers = ["age", "sex"]', 'quasi_identifiers = ["age", "sex", "name"]'),
+        ('sensitive = "disease"', 'sensitive = "illness"'),
+    ],
+)
+def test_a_folder_with_a_certificate_for_other_columns_than_the_policy_s_is_refused(desk, old, new):
+    desk.run(*desk.publish("-q"))
+    policy = POLICY if "name" not in new else POLICY.replace('identifiers = ["name"]\n', "", 1)
+    desk.put("other.toml", policy.replace(old, new))
+    said = desk.refused(*desk.audit(release="out", policy="other.toml"))
+    assert "the certificate is for age, sex and disease, the policy for " in said
+
+
+def test_a_folder_is_audited_whatever_the_order_of_the_policy_s_columns(desk):
+    desk.run(*desk.publish("-q"))
+    desk.put("turned.toml", POLICY.replace('["age", "sex"]', '["sex", "age"]'))
+    assert desk.run(*desk.audit("-q", release="out", policy="turned.toml")) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("form", "file"), [("generalized", "release"), ("bucketized", "people")], ids=str
+)
+def test_a_folder_whose_files_are_not_those_certified_is_refused(desk, form, file):
+    desk.run(*desk.publish("-q", "--form", form))
+    path = desk.folder / "out" / f"{file}.csv"
+    header, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([header, *rows[::-1]]) + "\n")
+    said = desk.refused(*desk.audit(release="out"))
+    assert f"{file}.csv is not the file of 'out' that was certified" in said
+    path.unlink()
+    assert f"{file}.csv is not the file of 'out'" in desk.refused(*desk.audit(release="out"))

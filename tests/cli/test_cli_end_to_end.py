@@ -25,11 +25,10 @@ def call(tmp_path):
             [sys.executable, "-m", "foreknow.cli", *arguments],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "200"},
-            capture_output=True,
             text=True,
             timeout=120,
             check=False,
-            **options,
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
         )
 
     run.folder = tmp_path
@@ -92,3 +91,36 @@ def test_version_and_help_cost_no_engine(call):
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(SOURCE)}, check=False
     )
     assert light.returncode == 0
+
+
+LONG = "n" * 300
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("audit", f"{LONG}.csv", "-p", "policy.toml"),
+        ("audit", "table.csv", "-p", f"{LONG}.toml"),
+        ("audit", "table.csv", "-p", "policy.toml", "--html", LONG),
+        ("publish", f"{LONG}.csv", "-p", "policy.toml", "-o", "out"),
+        ("publish", "table.csv", "-p", "policy.toml", "-o", LONG),
+        ("verify", LONG),
+    ],
+    ids=lambda given: f"{given[0]} {[len(x) > 99 for x in given].index(True)}",
+)
+def test_a_name_that_is_too_long_for_a_file_is_one_line(call, arguments):
+    refused = call(*arguments)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("foreknow: ")
+    assert "File name too long" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert sorted(p.name for p in call.folder.iterdir()) == ["policy.toml", "table.csv"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("arguments", [("audit", "table.csv", "-p", "policy.toml"), ("--help",)])
+def test_an_output_that_is_full_is_one_line_and_no_verdict(call, arguments):
+    with open("/dev/full", "w") as full:
+        refused = call(*arguments, stdout=full)
+    assert refused.returncode == 2
+    assert refused.stderr == "foreknow: [Errno 28] No space left on device\n"

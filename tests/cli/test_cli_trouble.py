@@ -11,7 +11,7 @@ import pytest
 from tests.cli.desk import POLICY, TABLE
 
 import foreknow as fk
-from foreknow import publishing
+from foreknow import auditing, publishing
 
 SOURCE = Path(fk.__file__).parents[1]
 
@@ -173,3 +173,26 @@ def test_a_bug_of_foreknow_itself_is_no_verdict(desk, monkeypatch):
     code, _, err = desk.run(*desk.publish())
     assert "report it" in err
     assert code not in (0, 1, 2)
+
+
+def unforeseen(*given, **named):
+    raise RuntimeError("something [red]unforeseen[/red]")
+
+
+def test_an_error_that_nobody_foresaw_is_told_without_a_traceback(desk, monkeypatch):
+    monkeypatch.delenv("FOREKNOW_DEBUG", raising=False)
+    monkeypatch.setattr(auditing, "audit", unforeseen)
+    code, out, err = desk.run(*desk.audit())
+    assert (code, out) == (3, "")
+    said = " ".join(err.split())
+    assert said.startswith("foreknow: RuntimeError: something [red]unforeseen[/red]. ")
+    assert "please report it" in said
+    assert "FOREKNOW_DEBUG=1" in said
+    assert "Traceback" not in err
+
+
+def test_an_error_that_nobody_foresaw_is_passed_on_to_who_looks_for_it(desk, monkeypatch):
+    monkeypatch.setenv("FOREKNOW_DEBUG", "1")
+    monkeypatch.setattr(auditing, "audit", unforeseen)
+    with pytest.raises(RuntimeError, match="unforeseen"):
+        desk.run(*desk.audit())

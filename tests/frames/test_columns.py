@@ -245,3 +245,66 @@ def test_a_value_that_is_not_of_the_declared_type_is_named_with_its_row(
         match=f"column 'c' must hold a {declared} in every row, but row {row} holds {shown}",
     ):
         encoded(values, declared=declared)
+
+
+# ---- types that Python or Arrow has no use for ------------------------------------------------
+
+
+def test_half_precision_is_read_like_single():
+    values = [2.5, float("nan"), -0.0, None, 0.0]
+    halves, singles = (
+        encoded(np.array(values, dtype=float).tolist(), kind)
+        for kind in (pa.float16(), pa.float32())
+    )
+    assert halves.domain == singles.domain == [None, 0.0, 2.5]
+    assert halves.codes.tolist() == singles.codes.tolist() == [2, 0, 1, 0, 1]
+    assert halves.kind == "number"
+
+
+@pytest.mark.parametrize(
+    ("kind", "whole"),
+    [
+        (pa.timestamp("ns"), datetime(1970, 1, 1, 0, 0, 0, 2)),
+        (pa.timestamp("ns", "UTC"), datetime(1970, 1, 1, 0, 0, 0, 2, tzinfo=UTC)),
+        (pa.time64("ns"), time(0, 0, 0, 2)),
+    ],
+    ids=str,
+)
+def test_nanoseconds_are_times_where_they_are_whole_microseconds_and_texts_elsewhere(kind, whole):
+    column = encoded([2000, None, 2000], kind)
+    assert (column.kind, column.domain, column.codes.tolist()) == ("date", [None, whole], [1, 0, 1])
+    column = encoded([2001, 2000, None, 1999], kind)
+    assert column.kind == "text"
+    assert column.codes.tolist() == [3, 2, 0, 1]
+    assert [str(text).rstrip("Z")[-9:] for text in column.domain[1:]] == [
+        "000001999",
+        "000002000",
+        "000002001",
+    ]
+
+
+def test_nanoseconds_in_a_dictionary_are_told_apart():
+    array = pa.array([2001, 2000, 2001], pa.timestamp("ns")).dictionary_encode()
+    assert encode("c", pa.chunked_array([array])).codes.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("kind", [pa.duration("us"), pa.month_day_nano_interval()], ids=str)
+def test_spans_of_time_are_refused_by_name(kind):
+    with pytest.raises(DataError, match=r"column 'c' is of type .*; give one plain value per row"):
+        encoded([None, None], kind)
+
+
+@pytest.mark.parametrize("declared", [None, "text", "date"])
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (10**7, pa.date32()),
+        (10**12, pa.timestamp("s")),
+        (10**18, pa.timestamp("us")),
+        (-(10**12), pa.timestamp("s", "UTC")),
+    ],
+    ids=str,
+)
+def test_dates_that_python_has_not_are_refused_by_name(value, kind, declared):
+    with pytest.raises(DataError, match=r"column 'c': .*; make it text"):
+        encoded([value], kind, declared=declared)

@@ -182,3 +182,23 @@ def test_a_broken_gzip_file_is_refused(tmp_path, content):
 def test_a_header_may_hold_a_quoted_line_break(tmp_path):
     path = write(tmp_path, '"gid","dis\nease"\n1,Flu\n')
     assert open_table(path).columns == ["gid", "dis\nease"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "gid,disease\n1,Flu\r\n2,AIDS\n1,Flu\r\n",
+        "gid,disease\r\n1,Flu\n2,AIDS\r\n1,Flu\r\n",
+        "gid,disease\n1,Flu\r2,AIDS\n1,Flu\n",
+    ],
+    ids=repr,
+)
+def test_mixed_line_ends_are_read_or_told(tmp_path, content):
+    path = write(tmp_path, content)
+    try:
+        found = counted(path)
+    except DataError as error:
+        assert "people.csv" in str(error)  # noqa: PT017
+        assert "mixed line ends; save the file with one kind" in str(error)  # noqa: PT017
+    else:  # a DuckDB that reads them must read all rows
+        assert found == COUNTED

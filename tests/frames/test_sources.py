@@ -1,5 +1,7 @@
 """Opening tables: what is one, what is not, and what the message says then."""
 
+import re
+from datetime import timedelta
 from pathlib import Path
 
 import duckdb
@@ -100,6 +102,29 @@ def test_folders_within_the_folder_count(tmp_path):
     (tmp_path / "deep").mkdir()
     parquet_folder(TABLE, tmp_path / "deep")
     assert counted(tmp_path) == {1: {"Flu": 1}, 2: {"AIDS": 1}}
+
+
+@pytest.mark.parametrize("name", ["part.pq", "part.PARQUET", "part.parquet", "part.Pq"])
+def test_parts_may_have_any_extension_of_parquet(tmp_path, name):
+    folder = folder_of(tmp_path, TABLE)
+    pq.write_table(TABLE, folder / name)
+    assert counted(folder) == {1: {"Flu": 2}, 2: {"AIDS": 2}}
+
+
+@pytest.mark.parametrize("name", ["_SUCCESS", ".part-0.parquet.crc", "_metadata", ".DS_Store"])
+def test_hidden_files_beside_parts_are_passed_over(tmp_path, name):
+    folder = folder_of(tmp_path, TABLE)
+    write(folder, b"none of ours", name)
+    assert counted(folder) == {1: {"Flu": 1}, 2: {"AIDS": 1}}
+
+
+@pytest.mark.parametrize("name", ["part.csv", "part.parquet.gz", "part.parquet.bak", "README"])
+def test_any_other_file_beside_parts_is_named_rather_than_left_out(tmp_path, name):
+    folder = folder_of(tmp_path, TABLE)
+    (folder / "deep").mkdir()
+    write(folder / "deep", b"gid,disease", name)
+    with pytest.raises(DataError, match=f"holds '{name}', which is not Parquet"):
+        open_table(folder)
 
 
 @pytest.mark.parametrize(
@@ -224,6 +249,63 @@ def test_pandas_periods_and_intervals_are_read_or_refused(values):
         counted(pd.DataFrame({"gid": [1, 2], "disease": values}))
     except DataError as error:
         assert "disease" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("value", ["TIME '10:00:00'::TIMETZ", "INTERVAL 1 DAY"])
+@pytest.mark.parametrize("role", ["gid", "disease"])
+def test_times_with_zones_and_intervals_of_duckdb_are_refused_by_name(role, value):
+    others = {"gid": "1", "disease": "'Flu'"} | {role: value}
+    frame = duckdb.sql("SELECT " + ", ".join(f"{v} AS {name}" for name, v in others.items()))
+    with pytest.raises(DataError, match=f"column '{role}' is of type .*; cast it to text"):
+        counted(frame)
+    with pytest.raises(DataError, match=f"column '{role}' is of type .*; cast it to text"):
+        open_table(frame).arrow([role])
+    beside = duckdb.sql(f"SELECT 1 AS gid, 'Flu' AS disease, {value} AS unused")
+    assert counted(beside) == {1: {"Flu": 1}}
+
+
+@pytest.mark.parametrize("kind", [pa.duration("s"), pa.month_day_nano_interval()], ids=str)
+def test_durations_are_refused_by_name(kind):
+    value = 1 if pa.types.is_duration(kind) else (1, 2, 3)
+    with pytest.raises(DataError, match=r"column 'disease' is of type .*; give one plain value"):
+        counted(pa.table({"gid": [1], "disease": pa.array([value], kind)}))
+
+
+@pytest.mark.parametrize("hold", [pd.DataFrame, pl.DataFrame, pl.LazyFrame])
+def test_durations_of_frames_are_refused_by_name(hold):
+    with pytest.raises(DataError, match="column 'disease' is of type duration"):
+        counted(hold({"gid": [1], "disease": [timedelta(days=1)]}))
+
+
+@pytest.mark.parametrize("name", ["^g.*$", "*"])
+@pytest.mark.parametrize("hold", [pl.DataFrame, pl.LazyFrame])
+def test_columns_that_polars_would_read_as_patterns_are_refused_by_name(hold, name):
+    frame = hold({name: [1], "group": [2], "disease": ["Flu"]})
+    with pytest.raises(DataError, match=f"column name '{re.escape(name)}' is a pattern; rename"):
+        counted(frame, group=name)
+
+
+@pytest.mark.parametrize("values", [[2**70, 1], [2**64, 2**63], [2**63, -1]], ids=str)
+@pytest.mark.parametrize("role", ["gid", "disease"])
+def test_whole_numbers_beyond_64_bits_are_refused(role, values):
+    columns = {"gid": [1, 2], "disease": ["Flu", "AIDS"]}
+    frame = pd.DataFrame(columns | {role: pd.Series(values, dtype=object)})
+    with pytest.raises(DataError, match="the pandas frame holds a number beyond 64 bits"):
+        counted(frame)
+
+
+@pytest.mark.parametrize(
+    "far",
+    [pa.array([10**7], pa.date32()), pa.array([10**18], pa.timestamp("us"))],
+    ids=lambda array: str(array.type),
+)
+@pytest.mark.parametrize("hold", [lambda table: table, duckdb.from_arrow, pl.from_arrow])
+@pytest.mark.parametrize("role", ["gid", "disease"])
+def test_dates_beyond_the_year_9999_are_refused_by_name(role, hold, far):
+    table = TABLE.slice(0, 1)
+    table = table.set_column(table.column_names.index(role), role, far)
+    with pytest.raises(DataError, match=f"column '{role}': .*; make it text"):
+        counted(hold(table))
 
 
 @pytest.mark.parametrize("hold", [pa.table, pd.DataFrame, pl.DataFrame])

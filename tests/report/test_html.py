@@ -205,6 +205,22 @@ def test_the_summary_is_a_small_escaped_fragment(unsafe):
     assert reader.open == []
 
 
+def test_the_summary_warns_of_values_that_no_requirement_is_about():
+    counts = small().counts
+    some = audit(counts, Policy([Requirement(Facts(), below=1, values=["AIDS"])]))
+    text = Reader(audit_summary(some)).text
+    assert "No requirement is about Asthma, Cancer, Flu and Gout" in text
+    every = audit(counts, Policy([Requirement(Facts(), below=1)]))
+    assert "No requirement is about" not in audit_summary(every)
+
+
+def test_the_warning_of_the_summary_is_escaped():
+    one = Policy([Requirement(Facts(), below=1, values=[EVIL[4]])])
+    reader = Reader(audit_summary(audit(evil().counts, one)))
+    assert re.sub(r"\s+", " ", visible(EVIL[0])) in reader.text
+    assert {tag for tag, _ in reader.elements}.isdisjoint({"script", "img", "a", "b"})
+
+
 def test_to_html_writes_the_page(tmp_path, unsafe, page):
     unsafe.to_html(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page

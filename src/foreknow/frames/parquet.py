@@ -83,7 +83,11 @@ class ParquetTable:
 
 def _parts(folder: Path) -> list[Path]:
     """All files of a folder; one that is not Parquet, nor hidden (._), is an error."""
-    files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name[0] not in "._")
+    files = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not any(p[0] in "._" for p in path.relative_to(folder).parts)
+    )
     for file in files:
         if file.suffix.lower() not in (".parquet", ".pq"):
             raise DataError(
