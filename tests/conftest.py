@@ -1,8 +1,19 @@
-"""Long enumerations run only when asked for."""
+"""How tests run: long enumerations only when asked for, random cases without a clock."""
 
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is no failure. In CI the same cases are drawn each time, so that a commit is judged
+# by what it changes; elsewhere new ones are drawn at every run.
+settings.register_profile(
+    "foreknow",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=os.environ.get("CI") == "true",
+)
+settings.load_profile("foreknow")
 
 
 def pytest_collection_modifyitems(items):
