@@ -140,3 +140,19 @@ def test_tens_of_thousands_of_values_keep_their_own_groups(n_values):
     assert np.array_equal([found[v].probability for v in own.tolist()], (1 + own % 3) / 4)
     assert found[n_values - 1].exact == Fraction(1 + (n_values - 1) % 3, 4)
     assert found[n_values - 1].witness.target_position == n_values - 2
+
+
+def test_a_chance_too_small_for_a_float_is_still_a_chance():
+    # NR is about 1e-785, so the breach probability is below 1 by that much: safe at a limit of 1,
+    # for the search as for the verdict.
+    bag = {"AIDS": 3000} | {f"other {i}": 1 for i in range(3000)}
+    counts = GroupCounts.from_bags([bag])
+    wanted = np.array([value == "AIDS" for value in counts.values])
+    facts = Facts(0, 2000, 900)
+    found = facts.disclosure(counts, "AIDS")
+    assert found.probability == 1.0
+    assert found.below(1)
+    assert facts.ledger(1, wanted).admits(None, counts)
+    certain = Facts(0, 2000, 1001)
+    assert not certain.disclosure(counts, "AIDS").below(1)
+    assert not certain.ledger(1, wanted).admits(None, counts)
