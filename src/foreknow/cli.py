@@ -73,7 +73,8 @@ def audit(
     rules = Policy.load(policy)
     _refuse_inputs(html, json, (release, policy))
     with _progress("Counting the release", quiet):
-        result = auditing.audit(_release(release, rules, group), rules)
+        judged = _release(release, rules, group)
+        result = auditing.audit(judged, rules)
     if html is not None:
         with _progress("Writing the report", quiet):
             result.to_html(html)
@@ -81,6 +82,14 @@ def audit(
         result.to_json(json)
     if not quiet:
         _out().print(result)
+        unseen = judged.unseen([] if rules.schema is None else rules.schema.other)
+        if unseen:
+            _out().print(
+                f"Not judged: {', '.join(unseen)}. Whoever knows them of a person may find out "
+                "more.",
+                markup=False,
+                highlight=False,
+            )
     raise typer.Exit(0 if result.safe else UNSAFE)
 
 

@@ -32,9 +32,14 @@ class Release:
     """
 
     def __init__(
-        self, table: Table, group_columns: Sequence[str], count: Callable[[], GroupCounts]
+        self,
+        table: Table,
+        group_columns: Sequence[str],
+        other_columns: Sequence[str],
+        count: Callable[[], GroupCounts],
     ) -> None:
         self._table = table
+        self._columns = (*group_columns, *other_columns)
         self._count = count
         self._counts: GroupCounts | None = None
         self.group_columns = tuple(group_columns)
@@ -111,7 +116,8 @@ class Release:
             raise SchemaError(f"{group!r}, {sensitive!r}, {count!r}: one column plays two roles")
         table = open_table(tally)
         require(table, [group, sensitive, count])
-        return cls(table, [group], lambda: count_tally(table, group, sensitive, count))
+        columns = [sensitive, count]
+        return cls(table, [group], columns, lambda: count_tally(table, group, sensitive, count))
 
     @classmethod
     def _of(
@@ -130,6 +136,7 @@ class Release:
         return cls(
             table,
             groups,
+            [sensitive],
             lambda: count_groups(table, groups, sensitive, missing=how, null_groups=null_groups),
         )
 
@@ -141,7 +148,7 @@ class Release:
             labels = [rearmed(v) if isinstance(v, str) else v for v in counts.values]
             return replace(counts, values=Labels(labels))
 
-        return Release(self._table, self.group_columns, count)
+        return Release(self._table, self.group_columns, self._columns, count)
 
     @property
     def counts(self) -> GroupCounts:
@@ -149,6 +156,14 @@ class Release:
         if self._counts is None:
             self._counts = self._count()
         return self._counts
+
+    def unseen(self, known: Sequence[str] = ()) -> list[str]:
+        """Columns of the table that are neither groups, nor sensitive, nor among those known.
+
+        They were not judged: whoever knows them of a person may tell members of a group apart.
+        """
+        looked_at = {*self._columns, *known}
+        return [column for column in self._table.columns if column not in looked_at]
 
     @property
     def name(self) -> str:

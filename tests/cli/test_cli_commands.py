@@ -152,3 +152,18 @@ def test_a_release_whose_formulas_were_disarmed_is_audited_as_it_was(desk):
     assert desk.run("verify", "out/certificate.json", "--quiet") == (0, "", "")
     code, _, err = desk.run(*desk.audit("--quiet", release="out"))
     assert (code, err) == (0, "")
+
+
+def test_columns_that_were_not_judged_are_named(desk):
+    desk.put("table.csv", "name,age,sex,d\nA,1,f,x\nB,2,f,y\nC,3,f,z\n")
+    desk.put(
+        "policy.toml",
+        '[schema]\nidentifiers = ["name"]\nquasi_identifiers = ["sex"]\nsensitive = "d"\n'
+        "[[require]]\nfacts = {}\nbelow = 0.5\n",
+    )
+    code, out, _ = desk.run("audit", "table.csv", "--policy", "policy.toml")
+    assert code == 0
+    assert "Not judged: name, age." in out
+    desk.put("table.csv", "sex,d\nf,x\nf,y\nf,z\n")
+    _, out, _ = desk.run("audit", "table.csv", "--policy", "policy.toml")
+    assert "Not judged" not in out
