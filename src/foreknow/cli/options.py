@@ -1,0 +1,53 @@
+"""What the commands share: their options, their two channels, and what they refuse to do."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from foreknow.errors import OutputError
+
+UNSAFE, BAD_INPUT, BUG, INTERRUPTED = 1, 2, 3, 130
+
+PolicyPath = Annotated[Path, typer.Option("--policy", "-p", help="The policy file (TOML).")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Html = Annotated[
+    Path | None, typer.Option("--html", help="Write a report, one file that opens offline.")
+]
+Json = Annotated[Path | None, typer.Option("--json", help="Write the audit as JSON.")]
+
+
+def console() -> Console:
+    """Where results go: stdout."""
+    return Console()
+
+
+def error_console() -> Console:
+    """Where errors go: stderr."""
+    return Console(stderr=True)
+
+
+def progress(message: str, quiet: bool) -> AbstractContextManager[Any]:
+    """Show on stderr what takes long, unless asked to be quiet."""
+    if quiet:
+        return nullcontext()
+    from foreknow.report.progress import progress as shown
+
+    return shown(message)
+
+
+def refuse_inputs(html: Path | None, json: Path | None, inputs: tuple[Path, ...]) -> None:
+    """No output may replace what is read, nor the other output."""
+    targets = [target for target in (html, json) if target is not None]
+    for target in targets:
+        place = target.resolve()
+        for source in (path.resolve() for path in inputs):
+            inside = source.is_dir() and source in place.parents and place.exists()
+            if place == source or inside:
+                raise OutputError(f"{str(target)!r} is an input; name another file to write to")
+    if len({target.resolve() for target in targets}) < len(targets):
+        raise OutputError("--html and --json name the same file")

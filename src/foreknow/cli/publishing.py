@@ -1,0 +1,130 @@
+"""The commands `publish`, `verify` and `demo`: make a release, and judge what was written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from foreknow.cli.options import UNSAFE, PolicyPath, Quiet, console, error_console, progress
+from foreknow.errors import SchemaError
+
+if TYPE_CHECKING:
+    from foreknow.certificate import Certificate
+    from foreknow.policy import Policy
+
+
+def publish(
+    table: Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")],
+    policy: PolicyPath,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A folder that does not exist yet.")],
+    method: Annotated[
+        str | None, typer.Option("--method", help="The anonymizer; the policy's when left out.")
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option("--form", help="generalized or bucketized; the policy's if not.")
+    ] = None,
+    file_format: Annotated[
+        str | None, typer.Option("--format", help="csv or parquet; the policy's when left out.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Reproducible row order: for tests only.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make the most useful release that the policy allows, with its proof.
+
+    Writes OUT with the release, certificate.json, report.html, and owner.json, which is to be
+    kept.
+    """
+    from foreknow.policy import Policy
+
+    rules = Policy.load(policy)
+    given: dict[str, Any] = {"method": method, "form": form, "format": file_format}
+    options = replace(rules.options, **{key: x for key, x in given.items() if x is not None})
+    _publish(table, replace(rules, options=options), out, seed, quiet)
+
+
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="The certificate.json of a release.")],
+    release: Annotated[
+        Path | None, typer.Argument(help="The release or its folder; beside it when left out.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Judge a written release afresh and compare it with its certificate."""
+    from foreknow.certificate import Certificate
+
+    known = Certificate.load(certificate)
+    with progress("Judging the release afresh", quiet):
+        problems = known.check(release if release is not None else certificate.parent)
+    for problem in problems:
+        error_console().print(problem, style="bold red", markup=False, highlight=False)
+    if not problems and not quiet:
+        _say_verified(known)
+    raise typer.Exit(UNSAFE if problems else 0)
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where to write; must not exist.")] = Path(
+        "foreknow-demo"
+    ),
+    seed: Annotated[int | None, typer.Option("--seed", help="Reproducible row order.")] = None,
+) -> None:
+    """Run the main job on the bundled sample, end to end: publish, audit, verify."""
+    from foreknow import sample
+    from foreknow.policy import Policy
+
+    say = console()
+    rules = Policy.load(sample.policy_path())
+    say.print(f"Table:  {sample.table_path()}", highlight=False, soft_wrap=True)
+    say.print(f"Policy: {sample.policy_path()}\n", highlight=False, soft_wrap=True)
+    _publish(sample.table_path(), rules, folder, seed, quiet=False)
+    say.print()
+    verify(folder / "certificate.json", folder, quiet=False)
+
+
+def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: bool) -> None:
+    from foreknow import publishing
+    from foreknow.microdata import Microdata
+    from foreknow.writing import require_new
+
+    if rules.schema is None:
+        raise SchemaError("the policy has no [schema] table, which says what the columns are")
+    require_new(out)
+    with progress("Reading the table", quiet):
+        made = publishing.publish(Microdata(table, rules.schema), rules, seed=seed)
+        made.write(out)
+    if quiet:
+        return
+    say = console()
+    say.print(made.audit)
+    say.print(f"\nWritten to {out}:", highlight=False, soft_wrap=True)
+    notes = {
+        "certificate.json": "what was required and found, for foreknow verify",
+        "report.html": "explains the release",
+        "owner.json": "[bold]keep it[/bold]: the key of the source's digest",
+    }
+    for path in sorted(out.iterdir(), key=lambda p: (p.name in notes, p.name == "owner.json")):
+        say.print(f"  {path.name:<18} {notes.get(path.name, 'the release')}", highlight=False)
+
+
+def _say_verified(known: Certificate) -> None:
+    """Say what was verified: of which columns, against whom, with which limit."""
+    say = console()
+    say.print(
+        f"Verified: {known.people:,} people in {known.n_groups:,} groups by "
+        f"{', '.join(known.groups)}; every requirement on {known.sensitive} holds:",
+        markup=False,
+        highlight=False,
+    )
+    for finding in known.findings:
+        amounts = ", ".join(f"{k} = {v}" for k, v in finding["adversary"].get("facts", {}).items())
+        say.print(
+            f"  against {amounts}: at most {finding['exact']} ({finding['value']}), below "
+            f"{finding['below']}",
+            markup=False,
+            highlight=False,
+        )
