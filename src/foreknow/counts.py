@@ -283,6 +283,11 @@ class GroupCounts:
         pairs = zip(self.codes[cells].tolist(), self.counts[cells].tolist(), strict=True)
         return {self.values[code]: count for code, count in pairs}
 
+    @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What judges have worked out about these counts, kept so that it is worked out once."""
+        return {}
+
     def top_sums(self, most: int) -> IntArray:
         """Sum of the `most` largest counts of each group (of all, where there are fewer)."""
         most = min(most, self.n_values)

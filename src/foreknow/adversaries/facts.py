@@ -22,7 +22,7 @@ from foreknow.adversaries.profiles import Profiles, profiles
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.adversaries.ratios import FloatArray
 from foreknow.counts import GroupCounts, Semantics
-from foreknow.errors import InputError, UnsupportedError
+from foreknow.errors import InputError
 from foreknow.labels import Label
 
 _ROUNDS = 2
@@ -138,10 +138,6 @@ class Facts:
         return {"facts": {"l": self.l, "k": self.k, "m": self.m}}
 
     def _judge(self, counts: GroupCounts, wanted: Mask | None) -> dict[Label, Disclosure]:
-        if counts.semantics != "single":
-            raise UnsupportedError(
-                f"Facts judges releases under 'single'; this one is under {counts.semantics!r}"
-            )
         fronts = _Fronts(self, counts, _front(counts, self, wanted))
         chances = fronts.chances().tolist()
         codes = range(counts.n_values) if wanted is None else np.flatnonzero(wanted).tolist()
@@ -187,7 +183,7 @@ class _Fronts:
         if not len(own):
             return Fraction(0)
         # Rare values often have equal profiles, in other groups: computed once.
-        key = np.concatenate((own.n, own.s, own.a)).tobytes()
+        key = np.concatenate((own.n, own.s, own.identity)).tobytes()
         if key not in self._exact:
             self._exact[key] = exact_minimum(own, self.facts.k, self.facts.m).probability
         return self._exact[key]

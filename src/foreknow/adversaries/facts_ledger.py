@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from foreknow.adversaries.minima import Five, attaining, exact_minimum, five
 from foreknow.adversaries.profiles import Profiles, profiles
 from foreknow.adversaries.protocol import Mask
-from foreknow.adversaries.ratios import FloatArray, t_ratio
+from foreknow.adversaries.ratios import FloatArray
 from foreknow.counts import GroupCounts
 from foreknow.errors import InputError, InternalError, UnsupportedError
 from foreknow.labels import Label, Labels
@@ -145,7 +145,7 @@ class FactsWeighing:
         found = profiles(self.added, l, self.ledger.wanted).by_value()
         bar = float(self.ledger.bar)
         # V is at most 1, so T(l, k) must itself exceed the bar.
-        low = t_ratio(found.a, found.s, k) < bar * (1 - _CLOSE)
+        low = found.t(k) < bar * (1 - _CLOSE)
         possible = np.ones(self.n_proposals, dtype=bool)
         possible[self.owner[found.group[low]]] = False
         return found.take(possible[self.owner[found.group]]), possible

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from foreknow.adversaries.laws import LAWS
 from foreknow.adversaries.minima import ExactMinimum
-from foreknow.counts import GroupCounts
+from foreknow.counts import GroupCounts, Semantics
 from foreknow.labels import Label, in_order
 
 
@@ -21,11 +22,14 @@ class FactsWitness:
     target_group : label
         The group of the target.
     ruled_out : tuple of labels
-        Values that the target is known not to have.
+        Under ``single`` values that the target is known not to have. Under ``set`` and
+        ``multiset`` values that are known to come only with the inferred one: had the target one
+        of them, it would have that one too.
     known_group : label or None
-        The group of the people whose value is known; None where nobody's is needed.
+        The group of the people of whom something is known; None where nobody is needed.
     known : dict of label -> int
-        How many people of `known_group` are known to have which value.
+        Under ``single`` how many people of `known_group` are known to have which value. Under
+        ``set`` and ``multiset`` how many are known *not* to have the inferred value, its only key.
     family_group : label or None
         The group of the relatives; None where none is needed.
     family : int
@@ -33,6 +37,7 @@ class FactsWitness:
         adversary's limit already give certainty, only those are named.
     target_position, known_position, family_position : int or None
         The same groups by their position in the counts.
+    semantics : {"single", "set", "multiset"}
     """
 
     value: Label
@@ -45,14 +50,21 @@ class FactsWitness:
     target_position: int
     known_position: int | None
     family_position: int | None
+    semantics: Semantics = "single"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; known people as a list of [value, count]."""
+        """Plain values for JSON; known people as a list of [value, count].
+
+        Under ``set`` and ``multiset`` the keys say what is meant there.
+        """
+        known = [[value, count] for value, count in self.known.items()]
+        told: dict[str, Any] = {"ruled_out": list(self.ruled_out), "known": known}
+        if self.semantics != "single":
+            told = {"co_occurring": list(self.ruled_out), "known_without": sum(self.known.values())}
         return {
             "target_group": self.target_group,
-            "ruled_out": list(self.ruled_out),
+            **told,
             "known_group": self.known_group,
-            "known": [[value, count] for value, count in self.known.items()],
             "family_group": self.family_group,
             "family": self.family,
         }
@@ -74,50 +86,95 @@ def witness_of(
     amounts : (l, k, m)
     found : ExactMinimum
     """
-    l, k, m = amounts  # noqa: E741
-    target, family = found.target, found.family
     value = counts.values[code]
-    bag = counts.bag(target)
-    holders = bag.pop(value)
-    ruled_out = tuple(sorted(in_order(bag), key=bag.__getitem__, reverse=True)[:l])
-    for excluded in ruled_out:
-        del bag[excluded]
-    rest = sum(bag.values())
-
-    known: dict[Label, int] = {}
-    known_at: int | None = None
-    relatives = 0
-    if found.known != "with family":
-        known = _some(bag, k)
-        known_at = target
-        certain = k >= rest
-        if not certain:
-            size = int(counts.sizes[family])
-            if found.known == "one group":
-                relatives = min(m, size - holders - k)
-            else:
-                relatives = min(m, size - _holders(counts, family, value) + 1)
-    elif rest > 0:
-        others = counts.bag(family)
-        theirs = others.pop(value)
-        known = _some(others, k)
-        known_at = family
-        relatives = min(m, int(counts.sizes[family]) - theirs - sum(known.values()) + 1)
+    bag = counts.bag(found.target)
+    bag.pop(value)
+    most_frequent = sorted(in_order(bag), key=bag.__getitem__, reverse=True)
+    used = tuple(most_frequent[: amounts[0]])
+    choose = _one_value_each if counts.semantics == "single" else _several_values_each
+    known, known_at, relatives = choose(counts, value, used, amounts, found)
     if not known:
         known_at = None
-    family_at = family if relatives else None
+    family_at = found.family if relatives else None
     return FactsWitness(
         value=value,
-        target_group=counts.group_label(target),
-        ruled_out=ruled_out,
+        target_group=counts.group_label(found.target),
+        ruled_out=used,
         known_group=None if known_at is None else counts.group_label(known_at),
         known=known,
         family_group=None if family_at is None else counts.group_label(family_at),
         family=relatives,
-        target_position=target,
+        target_position=found.target,
         known_position=known_at,
         family_position=family_at,
+        semantics=counts.semantics,
     )
+
+
+_Chosen: TypeAlias = tuple[dict[Label, int], int | None, int]
+
+
+def _one_value_each(
+    counts: GroupCounts,
+    value: Label,
+    ruled_out: tuple[Label, ...],
+    amounts: tuple[int, int, int],
+    found: ExactMinimum,
+) -> _Chosen:
+    """Known people, their group, and how many relatives, under ``single``."""
+    _, k, m = amounts
+    family = found.family
+    bag = counts.bag(found.target)
+    holders = bag.pop(value)
+    for excluded in ruled_out:
+        del bag[excluded]
+    rest = sum(bag.values())
+    if found.known != "with family":
+        known = _some(bag, k)
+        if k >= rest:
+            return known, found.target, 0
+        size = int(counts.sizes[family])
+        if found.known == "one group":
+            return known, found.target, min(m, size - holders - k)
+        return known, found.target, min(m, size - _held(counts, family, value) + 1)
+    if not rest:
+        return {}, None, 0
+    others = counts.bag(family)
+    theirs = others.pop(value)
+    known = _some(others, k)
+    relatives = min(m, int(counts.sizes[family]) - theirs - sum(known.values()) + 1)
+    return known, family, relatives
+
+
+def _several_values_each(
+    counts: GroupCounts,
+    value: Label,
+    co_occurring: tuple[Label, ...],
+    amounts: tuple[int, int, int],
+    found: ExactMinimum,
+) -> _Chosen:
+    """Known people, their group, and how many relatives, under ``set`` and ``multiset``."""
+    _, k, m = amounts
+    family = found.family
+    size = int(counts.sizes[found.target])
+    others = [counts.bag(found.target)[x] for x in co_occurring]
+    holders = _held(counts, found.target, value)
+    if not LAWS[counts.semantics].spare_exact(size, holders, others):
+        return {}, None, 0  # the target surely has one of the co-occurring values
+    known_at = family if found.known == "with family" else found.target
+    # Everybody may lack the value but those who must hold it; under multiset one can hold all.
+    fewest = _held(counts, known_at, value) if counts.semantics == "set" else 1
+    room = int(counts.sizes[known_at]) - fewest
+    lacking = min(k, room)
+    known = {value: lacking} if lacking else {}
+    if known_at == found.target and lacking == room:
+        return known, known_at, 0
+    free = int(counts.sizes[family])
+    if known_at == family:
+        free -= lacking
+    if found.target == family:
+        free -= 1
+    return known, known_at, min(m, free)
 
 
 def _some(bag: dict[Label, int], most: int) -> dict[Label, int]:
@@ -131,5 +188,5 @@ def _some(bag: dict[Label, int], most: int) -> dict[Label, int]:
     return chosen
 
 
-def _holders(counts: GroupCounts, group: int, value: Label) -> int:
+def _held(counts: GroupCounts, group: int, value: Label) -> int:
     return counts.bag(group)[value]

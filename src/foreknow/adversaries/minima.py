@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from foreknow.adversaries.profiles import Profiles
-from foreknow.adversaries.ratios import FloatArray, t_exact, t_ratio, times, v_exact, v_ratio
+from foreknow.adversaries.ratios import FloatArray, times
 from foreknow.sparse import IntArray
 
 # Where the k known people are: with target and family in one group, with the family in another
@@ -44,13 +44,9 @@ class Five(NamedTuple):
 
 def five(found: Profiles, k: int, m: int) -> Five:
     """Compute the five ratios of each profile."""
-    t_known = t_ratio(found.a, found.s, k)
+    t_known = found.t(k)
     return Five(
-        times(t_known, v_ratio(found.n, found.s, m, k + 1)),
-        t_ratio(found.a, found.s, 0),
-        t_known,
-        v_ratio(found.n, found.s, m, 0),
-        v_ratio(found.n, found.s, m, k),
+        times(t_known, found.v(m, k + 1)), found.t(0), t_known, found.v(m, 0), found.v(m, k)
     )
 
 
@@ -102,13 +98,13 @@ def exact_minimum(found: Profiles, k: int, m: int) -> ExactMinimum:
     groups are named only where they are strictly better, and then they do differ.
     """
     found = attaining(found, k, m)
-    n, s, a = found.n.tolist(), found.s.tolist(), found.a.tolist()
+    n, s, spare, law = found.n.tolist(), found.s.tolist(), found.exact_spare(), found.law
     cells = range(len(n))
-    t_known = [t_exact(a[i], s[i], k) for i in cells]
-    t_alone = [t_exact(a[i], s[i], 0) for i in cells]
-    v_alone = [v_exact(n[i], s[i], m, 0) for i in cells]
-    v_known = [v_exact(n[i], s[i], m, k) for i in cells]
-    together = [t_known[i] * v_exact(n[i], s[i], m, k + 1) for i in cells]
+    t_known = [law.t_exact(n[i], s[i], spare[i], k) for i in cells]
+    t_alone = [law.t_exact(n[i], s[i], spare[i], 0) for i in cells]
+    v_alone = [law.v_exact(n[i], s[i], m, 0) for i in cells]
+    v_known = [law.v_exact(n[i], s[i], m, k) for i in cells]
+    together = [t_known[i] * law.v_exact(n[i], s[i], m, k + 1) for i in cells]
 
     def first_least(ratios: list[Fraction]) -> int:
         return min(cells, key=ratios.__getitem__)

@@ -1,58 +1,131 @@
 """Profiles: what a (group, value) cell can do for an adversary who knows facts.
 
-Under ``single`` T and V of a cell depend on three numbers only, and each moves one way in each:
-fewer people n, more holders s of the value, or fewer people a with none of the excluded values
-can only lower them. So every minimum over groups is attained at an undominated profile, of which
-a release has a handful per value however large it is.
+T and V of a cell depend on three numbers only, and each moves one way in each: fewer people n, more
+holders s of the value, or less to spare can only lower them. So every minimum over groups is
+attained at an undominated profile, of which a release has a handful per value however large it is.
+
+What a cell has to spare is, under ``single``, how many people have neither the value nor one of
+the l most frequent others; under ``set`` and ``multiset`` the chance that the target has none of
+the l most frequent others.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.adversaries.laws import LAWS, Law
+from foreknow.adversaries.ratios import Amount, FloatArray
+from foreknow.adversaries.ratios_many import spare_multiset, spare_set
 from foreknow.counts import GroupCounts
 from foreknow.sparse import IntArray
+
+# Relative distance within which two floats to spare may stand for any two fractions.
+_CLOSE = 1e-9
+# Where so many profiles per value do not dominate the others, the others are kept unseen.
+_ROUNDS = 64
 
 
 @dataclass(frozen=True)
 class Profiles:
-    """Profiles of cells; int64 arrays of one shape.
+    """Profiles of cells; arrays of one shape.
 
     Attributes
     ----------
-    value, group : codes of the sensitive value and of the group.
-    n, s, a : people, holders of the value, people with none of the excluded values.
+    value, group : int64 arrays
+        Codes of the sensitive value and of the group.
+    n, s : int64 arrays
+        People, and holders (under ``multiset`` occurrences) of the value.
+    spare : int64 array under ``single``, float64 otherwise
+    kind : int64 array or None
+        Profiles with equal `n` and `kind` have exactly the same to spare; None under ``single``,
+        where `spare` itself is exact.
+    counts : GroupCounts
+        What they were made of, for exact fractions; under ``single`` the profiles of several
+        counts may be joined, and say all themselves.
+    l : int
+        How many other values are used.
     """
 
     value: IntArray
     group: IntArray
     n: IntArray
     s: IntArray
-    a: IntArray
+    spare: NDArray[Any]
+    kind: IntArray | None
+    counts: GroupCounts
+    l: int  # noqa: E741
 
     def __len__(self) -> int:
         return len(self.value)
 
+    @property
+    def law(self) -> Law:
+        """T and V under these semantics."""
+        return LAWS[self.counts.semantics]
+
+    def t(self, k: Amount) -> FloatArray:
+        """T(l, k) of each profile."""
+        return self.law.t(self.n, self.s, self.spare, k)
+
+    def v(self, m: Amount, k: Amount) -> FloatArray:
+        """V(m, k) of each profile."""
+        return self.law.v(self.n, self.s, m, k)
+
+    @property
+    def identity(self) -> IntArray:
+        """Whole numbers that are equal where what there is to spare is, among equal `n`."""
+        found: IntArray = self.spare if self.kind is None else self.kind
+        return found
+
+    def exact_spare(self) -> list[Fraction]:
+        """What each has to spare, as fractions."""
+        if self.kind is None:
+            return [Fraction(spare) for spare in self.spare.tolist()]
+        cells = zip(self.value.tolist(), self.group.tolist(), strict=True)
+        return [self._exact_spare(value, group) for value, group in cells]
+
+    def _exact_spare(self, value: int, group: int) -> Fraction:
+        bag = self.counts.bag(group)
+        s = bag.pop(self.counts.values[value])
+        others = sorted(bag.values(), reverse=True)[: self.l]
+        return self.law.spare_exact(int(self.counts.sizes[group]), s, others)
+
     def take(self, index: NDArray[Any] | slice) -> Profiles:
         """Only the profiles at an index or mask."""
-        return Profiles(
-            self.value[index], self.group[index], self.n[index], self.s[index], self.a[index]
+        return replace(
+            self,
+            value=self.value[index],
+            group=self.group[index],
+            n=self.n[index],
+            s=self.s[index],
+            spare=self.spare[index],
+            kind=None if self.kind is None else self.kind[index],
         )
 
+    def of(self, code: int) -> Profiles:
+        """Only those of one value, where they are in order of value."""
+        first, last = np.searchsorted(self.value, (code, code + 1))
+        return self.take(slice(first, last))
+
     def join(self, other: Profiles) -> Profiles:
-        """Both, sorted by value again."""
-        joined = Profiles(
-            np.concatenate((self.value, other.value)),
-            np.concatenate((self.group, other.group)),
-            np.concatenate((self.n, other.n)),
-            np.concatenate((self.s, other.s)),
-            np.concatenate((self.a, other.a)),
-        )
-        return joined.by_value()
+        """Both, of the same counts (or under ``single``), sorted by value again."""
+        kind = None
+        if self.kind is not None and other.kind is not None:
+            kind = np.concatenate((self.kind, other.kind))
+        return replace(
+            self,
+            value=np.concatenate((self.value, other.value)),
+            group=np.concatenate((self.group, other.group)),
+            n=np.concatenate((self.n, other.n)),
+            s=np.concatenate((self.s, other.s)),
+            spare=np.concatenate((self.spare, other.spare)),
+            kind=kind,
+        ).by_value()
 
     def by_value(self) -> Profiles:
         """In order of value; 16 bits of it at a time, which NumPy sorts in linear time."""
@@ -70,14 +143,17 @@ class Profiles:
 
     def distinct(self) -> Profiles:
         """Drop profiles that equal another one of the same value."""
-        order = np.lexsort((self.a, self.s, self.n, self.value))
-        rows = np.stack((self.value, self.n, self.s, self.a))[:, order]
+        order = np.lexsort((self.identity, self.s, self.n, self.value))
+        rows = np.stack((self.value, self.n, self.s, self.identity))[:, order]
         new = np.ones(len(self), dtype=bool)
         new[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
         return self.take(order[new])
 
     def undominated(self, rounds: int | None = None) -> Profiles:
         """Drop profiles that another one of the same value is at least as bad as.
+
+        Floats that lie close together are not taken for equal, so that nothing is dropped that
+        might be a little worse.
 
         Parameters
         ----------
@@ -90,42 +166,124 @@ class Profiles:
         n_values = int(self.value.max(initial=-1)) + 1
         while len(alive) and rounds != len(kept):
             # Any pivot would do; the least of this score dominates much.
-            score = (alive.a + 1.0) * alive.n / alive.s
+            score = (alive.spare + self._grain) * alive.n / alive.s
             least = np.full(n_values, np.inf)
             np.minimum.at(least, alive.value, score)
             candidates = np.flatnonzero(score == least[alive.value])
             chosen = np.zeros(n_values, dtype=np.int64)
             chosen[alive.value[candidates]] = candidates
-            pivot = alive.take(chosen)
-            at = alive.value
-            better = (alive.n < pivot.n[at]) | (alive.s > pivot.s[at]) | (alive.a < pivot.a[at])
-            kept.append(alive.take(np.unique(chosen[at[candidates]])))
+            pivots = np.unique(chosen[alive.value[candidates]])
+            pivot = alive.take(chosen[alive.value])
+            better = (alive.n < pivot.n) | (alive.s > pivot.s) | alive._spares_less(pivot)
+            better[pivots] = False
+            kept.append(alive.take(pivots))
             alive = alive.take(better)
         found = alive
         for part in kept:
             found = found.join(part)
         return found
 
+    @property
+    def _grain(self) -> float:
+        """What to add to `spare` so that a score still tells profiles with none to spare apart."""
+        return 1.0 if self.kind is None else 1e-9
+
+    def _spares_less(self, other: Profiles) -> NDArray[np.bool_]:
+        """Whether each has less to spare than its counterpart, or may have."""
+        if self.kind is None:
+            less: NDArray[np.bool_] = self.spare < other.spare
+            return less
+        assert other.kind is not None
+        surely_more = self.spare > other.spare * (1 + _CLOSE)
+        same = (self.kind == other.kind) & (self.n == other.n)
+        # 0 and 1 are exact: nothing to spare, and nothing known of the target.
+        same |= (self.spare == other.spare) & ((self.spare == 0) | (self.spare == 1))
+        perhaps: NDArray[np.bool_] = ~(surely_more | same)
+        return perhaps
+
+
+def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:  # noqa: E741
+    """Undominated profiles of all values, or of one, in order of value; worked out once.
+
+    Parameters
+    ----------
+    counts : GroupCounts
+        Remembers them: whatever is asked later at this l costs microseconds.
+    l : int
+    code : int, optional
+        A value; all when left out.
+    """
+    l = min(l, counts.n_values)  # noqa: E741
+    memory = counts.memory
+    if ("front", l) in memory:
+        whole: Profiles = memory["front", l]
+        return whole if code is None else whole.of(code)
+    key = ("front", l, code) if code is not None else ("front", l)
+    if key not in memory:
+        wanted = None
+        if code is not None:
+            wanted = np.zeros(counts.n_values, dtype=bool)
+            wanted[code] = True
+        memory[key] = profiles(counts, l, wanted).undominated(rounds=_ROUNDS).distinct()
+    found: Profiles = memory[key]
+    return found
+
 
 def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:  # noqa: E741
-    """Profiles of all cells of the wanted values when l other values are excluded.
+    """Profiles of all cells of the wanted values when l other values are used.
 
     They come in the order of the groups.
 
     Parameters
     ----------
     counts : GroupCounts
-        Under ``single``.
     l : int
-        How many other values are excluded; as many as there are where there are fewer.
+        How many other values are excluded, or known to come only with the target value; as many
+        as there are where there are fewer.
     wanted : bool array, shape (values,), optional
         Which values; all when left out.
     """
     cells = slice(None) if wanted is None else np.flatnonzero(wanted[counts.codes])
     group = counts.cell_groups[cells]
     s = counts.counts[cells]
+    n = counts.sizes[group]
+    value = counts.codes[cells]
+    if counts.semantics == "set":
+        spare, kind = _spare_set(counts, l, cells)
+        return Profiles(value, group, n, s, spare, kind, counts, l)
     # The target value and the l most frequent others: the l+1 largest counts if the target value
     # is among them, the l largest and the target value itself if not; always the smaller sum.
     excluded = np.minimum(counts.top_sums(l + 1)[group], counts.top_sums(l)[group] + s)
+    if counts.semantics == "single":
+        return Profiles(value, group, n, s, n - excluded, None, counts, l)
+    others = excluded - s
+    return Profiles(value, group, n, s, spare_multiset(n, others), others, counts, l)
+
+
+def _spare_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:  # noqa: E741
+    """What cells have to spare under ``set``, and which of them have exactly the same."""
+    l = min(l, counts.n_values)  # noqa: E741
+    order = np.lexsort((-counts.counts, counts.cell_groups))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order)) - counts.offsets[counts.cell_groups[order]]
+    tops = np.zeros((counts.n_groups, l + 1), dtype=np.int64)
+    first = rank <= l
+    tops[counts.cell_groups[first], rank[first]] = counts.counts[first]
+    group, own = counts.cell_groups[cells], np.minimum(rank[cells], l)
+    # All l+1 most frequent values but the target's own, or but the last.
+    column = np.arange(l)
+    others = tops[group[:, None], column + (column >= own[:, None])]
     n = counts.sizes[group]
-    return Profiles(counts.codes[cells], group, n, s, n - excluded)
+    return spare_set(n, others), _classes([*others.T, n])
+
+
+def _classes(columns: list[IntArray]) -> IntArray:
+    """Number the distinct rows."""
+    order = np.lexsort(columns)
+    new = np.zeros(len(order), dtype=bool)
+    for column in columns:
+        ordered = column[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.cumsum(new)
+    return numbers

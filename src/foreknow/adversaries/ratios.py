@@ -1,4 +1,4 @@
-"""T and V of the skyline paper (section 6.1) under ``single``, as floats and as fractions.
+"""T and V of the skyline paper (section 6.1) for one value per person, as floats and fractions.
 
 Amounts are read as "at most", every numerator is clipped at 0, and V(0, k) = 1: with these
 conventions the closed form equals the worst case over all worlds, boundaries included.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,41 +19,51 @@ from numpy.typing import NDArray
 from foreknow.sparse import IntArray
 
 FloatArray = NDArray[np.float64]
+# An amount of facts, of all cells alike or of each.
+Amount: TypeAlias = "int | IntArray"
 
 _BLOCK = 1 << 16
-_TINY = float(np.nextafter(0, 1))
+TINY = float(np.nextafter(0, 1))
 
 
-def t_ratio(a: IntArray, s: IntArray, k: int) -> FloatArray:
+def capped(amount: Amount) -> Amount:
+    """No more than any release has people, so that whole numbers do not overflow."""
+    return min(amount, 2**61) if isinstance(amount, int) else np.minimum(amount, 2**61)
+
+
+def t_ratio(a: IntArray, s: IntArray, k: Amount) -> FloatArray:
     """T(l, k): odds against the target having the value, as float64 of the shape of `a`."""
-    left = np.maximum(a - min(k, 2**62), 0).astype(np.float64)
+    left: FloatArray = np.maximum(a - capped(k), 0).astype(np.float64)
     left /= s
     return left
 
 
-def v_ratio(n: IntArray, s: IntArray, m: int, k: int) -> FloatArray:
+def v_ratio(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
     """V(m, k): chance that none of m family members has the value, as float64.
 
     O(min(m, largest s)) vector operations.
     """
-    if m == 0:
+    none = np.equal(m, 0)
+    if none.all():
         return np.ones(len(n))
-    k = min(k, 2**62)
+    m, k = capped(m), capped(k)
     # Clipped where the last numerator is not positive.
-    possible = n - s - k - (min(m, 2**62) - 1) > 0
-    product = possible.astype(np.float64)
+    possible = (n - s - k - (m - 1) > 0) & ~none
+    product = (possible | none).astype(np.float64)
     if not possible.any():
         return product
     inside = np.flatnonzero(possible) if not possible.all() else slice(None)
-    free = (n[inside] - k).astype(np.float64)
+    free = (n - k)[inside].astype(np.float64)
     own = s[inside].astype(np.float64)
+    family = m if isinstance(m, int) else m[inside].astype(np.float64)
     # The same chance, counted from the family or from the holders of the value: fewer factors.
-    fewest = int(own.max())
-    if m <= fewest:
-        product[inside] = _falling(free - own, free, m)
+    fewest, most = int(own.max()), int(np.max(family))
+    if most <= fewest:
+        upto = None if isinstance(family, int) else family
+        product[inside] = _falling(free - own, free, most, upto)
     else:
-        product[inside] = _falling(free - m, free, fewest, own)
-    product[inside] = np.maximum(product[inside], _TINY)
+        product[inside] = _falling(free - family, free, fewest, own)
+    product[inside] = np.maximum(product[inside], TINY)
     return product
 
 
@@ -64,7 +75,7 @@ def times(one: FloatArray, other: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         product = one * other
     lost = (product == 0) & (one > 0) & (other > 0)
-    return np.where(lost, _TINY, product)
+    return np.where(lost, TINY, product)
 
 
 def _falling(

@@ -14,7 +14,6 @@ from foreknow.adversaries.facts import Facts
 from foreknow.adversaries.minima import five
 from foreknow.adversaries.profiles import profiles
 from foreknow.adversaries.protocol import Mask
-from foreknow.adversaries.ratios import t_exact, v_exact
 from foreknow.counts import GroupCounts
 from foreknow.labels import Label
 
@@ -144,10 +143,11 @@ def worst_groups(
     first = np.lexsort((found.group, found.group != named, ratios))[:most]
 
     def judged(at: int) -> Disclosure:
-        n, s, a = int(found.n[at]), int(found.s[at]), int(found.a[at])
+        n, s, law = int(found.n[at]), int(found.s[at]), found.law
 
         def exact() -> Fraction:
-            odds = t_exact(a, s, facts.k) * v_exact(n, s, facts.m, facts.k + 1)
+            (spare,) = found.take(np.array([at])).exact_spare()
+            odds = law.t_exact(n, s, spare, facts.k) * law.v_exact(n, s, facts.m, facts.k + 1)
             return 1 / (1 + odds)
 
         return Disclosure(value, float(1 / (1 + ratios[at])), exact)
