@@ -18,14 +18,12 @@ from foreknow.adversaries.disclosure import Disclosure, Number, as_threshold, wo
 from foreknow.adversaries.facts_ledger import FactsLedger
 from foreknow.adversaries.facts_witness import FactsWitness, witness_of
 from foreknow.adversaries.minima import attaining, exact_minimum, five
-from foreknow.adversaries.profiles import Profiles, profiles
+from foreknow.adversaries.profiles import Profiles, front
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.adversaries.ratios import FloatArray
 from foreknow.counts import GroupCounts, Semantics
 from foreknow.errors import InputError
 from foreknow.labels import Label
-
-_ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -109,9 +107,7 @@ class Facts:
             raise InputError(f"{value!r} cannot be a sensitive value; give one label") from None
         if code is None:
             return Disclosure(value, 0.0, lambda: Fraction(0))
-        wanted = np.zeros(counts.n_values, dtype=bool)
-        wanted[code] = True
-        return self._judge(counts, wanted)[value]
+        return self._judge(counts, code)[value]
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure, in one vectorised pass over the counts."""
@@ -137,10 +133,10 @@ class Facts:
         """``{"facts": {"l": ..., "k": ..., "m": ...}}``, as in a policy file."""
         return {"facts": {"l": self.l, "k": self.k, "m": self.m}}
 
-    def _judge(self, counts: GroupCounts, wanted: Mask | None) -> dict[Label, Disclosure]:
-        fronts = _Fronts(self, counts, _front(counts, self, wanted))
+    def _judge(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
+        fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))
         chances = fronts.chances().tolist()
-        codes = range(counts.n_values) if wanted is None else np.flatnonzero(wanted).tolist()
+        codes = range(counts.n_values) if code is None else [code]
         return {
             counts.values[code]: Disclosure(
                 counts.values[code],
@@ -150,12 +146,6 @@ class Facts:
             )
             for code in codes
         }
-
-
-def _front(counts: GroupCounts, facts: Facts, wanted: Mask | None) -> Profiles:
-    """Profiles that can attain a minimum; a round of domination first spares most arithmetic."""
-    found = profiles(counts, facts.l, wanted).undominated(rounds=_ROUNDS)
-    return attaining(found, facts.k, facts.m)
 
 
 @dataclass(frozen=True)
@@ -198,5 +188,4 @@ class _Fronts:
         return witness_of(self.counts, code, amounts, found)
 
     def _of(self, code: int) -> Profiles:
-        first, last = np.searchsorted(self.profiles.value, (code, code + 1))
-        return self.profiles.take(slice(first, last))
+        return self.profiles.of(code)

@@ -56,8 +56,8 @@ def knowledge_skyline(release: HasCounts, value: Label, confidence: Number) -> S
 
     Notes
     -----
-    After the profiles of the cells were found, O(L p (K + M)) at most for L values of l, K and M
-    the most that is withstood of k and m alone, and p profiles; p is a handful.
+    After the profiles of the cells were found, O(L M p log K) for L values of l, K and M the most
+    that is withstood of k and of m alone, and p profiles; p is a handful.
 
     Examples
     --------
@@ -115,8 +115,8 @@ def _skyline(
             break
         above = stairs[:0]
         if l < n_others:
-            above = _Slice(front_of(l + 1), bar).stairs()
-        # stairs[m] is the largest k; a corner is where one more relative costs a known person.
+            above = _Slice(front_of(l + 1), bar).stairs_within(stairs)
+        # A corner is where one more relative, or one more of the l, costs a known person.
         corner = np.append(stairs[1:] < stairs[:-1], True)
         corner[: len(above)] &= above < stairs[: len(above)]
         points += [(l, int(stairs[m]), m) for m in np.flatnonzero(corner).tolist()]
@@ -126,51 +126,27 @@ def _skyline(
 
 @dataclass(frozen=True)
 class _Slice:
-    """What is withstood of k and m at one l, for one value."""
+    """What is withstood of k and m at one l, for one value.
+
+    Stairs are an array: for each m from 0, the largest k that is withstood; as long as some is.
+    """
 
     profiles: Profiles
     bar: Fraction
 
     def stairs(self) -> IntArray:
-        """For each m from 0, the largest k that is withstood; as long as some is."""
-        if not self.safe(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))[0]:
-            return np.empty(0, dtype=np.int64)
-        most_k = self._last(lambda k: (k, np.zeros_like(k)))
-        most_m = self._last(lambda m: (np.zeros_like(m), m))
-        if most_m <= most_k:
-            m = np.arange(most_m + 1)
-            return self._search(m, most_k, lambda m, k: (k, m))
-        k = np.arange(most_k + 1)
-        largest = self._search(k, most_m, lambda k, m: (k, m))
-        # Turned round: for each m, how many k (they are withstood from 0 up) allow it.
-        falling = np.searchsorted(-largest, -np.arange(most_m + 1), side="right")
-        return falling - 1
+        """Find the stairs without knowing more."""
+        # Whoever knows of as many people as a group has is certain.
+        most = int(self.profiles.n.min()) - 1
+        nobody = np.zeros(1, dtype=np.int64)
+        (most_m,) = _search(np.array([most]), lambda _, m: self.safe(np.zeros_like(m), m))
+        (most_k,) = _search(np.array([most]), lambda _, k: self.safe(k, nobody[: len(k)]))
+        return self.stairs_within(np.full(most_m + 1, most_k))
 
-    def _last(self, at: Callable[[IntArray], tuple[IntArray, IntArray]]) -> int:
-        """Find the largest amount of one kind alone; an amount above all people is too much."""
-        high = 1
-        while self.safe(*at(np.array([high])))[0]:
-            high *= 2
-        (found,) = self._search(np.zeros(1, dtype=np.int64), high - 1, lambda _, x: at(x))
-        return int(found)
-
-    def _search(
-        self,
-        fixed: IntArray,
-        most: int,
-        at: Callable[[IntArray, IntArray], tuple[IntArray, IntArray]],
-    ) -> IntArray:
-        """Halve, for each fixed amount, towards the largest other amount; 0 is withstood."""
-        low = np.zeros(len(fixed), dtype=np.int64)
-        high = np.full(len(fixed), most)
-        while True:
-            open_ = np.flatnonzero(low < high)
-            if not len(open_):
-                return low
-            middle = (low[open_] + high[open_] + 1) // 2
-            safe = self.safe(*at(fixed[open_], middle))
-            low[open_[safe]] = middle[safe]
-            high[open_[~safe]] = middle[~safe] - 1
+    def stairs_within(self, most: IntArray) -> IntArray:
+        """Find the stairs, none of which is longer or higher than the given ones."""
+        found = _search(most, lambda m, k: self.safe(k, m))
+        return found[found >= 0]
 
     def safe(self, k: IntArray, m: IntArray) -> Mask:
         """Whether each (k, m) is withstood; floats decide unless close, then fractions."""
@@ -197,3 +173,17 @@ class _Slice:
         )
         least: FloatArray = np.minimum(together, crossed)
         return least
+
+
+def _search(most: IntArray, safe: Callable[[IntArray, IntArray], Mask]) -> IntArray:
+    """Halve, at each position, towards the largest amount from 0 to `most` that is safe, or -1.
+
+    `safe` takes positions and an amount for each.
+    """
+    low, high = np.full(len(most), -1), most.copy()
+    while len(unsettled := np.flatnonzero(low < high)):
+        middle = (low[unsettled] + high[unsettled] + 1) // 2
+        good = safe(unsettled, middle)
+        low[unsettled[good]] = middle[good]
+        high[unsettled[~good]] = middle[~good] - 1
+    return low
