@@ -12,7 +12,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Number, as_threshold, worst
 from foreknow.adversaries.protocol import Adversary, Mask
-from foreknow.counts import GroupCounts
+from foreknow.counts import GroupCounts, Semantics
 from foreknow.errors import InputError, PolicyError, did_you_mean
 from foreknow.labels import Label, Labels
 from foreknow.policy_ledger import PolicyLedger
@@ -277,8 +277,16 @@ class Policy:
         parts = []
         for requirement in self.requirements:
             mask = requirement.mask(values)
-            parts += [point.adversary.ledger(point.below, mask) for point in requirement.points]
-        return PolicyLedger(parts)
+            parts += [
+                point.adversary.ledger(point.below, mask, self.semantics)
+                for point in requirement.points
+            ]
+        return PolicyLedger(parts, self.monotone())
+
+    @property
+    def semantics(self) -> Semantics:
+        """How many sensitive values a person has; one where the policy has no schema."""
+        return "single" if self.schema is None else self.schema.semantics
 
     def failures(self, counts: GroupCounts) -> list[str]:
         """Say in words which requirements some counts fail, and by how much."""
@@ -302,8 +310,9 @@ class Policy:
 
     def monotone(self) -> bool:
         """Whether merging groups can never make a safe release unsafe."""
-        semantics = "single" if self.schema is None else self.schema.semantics
-        return all(p.adversary.monotone(semantics) for r in self.requirements for p in r.points)
+        return all(
+            p.adversary.monotone(self.semantics) for r in self.requirements for p in r.points
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The tables of a policy file."""

@@ -9,15 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import Ledger, Mask, Weighing
+from foreknow.adversaries.protocol import FloatArray, Ledger, Mask, Weighing
 from foreknow.counts import GroupCounts
 
 
 @dataclass(frozen=True, eq=False)
 class PolicyLedger:
-    """The ledgers of all requirements of a policy, asked as one."""
+    """The ledgers of all requirements of a policy, asked as one.
+
+    Attributes
+    ----------
+    parts : sequence of Ledger
+    monotone : bool
+        Whether merging groups can never hurt, for each of them.
+    """
 
     parts: Sequence[Ledger]
+    monotone: bool = True
 
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
         """Whether every requirement still holds when `added` replaces `removed`."""
@@ -32,7 +40,8 @@ class PolicyLedger:
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
     ) -> PolicyWeighing:
         """Measure many proposals; see `Ledger.weigh`."""
-        return PolicyWeighing([part.weigh(removed, added, owner) for part in self.parts])
+        parts = [part.weigh(removed, added, owner) for part in self.parts]
+        return PolicyWeighing(parts, self.monotone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +49,7 @@ class PolicyWeighing:
     """Proposals measured against all requirements."""
 
     parts: Sequence[Weighing]
+    monotone: bool = True
 
     def alone(self) -> Mask:
         """Whether everything holds with each proposal by itself."""
@@ -55,16 +65,25 @@ class PolicyWeighing:
         for part in self.parts:
             part.commit(chosen)
 
-    def settle(self) -> Mask:
-        """Accept proposals in order, each if it is safe beside those accepted before it.
+    def reach(self) -> FloatArray:
+        """Worst share of any threshold that each proposal by itself leaves."""
+        worst: FloatArray = np.maximum.reduce([part.reach() for part in self.parts])
+        return worst
 
-        The result is that of asking one by one; the asking is done in batches. Since minima
-        only fall, a proposal that is refused once stays refused, and the proposals that are safe
-        together form a prefix, found by bisection.
+    def settle(self) -> Mask:
+        """Accept proposals, each if everything holds beside those accepted before it.
+
+        Where minima only fall, the result is that of asking one by one, in order: a proposal that
+        is refused once stays refused, and the proposals that are safe together form a prefix,
+        found by bisection. Where they can rise again, those that are safe by themselves are tried
+        together, and by halves where that fails.
         """
         possible = self.alone()
         accepted = np.zeros(len(possible), dtype=bool)
         waiting = np.flatnonzero(possible)
+        if not self.monotone:
+            self._settle_by_halves(waiting, accepted)
+            return accepted
         while len(waiting):
             safe = self._longest_safe(waiting, len(possible))
             batch = _mask(waiting[:safe], len(possible))
@@ -73,6 +92,18 @@ class PolicyWeighing:
             rest = waiting[safe + 1 :]
             waiting = rest[self.alone()[rest]] if len(rest) else rest
         return accepted
+
+    def _settle_by_halves(self, waiting: NDArray[np.int64], accepted: Mask) -> None:
+        if not len(waiting):
+            return
+        batch = _mask(waiting, len(accepted))
+        if self.together(batch):
+            self.commit(batch)
+            accepted |= batch
+        elif len(waiting) > 1:
+            middle = len(waiting) // 2
+            self._settle_by_halves(waiting[:middle], accepted)
+            self._settle_by_halves(waiting[middle:], accepted)
 
     def _longest_safe(self, waiting: NDArray[np.int64], size: int) -> int:
         """How many of the first waiting proposals are safe together; each is alone."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, Number, as_threshold, worst
 from foreknow.adversaries.facts_ledger import FactsLedger
+from foreknow.adversaries.facts_present import PresentLedger
 from foreknow.adversaries.facts_witness import FactsWitness, witness_of
 from foreknow.adversaries.minima import attaining, exact_minimum, five
 from foreknow.adversaries.profiles import Profiles, front
@@ -117,8 +118,13 @@ class Facts:
         """Whether merging groups never raises the breach probability (Theorem 4: ``single``)."""
         return semantics == "single"
 
-    def ledger(self, threshold: Number, values: Mask | None = None) -> FactsLedger:
-        """Return the five-number ledger of SkylineAnonymize (figure 6, mended) for a search.
+    def ledger(
+        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
+    ) -> FactsLedger | PresentLedger:
+        """Return a ledger for a search.
+
+        Under ``single`` it is the five-number ledger of SkylineAnonymize (figure 6, mended), whose
+        minima only fall; otherwise one that keeps what is there, since minima can rise again.
 
         Parameters
         ----------
@@ -126,8 +132,11 @@ class Facts:
             The release is safe while every breach probability is strictly below it.
         values : bool array, shape (values,), optional
             For which sensitive values (by code); all when left out.
+        semantics : {"single", "set", "multiset"}
+            Of the counts that it will be shown.
         """
-        return FactsLedger((self.l, self.k, self.m), as_threshold(threshold), values)
+        kind = FactsLedger if self.monotone(semantics) else PresentLedger
+        return kind((self.l, self.k, self.m), as_threshold(threshold), values)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"facts": {"l": ..., "k": ..., "m": ...}}``, as in a policy file."""

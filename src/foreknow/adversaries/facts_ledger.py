@@ -204,6 +204,10 @@ class FactsWeighing:
                 return False
         return True
 
+    def reach(self) -> FloatArray:
+        """0 for what is safe, infinity for what is not: where minima only fall, nothing mends."""
+        return np.where(self.alone(), 0.0, np.inf)
+
     def commit(self, chosen: Mask) -> None:
         """Fold the chosen proposals into the ledger."""
         cells, possible = self._cells

@@ -36,6 +36,10 @@ class Five(NamedTuple):
         """Elementwise minima of two."""
         return Five(*(np.minimum(a, b) for a, b in zip(self, other, strict=True)))
 
+    def join(self, other: Five) -> Five:
+        """One after the other."""
+        return Five(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
     def negated_ratio(self) -> FloatArray:
         """NR of Theorem 2; the breach probability is 1 / (NR + 1)."""
         crossed = np.minimum(times(self.t_alone, self.v_known), times(self.t_known, self.v_alone))

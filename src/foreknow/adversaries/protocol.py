@@ -14,6 +14,7 @@ from foreknow.errors import InputError
 from foreknow.labels import Label
 
 Mask: TypeAlias = NDArray[np.bool_]
+FloatArray: TypeAlias = NDArray[np.float64]
 
 
 class HasCounts(Protocol):
@@ -43,6 +44,14 @@ class Weighing(Protocol):
         """Note that the chosen proposals were carried out."""
         ...
 
+    def reach(self) -> FloatArray:
+        """Worst breach probability with each proposal by itself, as a share of the threshold.
+
+        Only asked for by a search among releases that are not safe yet, which is where merging
+        can hurt.
+        """
+        ...
+
 
 class Ledger(Protocol):
     """The few global statistics that tell whether a change of the release keeps it safe.
@@ -61,7 +70,12 @@ class Ledger(Protocol):
     def weigh(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
     ) -> Weighing:
-        """Measure many proposals; added group g belongs to proposal ``owner[g]`` (ascending)."""
+        """Measure many proposals; added group g belongs to proposal ``owner[g]`` (ascending).
+
+        Group p of `removed` is the one that proposal p replaces. It may be left out where the
+        adversary is monotone: there the minima over all groups that ever were are those over the
+        groups that are.
+        """
         ...
 
 
@@ -80,7 +94,9 @@ class Adversary(Protocol):
         """Whether merging groups never raises a disclosure."""
         ...
 
-    def ledger(self, threshold: Number, values: Mask | None = None) -> Ledger:
+    def ledger(
+        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
+    ) -> Ledger:
         """Start a ledger for a search, for some codes of values or all."""
         ...
 
