@@ -26,8 +26,9 @@ from foreknow.sparse import IntArray
 
 # Relative distance within which two floats to spare may stand for any two fractions.
 _CLOSE = 1e-9
-# Where so many profiles per value do not dominate the others, the others are kept unseen.
-_ROUNDS = 64
+# How many times all profiles are looked at to find the undominated ones; a few times suffice
+# unless large groups have many holders and small ones few, so that hardly one dominates another.
+_EFFORT = 64
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class Profiles:
         new[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
         return self.take(order[new])
 
-    def undominated(self, rounds: int | None = None) -> Profiles:
+    def undominated(self, effort: int | None = None) -> Profiles:
         """Drop profiles that another one of the same value is at least as bad as.
 
         Floats that lie close together are not taken for equal, so that nothing is dropped that
@@ -157,14 +158,17 @@ class Profiles:
 
         Parameters
         ----------
-        rounds : int, optional
-            Each round keeps one profile per value and drops what it dominates. After so many,
-            the rest is kept unseen; without a limit, none is left that another one dominates.
+        effort : int, optional
+            Each round keeps one profile per value, drops what it dominates, and goes on with the
+            rest. Once so many times as many profiles were looked at as there are, the rest is
+            kept unseen; without a limit none is left that another one dominates.
         """
         alive = self
         kept: list[Profiles] = []
         n_values = int(self.value.max(initial=-1)) + 1
-        while len(alive) and rounds != len(kept):
+        looked_at = 0
+        while len(alive) and (effort is None or looked_at < effort * len(self)):
+            looked_at += len(alive)
             # Any pivot would do; the least of this score dominates much.
             score = (alive.spare + self._grain) * alive.n / alive.s
             least = np.full(n_values, np.inf)
@@ -224,7 +228,7 @@ def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:  # 
         if code is not None:
             wanted = np.zeros(counts.n_values, dtype=bool)
             wanted[code] = True
-        memory[key] = profiles(counts, l, wanted).undominated(rounds=_ROUNDS).distinct()
+        memory[key] = profiles(counts, l, wanted).undominated(_EFFORT).distinct()
     found: Profiles = memory[key]
     return found
 

@@ -12,14 +12,13 @@ import numpy as np
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts import Facts
 from foreknow.adversaries.minima import five
-from foreknow.adversaries.profiles import profiles
+from foreknow.adversaries.profiles import front, profiles
 from foreknow.adversaries.protocol import Mask
 from foreknow.counts import GroupCounts
 from foreknow.labels import Label
 
 _LEAST_K = 20
 _MOST_POINTS = 41
-_ROUNDS = 16
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ def withstands(counts: GroupCounts, facts: Facts, value: Label, limit: Fraction)
 
 def telling_groups(counts: GroupCounts, l: int, value: Label) -> GroupCounts:  # noqa: E741
     """Keep the groups that decide the disclosure of a value, at this l and every k and m."""
-    found = profiles(counts, l, _only(counts, value)).undominated(rounds=_ROUNDS)
+    found = front(counts, l, counts.code(value))
     return counts.take(np.unique(found.group))
 
 
