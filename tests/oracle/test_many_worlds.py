@@ -1,0 +1,202 @@
+"""The enumeration with several values per person: numbers known by hand, and a plainer one."""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import chain, combinations, permutations, product
+from math import comb
+
+import pytest
+from tests.oracle.many_worlds import (
+    brings,
+    deals,
+    implies,
+    lacks,
+    members,
+    posterior,
+    small_releases,
+    worlds,
+    worlds_about,
+    worst_cases,
+)
+
+BOTH = pytest.mark.parametrize("semantics", ["set", "multiset"])
+
+
+def plain_worlds(groups, semantics):
+    """Deal every single occurrence to every person, and drop what `set` forbids."""
+    found = Counter()
+    for dealt in product(*(product(people, repeat=len(bag)) for people, bag in paired(groups))):
+        given = list(zip(chain(*dealt), chain(*(bag for _, bag in groups)), strict=True))
+        if semantics == "multiset" or len(set(given)) == len(given):
+            everybody = range(sum(size for size, _ in groups))
+            found[tuple(frozenset(x for p, x in given if p == who) for who in everybody)] += 1
+    return found
+
+
+def paired(groups):
+    return zip(members(groups), (bag for _, bag in groups), strict=True)
+
+
+def plain_worst(groups, value, point, semantics):
+    """The worst case without symmetries, bit sets or blinkers: every target, person and value."""
+    l, k, m = point  # noqa: E741
+    all_worlds = plain_worlds(groups, semantics)
+    everybody = [person for people in members(groups) for person in people]
+    domain = sorted({x for _, bag in groups for x in bag} | {value})
+    best = 0
+    for target in everybody:
+        others = [person for person in everybody if person != target]
+        for chosen in up_to(l, [x for x in domain if x != value]):
+            for told in up_to(k, others):
+                for family in up_to(m, [p for p in others if p not in told]):
+                    knowledge = [
+                        *(brings(target, x, value) for x in chosen),
+                        *(lacks(p, value) for p in told),
+                        *(implies(p, target, value) for p in family),
+                    ]
+                    found = posterior(all_worlds, knowledge, target, value)
+                    if found is not None:
+                        best = max(best, found)
+    return best
+
+
+def up_to(most, things):
+    return [chosen for size in range(most + 1) for chosen in combinations(things, size)]
+
+
+RELEASES = [
+    [(1, "ab")],
+    [(2, "ab"), (1, "ac")],
+    [(2, "aab"), (2, "bb")],
+    [(3, "aab")],
+    [(3, "abbc")],
+    [(2, "a"), (1, "")],
+    [(2, "bb"), (2, "ac")],
+]
+
+
+@BOTH
+@pytest.mark.parametrize("groups", RELEASES, ids=str)
+def test_the_fast_worst_case_is_the_plain_one(groups, semantics):
+    for value in "abcd":
+        found = worst_cases(groups, value, (2, 2, 2), semantics)
+        assert list(found) == list(product(range(3), repeat=3))
+        for point, chance in found.items():
+            assert chance == plain_worst(groups, value, point, semantics), (value, point)
+
+
+@BOTH
+@pytest.mark.parametrize("groups", RELEASES, ids=str)
+def test_worlds_are_the_dealings_of_every_occurrence(groups, semantics):
+    """Under `set` each world arises from all orders of each value's occurrences, equally often."""
+    found, plain = worlds(groups, semantics), plain_worlds(groups, semantics)
+    assert set(found) == set(plain)
+    orders = Fraction(sum(plain.values()), sum(found.values()))
+    assert all(plain[world] == ways * orders for world, ways in found.items())
+    assert semantics == "set" or orders == 1
+
+
+@BOTH
+def test_what_nobody_asks_about_may_be_left_out(semantics):
+    groups = [(3, "aabbcc"), (2, "ab")]
+    everything, enough = worlds(groups, semantics), worlds_about(groups, semantics, 1, "a")
+    assert len(enough) < len(everything) / 4
+    assert sum(enough.values()) == sum(everything.values())
+    for knowledge in [
+        [],
+        [brings(1, "b", "a")],
+        [brings(1, "c", "a"), implies(3, 1, "a"), implies(0, 1, "a")],
+        [lacks(0, "a"), lacks(4, "a"), lacks(1, "b")],
+    ]:
+        assert posterior(enough, knowledge, 1, "a") == posterior(everything, knowledge, 1, "a")
+
+
+def test_dealings_are_counted():
+    assert len(deals(5, 2, "set")) == comb(5, 2)
+    assert set(deals(5, 2, "set").values()) == {1}
+    assert sum(deals(5, 3, "multiset").values()) == 5**3
+    assert deals(3, 4, "set") == {}
+    assert deals(2, 0, "set") == deals(2, 0, "multiset") == {frozenset(): 1}
+
+
+def test_two_occurrences_among_two_people_are_dealt_in_four_ways():
+    assert worlds([(2, "ss")], "multiset") == {
+        (frozenset("s"), frozenset()): 1,
+        (frozenset(), frozenset("s")): 1,
+        (frozenset("s"), frozenset("s")): 2,
+    }
+    assert posterior(worlds([(2, "ss")], "multiset"), [], 0, "s") == Fraction(3, 4)
+    assert posterior(worlds([(2, "ss")], "set"), [], 0, "s") == 1
+
+
+@BOTH
+def test_values_and_groups_are_dealt_independently(semantics):
+    """Proposition 2: no fact about one value, or one group, says anything about another."""
+    dealt = worlds([(3, "aab"), (2, "ab")], semantics)
+    alone = {"set": Fraction(2, 3), "multiset": Fraction(5, 9)}[semantics]
+    about_b = [[lacks(0, "b")], [lacks(1, "b"), lacks(2, "b")], [lambda world: "b" in world[0]]]
+    for knowledge in [[], *about_b, [lacks(3, "a")]]:
+        assert posterior(dealt, knowledge, 0, "a") == alone
+    assert posterior(dealt, [lacks(1, "a")], 0, "a") > alone
+
+
+@BOTH
+def test_impossible_knowledge_has_no_posterior(semantics):
+    assert posterior(worlds([(2, "a")], semantics), [lacks(0, "a"), lacks(1, "a")], 0, "a") is None
+
+
+def test_merging_groups_may_raise_the_worst_case_under_set():
+    assert worst_cases([(2, "s"), (1, "ab")], "s", (2, 0, 0), "set")[2, 0, 0] == Fraction(1, 2)
+    assert worst_cases([(3, "sab")], "s", (2, 0, 0), "set")[2, 0, 0] == Fraction(9, 17)
+
+
+def test_merging_groups_may_raise_the_worst_case_under_multiset():
+    found = [
+        worst_cases(groups, "s", (1, 0, 0), "multiset")[1, 0, 0]
+        for groups in ([(2, "s"), (1, "aa")], [(3, "saa")])
+    ]
+    assert found == [Fraction(1, 2), Fraction(9, 17)]
+
+
+def test_more_relatives_than_people_make_sure():
+    found = worst_cases([(2, "ss")], "s", (0, 0, 3), "multiset")
+    assert [found[0, 0, m] for m in range(4)] == [Fraction(3, 4), 1, 1, 1]
+
+
+@BOTH
+def test_knowing_everybody_else_makes_sure(semantics):
+    found = worst_cases([(4, "s")], "s", (0, 4, 0), semantics)
+    halves = [Fraction(1, 4), Fraction(1, 3), Fraction(1, 2), 1, 1]
+    assert [found[0, k, 0] for k in range(5)] == halves
+
+
+@BOTH
+def test_a_value_that_nobody_has_is_never_sure(semantics):
+    assert set(worst_cases([(2, "ab"), (1, "")], "z", (2, 2, 2), semantics).values()) == {0}
+
+
+@BOTH
+def test_small_releases_are_all_there_are_and_distinct(semantics):
+    made = small_releases(3, 2, 2, 2, semantics)
+    assert [(3, "")] in made
+    assert [(1, ""), (2, "")] in made
+    assert len({renamed(groups) for groups in made}) == len(made)
+    tops = {"set": {1: 1, 2: 2, 3: 2}, "multiset": {1: 2, 2: 2, 3: 2}}[semantics]
+    bags = {size: ["a" * i + "b" * j for i, j in square(top)] for size, top in tops.items()}
+    every = [[(3, bag)] for bag in bags[3]]
+    every += [[(1, one), (2, two)] for one in bags[1] for two in bags[2]]
+    assert {renamed(groups) for groups in every} == {renamed(groups) for groups in made}
+
+
+def square(top):
+    return product(range(top + 1), repeat=2)
+
+
+def renamed(groups):
+    """The least of all ways to write a release with a and b, groups sorted."""
+    return min(
+        tuple(
+            sorted((n, "".join(sorted(bag.translate(str.maketrans("ab", x))))) for n, bag in groups)
+        )
+        for x in map("".join, permutations("ab"))
+    )
