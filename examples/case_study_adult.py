@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import foreknow as fk
@@ -14,13 +15,9 @@ SCHEMA = fk.Schema(
 )
 POLICY = fk.Policy([fk.Requirement(fk.Facts(l=4), below="3/4")], SCHEMA)
 VALUE, LIMIT = "Exec-managerial", "0.95"
-QUESTIONS = [(0, 4, 0), (2, 1, 3), (3, 1, 2)]
-PAPER = {(0, 4, 0), (1, 3, 1), (2, 2, 2), (3, 1, 2), (2, 1, 3), (4, 0, 3), (3, 0, 4)}
+PAPER = [(0, 4, 0), (1, 3, 1), (2, 2, 2), (3, 1, 2), (2, 1, 3), (4, 0, 3), (3, 0, 4)]
+ASKED = [(4, 0, 0), (0, 4, 0), (0, 5, 0), (2, 1, 3)]
 Point = tuple[int, int, int]
-
-
-def chance(counts: fk.GroupCounts, point: Sequence[int]) -> fk.Disclosure:
-    return fk.Facts(*point).disclosure(counts, VALUE)
 
 
 def more(point: Point) -> list[Point]:
@@ -29,18 +26,69 @@ def more(point: Point) -> list[Point]:
     return [(l + 1, k, m), (l, k + 1, m), (l, k, m + 1)]
 
 
-def skyline(counts: fk.GroupCounts, most: int) -> set[Point]:
-    """All points with amounts up to `most` that are safe, while none of one fact more is."""
-    amounts = range(most + 1)
-    points = [(l, k, m) for l in amounts for k in amounts for m in amounts]  # noqa: E741
-    safe = {point for point in points if chance(counts, point).below(LIMIT)}
-    if any(max(point) == most for point in safe):
-        raise ValueError(f"amounts of {most} are still safe; look further")
-    return {point for point in safe if not safe.intersection(more(point))}
+def withstood(skyline: list[Point]) -> set[Point]:
+    """All points with no more of anything than some point of the skyline."""
+    return {p for top in skyline for p in product(*(range(amount + 1) for amount in top))}
 
 
 def shown(found: fk.Disclosure) -> str:
     return f"{found.exact} = {found.probability:.4f}"
+
+
+def listed(points: list[Point]) -> str:
+    return ", ".join(map(str, sorted(points)))
+
+
+def release(publications: dict[str, fk.Publication]) -> Iterator[str]:
+    """What is published, in both forms."""
+    yield "| form | people | groups | of, on average | smallest, largest | highest with (4, 0, 0) |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for form, made in publications.items():
+        worth, worst = made.audit.utility, made.audit.verdicts[0].disclosure
+        yield (
+            f"| {form} | {worth.people} | {worth.groups} | {worth.average_group_size:.1f} "
+            f"| {worth.smallest_group}, {worth.largest_group} | {shown(worst)}, {worst.value} |"
+        )
+
+
+def executives(counts: fk.GroupCounts) -> Iterator[str]:
+    """The knowledge skyline of one occupation, and one fact beyond it."""
+    skyline = fk.knowledge_skyline(counts, value=VALUE, confidence=LIMIT)
+    yield "| (l, k, m) | highest | one more l | one more k | one more m |"
+    yield "| --- | --- | --- | --- | --- |"
+    for point in skyline:
+        found = [fk.Facts(*p).disclosure(counts, VALUE) for p in (point, *more(point))]
+        yield f"| {point} | {' | '.join(map(shown, found))} |"
+    yield ""
+    yield f"In the paper: {listed(PAPER)}."
+
+
+def sentences(counts: fk.GroupCounts) -> Iterator[str]:
+    """Some points in words."""
+    asked = [fk.Requirement(fk.Facts(*point), LIMIT, values=[VALUE]) for point in ASKED]
+    for point, verdict in zip(ASKED, fk.audit(counts, fk.Policy(asked)).verdicts, strict=True):
+        word = "safe" if verdict.safe else "**unsafe**"
+        yield f"- {point}, {word}: {verdict_sentence(verdict, 'occupation')}"
+
+
+def occupations(counts: fk.GroupCounts) -> Iterator[str]:
+    """The skylines of all occupations, weakest first."""
+    skylines = fk.knowledge_skylines(counts, confidence=LIMIT)
+    safe = {value: withstood(skyline) for value, skyline in skylines.items()}
+    order = sorted(skylines, key=lambda value: (len(safe[value]), value))
+    yield "| occupation | people | points | most l, k, m alone | combinations withstood |"
+    yield "| --- | --- | --- | --- | --- |"
+    for value in order:
+        alone = (max(point[kind] for point in skylines[value]) for kind in range(3))
+        yield (
+            f"| {value} | {counts.totals[counts.code(value)]} | {len(skylines[value])} "
+            f"| {', '.join(map(str, alone))} | {len(safe[value])} |"
+        )
+    everywhere = set.intersection(*safe.values())
+    holds = "is" if everywhere == safe[order[0]] else "is not always"
+    yield ""
+    yield f"What is withstood for {order[0]} {holds} withstood for every occupation:"
+    yield f"{listed(skylines[order[0]])}, and what is below."
 
 
 def page(path: Path) -> Iterator[str]:
@@ -49,31 +97,11 @@ def page(path: Path) -> Iterator[str]:
         form: fk.publish(raw, POLICY, options=fk.PublishOptions(form=form))
         for form in ("generalized", "bucketized")
     }
-    yield "| form | people | groups | of, on average | smallest, largest | highest with (4, 0, 0) |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    for form, publication in made.items():
-        worth, worst = publication.audit.utility, publication.audit.verdicts[0].disclosure
-        yield (
-            f"| {form} | {worth.people} | {worth.groups} | {worth.average_group_size:.1f} "
-            f"| {worth.smallest_group}, {worth.largest_group} | {shown(worst)}, {worst.value} |"
-        )
-    yield ""
     counts = made["generalized"].release.counts
-    asked = [fk.Requirement(fk.Facts(*q), LIMIT, values=[VALUE]) for q in QUESTIONS]
-    audit = fk.audit(counts, fk.Policy(asked))
-    yield "| (l, k, m) | below 0.95? | highest | one more l | one more k | one more m |"
-    yield "| --- | --- | --- | --- | --- | --- |"
-    for question, verdict in zip(QUESTIONS, audit.verdicts, strict=True):
-        further = " | ".join(shown(chance(counts, point)) for point in more(question))
-        word = "safe" if verdict.safe else "unsafe"
-        yield f"| {question} | {word} | {shown(verdict.disclosure)} | {further} |"
-    yield ""
-    for question, verdict in zip(QUESTIONS, audit.verdicts, strict=True):
-        yield f"- {question}: {verdict_sentence(verdict, 'occupation')}"
-    yield ""
-    found = skyline(counts, most=6)
-    yield f"Safe at 0.95, while no further fact is: {', '.join(map(str, sorted(found)))}."
-    yield f"In the paper: {', '.join(map(str, sorted(PAPER)))}."
+    yield from release(made)
+    for part in (executives, sentences, occupations):
+        yield ""
+        yield from part(counts)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The numbers of docs/case-study-adult.md are those that its script prints."""
+"""docs/case-study-adult.md is what its script prints: a diverse release, its skyline, a breach."""
 
 import subprocess
 import sys
@@ -9,6 +9,13 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ADULT = ROOT.parent / "shared" / "data" / "adult.csv"
 PAGE = ROOT / "docs" / "case-study-adult.md"
+SKYLINE = "(0, 4, 0), (1, 3, 1), (2, 1, 3), (2, 2, 2), (3, 0, 4), (3, 1, 2), (4, 0, 3)"
+
+
+def printed():
+    """The part of the page that the script prints."""
+    _, rest = PAGE.read_text("utf-8").split("<!-- printed by examples/case_study_adult.py -->\n")
+    return rest.split("<!-- end -->")[0]
 
 
 @pytest.mark.skipif(not ADULT.exists(), reason="the Adult table is not at ../shared/data/adult.csv")
@@ -22,6 +29,14 @@ def test_page_shows_what_the_script_prints():
         check=False,
     )
     assert run.returncode == 0, run.stderr
-    _, rest = PAGE.read_text("utf-8").split("<!-- printed by examples/case_study_adult.py -->\n")
-    shown, _ = rest.split("<!-- end -->")
-    assert shown == run.stdout
+    assert printed() == run.stdout
+
+
+def test_page_shows_the_papers_skyline_and_a_breach_beyond_it():
+    rows = [
+        line for line in printed().splitlines() if line.startswith("| (") and "l, k, m" not in line
+    ]
+    assert ", ".join(row.split(" | ")[0].removeprefix("| ") for row in rows) == SKYLINE
+    assert f"In the paper: {SKYLINE}." in printed()
+    assert "- (0, 4, 0), safe: " in printed()
+    assert "- (0, 5, 0), **unsafe**: " in printed()
