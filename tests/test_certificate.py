@@ -2,6 +2,7 @@
 
 import csv
 import json
+from fractions import Fraction
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,7 +10,7 @@ import pytest
 from tests.people import FORMS, made, short_report
 
 import foreknow as fk
-from foreknow.certificate import digest_of
+from foreknow.certificate import digest_of, exact_text
 from foreknow.errors import CertificateError
 
 
@@ -71,7 +72,7 @@ def test_what_is_loaded_is_what_was_written(form, fmt, tmp_path):
 def test_a_certificate_says_what_was_required_and_found_and_with_which_versions(folder):
     table = json.loads((folder / "certificate.json").read_text())
     assert table["format"] == "foreknow certificate"
-    assert table["version"] == 1
+    assert table["version"] == 2
     assert table["safe"] is True
     assert table["policy"]["require"] == [
         {"values": ["t"], "facts": {"l": 0, "k": 0, "m": 0}, "below": "9/10"}
@@ -93,7 +94,8 @@ def test_a_certificate_says_what_was_required_and_found_and_with_which_versions(
         (b"null", "is not a foreknow certificate"),
         (b"{}", "is not a foreknow certificate"),
         (b'{"format": "foreknow audit", "version": 1}', "is not a foreknow certificate"),
-        (b'{"format": "foreknow certificate", "version": 2}', "version 2.*knows version 1"),
+        (b'{"format": "foreknow certificate", "version": 3}', "version 3.*knows versions up to 2"),
+        (b'{"format": "foreknow certificate", "version": 0}', "version 0"),
         (b'{"format": "foreknow certificate"}', "version None"),
         (b'{"format": "foreknow certificate", "version": 1}', "lacks 'release'"),
     ],
@@ -104,6 +106,26 @@ def test_what_is_no_certificate_is_refused_with_its_name(content, said, tmp_path
     with pytest.raises(CertificateError, match=said) as caught:
         fk.Certificate.load(path)
     assert "certificate.json" in str(caught.value)
+
+
+def test_a_certificate_of_the_first_version_is_one_of_single_values(folder):
+    def older(table):
+        table["version"] = 1
+        for key in ("minimal", "notes"):
+            del table[key]
+        del table["release"]["semantics"]
+
+    certificate = edit(folder, older)
+    assert (certificate.semantics, certificate.minimal, certificate.notes) == ("single", False, ())
+    assert certificate.check(folder) == []
+
+
+def test_probabilities_of_very_many_digits_are_written_short_and_rounded_up():
+    few, many = Fraction(2, 3), Fraction(10**400, 3 * 10**400 - 1)
+    assert exact_text(few) == "2/3"
+    assert exact_text(many) == "0." + "3" * 39 + "4"
+    assert Fraction(exact_text(many)) >= many
+    assert exact_text(1 - Fraction(1, 10**400)) == "1." + "0" * 40
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path):

@@ -17,7 +17,7 @@ def test_everybody_has_a_group_and_groups_have_members():
 
 def test_a_stranger_is_an_error_with_a_hint():
     members = Members(Labels(["Ann", "Tom"]), np.array([0, 0]))
-    with pytest.raises(DataError, match="nobody in the release is called 'Tim'.*'Tom'"):
+    with pytest.raises(DataError, match=r"nobody in the release is called 'Tim'.*'Tom'"):
         members.group_of("Tim")
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from tests.frames.backends import write
 
-from foreknow.errors import DataError, HierarchyError, SchemaError, UnsupportedError
+from foreknow.errors import DataError, HierarchyError, SchemaError
 from foreknow.hierarchy import DateLevels, Intervals, Mask
 from foreknow.hierarchy_files import Ordered, Tree
 from foreknow.microdata import Microdata
@@ -271,12 +271,10 @@ def test_columns_that_are_not_there_are_named_at_once(more, says):
         microdata(pa.table({"q": [1], "d": ["x"]}), **more)
 
 
-def test_it_needs_quasi_identifiers_and_one_value_per_person():
+def test_it_needs_quasi_identifiers():
     table = pa.table({"q": [1], "d": ["x"], "pid": [1]})
     with pytest.raises(SchemaError, match="quasi_identifiers is empty"):
         microdata(table, quasi_identifiers=[], group="q")
-    with pytest.raises(UnsupportedError, match="semantics 'set' is not available yet"):
-        microdata(table, semantics="set", person="pid")
 
 
 @pytest.mark.parametrize("missing", ["error", "drop"])

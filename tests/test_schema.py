@@ -55,8 +55,15 @@ def test_arguments_are_named():
         ({"group": "zip"}, "'zip' is given as group and as quasi-identifier"),
         ({"quasi_identifiers": ["age", "age"]}, "'age' is given as quasi-identifier twice"),
         ({"semantics": "sets"}, "semantics 'sets' is unknown; did you mean 'set'"),
-        ({"semantics": "set"}, "semantics 'set' needs person = the column of people"),
-        ({"semantics": "multiset"}, "semantics 'multiset' needs person"),
+        (
+            {"semantics": "set", "missing": "drop"},
+            "missing = \"drop\" has no place under semantics 'set', where a null means that the "
+            "person has no value; leave it out",
+        ),
+        (
+            {"semantics": "multiset", "missing": {"label": "drop"}},
+            'missing = { label = "drop" } has no place under semantics',
+        ),
         (
             {"semantics": "set", "person": "disease"},
             "column 'disease' cannot be person and sensitive",
@@ -124,12 +131,22 @@ def test_the_table_of_a_policy_file_makes_the_same_schema_again(tmp_path):
         group="gid",
         hierarchies={"age": Intervals([5, 10]), "zip": {"file": "zip.csv"}},
         types={"zip": "text"},
-        missing=Relabel("unknown"),
         folder=tmp_path,
     )
     again = Schema(**given.to_dict(), folder=tmp_path)
     assert again == given
     assert again.to_dict() == given.to_dict()
+
+
+def test_a_label_for_nulls_is_written_into_the_table_again():
+    given = schema(missing=Relabel("unknown"))
+    assert given.to_dict()["missing"] == {"label": "unknown"}
+    assert Schema(**given.to_dict()) == given
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_lists_need_no_column_of_people(semantics):
+    assert schema(semantics=semantics).person is None
 
 
 def test_the_table_holds_no_more_than_was_said():

@@ -107,8 +107,9 @@ def test_rows_of_a_group_stand_together_in_every_order_equally_often():
     roles = fk.Schema(quasi_identifiers=["age"], other=["row"], sensitive="disease")
     microdata = fk.Microdata(table, roles)
     random = np.random.default_rng(1)
+    together = np.zeros(4, dtype=np.int64)
     seen = Counter(
-        tuple(generalized(microdata, np.zeros(4, dtype=np.int64), 1, {}, random)["row"].to_pylist())
+        tuple(generalized(microdata, together, 1, {}, random)["release"]["row"].to_pylist())
         for _ in range(2400)
     )
     assert len(seen) == 24
@@ -124,7 +125,7 @@ def test_group_ids_of_the_bucketized_form_are_drawn_at_random():
     random = np.random.default_rng(2)
     seen = Counter()
     for _ in range(600):
-        rows, _ = bucketized(microdata, groups, 3, random)
+        rows = bucketized(microdata, groups, 3, random)["people"]
         id_of = {row["age"]: row["group"] for row in rows.to_pylist()}
         seen[tuple(id_of[age] for age in "123")] += 1
     assert len(seen) == 6
@@ -150,7 +151,7 @@ def test_the_order_of_groups_tells_no_more_than_their_labels():
         found = generalized(
             fk.Microdata(table, roles), np.array([0, 0, 1, 1]), 2, {}, np.random.default_rng(0)
         )
-        return [tuple(row[c] for c in ("zip", "sex")) for row in found.to_pylist()]
+        return [tuple(row[c] for c in ("zip", "sex")) for row in found["release"].to_pylist()]
 
     one, other = order(["00", "02", "01", "03"]), order(["01", "03", "00", "02"])
     assert sorted(one) == sorted(other)
@@ -193,7 +194,8 @@ def labels(column, values, style=None, **hierarchies):
     groups = np.array([0] * (len(values) - 1) + [1])
     styles = {} if style is None else {column: style}
     made = generalized(fk.Microdata(table, roles), groups, 2, styles, np.random.default_rng(0))
-    return {label for label in made[column].to_pylist() if label != str(values[-1])}
+    found = made["release"][column].to_pylist()
+    return {label for label in found if label != str(values[-1])}
 
 
 def test_each_kind_of_column_is_written_in_its_own_style():
@@ -254,8 +256,8 @@ def test_counts_of_both_forms_are_those_of_the_grouping(ages, seed):
     counts = microdata.counts(groups)
     expected = sorted(sorted(counts.bag(g).items()) for g in range(counts.n_groups))
     random = np.random.default_rng(seed)
-    table = generalized(microdata, groups, counts.n_groups, {}, random)
-    _, tally = bucketized(microdata, groups, counts.n_groups, random)
+    table = generalized(microdata, groups, counts.n_groups, {}, random)["release"]
+    tally = bucketized(microdata, groups, counts.n_groups, random)["sensitive"]
     for read in (
         fk.Release.from_generalized(table, quasi_identifiers=["age", "sex"], sensitive="disease"),
         fk.Release.from_bucketized(tally, sensitive="disease"),

@@ -7,6 +7,7 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,12 @@ from foreknow.verifier import Finding, Written, count_people, verify
 from foreknow.writing import write_whole
 
 FORMAT = "foreknow certificate"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1 knew one value per person only
+
+NOT_MINIMAL = (
+    "safe, but perhaps not minimal: with several sensitive values per person, merging groups can "
+    "help the adversary, so groups may be larger than they would have to be"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,6 +55,12 @@ class Certificate:
         it, the order could be undone.
     escaped : bool
         Whether texts that look like formulas were written with an apostrophe before them.
+    semantics : "single", "set" or "multiset"
+        Whether a person has one sensitive value, a set, or a bag of values.
+    minimal : bool
+        Whether no group can be divided further in the ways that the method tries.
+    notes : tuple of str
+        What the owner should know of the release, in plain words.
     versions : mapping
     """
 
@@ -64,6 +76,9 @@ class Certificate:
     source: Mapping[str, Any]
     seeded: bool
     escaped: bool = False
+    semantics: str = "single"
+    minimal: bool = False
+    notes: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=lambda: versions())
 
@@ -72,18 +87,31 @@ class Certificate:
         """Whether every finding is; without findings nothing is certified."""
         return bool(self.findings) and all(finding["safe"] for finding in self.findings)
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        one_table = self.form == "generalized" and self.semantics == "single"
+        return ("release",) if one_table else ("people", "sensitive")
+
+    def written(self, tables: Mapping[str, Any]) -> Written:
+        """Return the tables, or their files, as what the verifier reads."""
+        return Written(self.form, self.groups, self.sensitive, tables, self.escaped, self.semantics)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "safe": self.safe,
+            "minimal": self.minimal,
+            "notes": list(self.notes),
             "policy": dict(self.policy),
             "release": {
                 "form": self.form,
                 "format": self.format,
                 "groups": list(self.groups),
                 "sensitive": self.sensitive,
+                "semantics": self.semantics,
                 "people": self.people,
                 "n_groups": self.n_groups,
                 "escape_formulas": self.escaped,
@@ -117,10 +145,10 @@ class Certificate:
             raise CertificateError(f"{str(path)!r} is not JSON: {error}") from None
         if not isinstance(table, dict) or table.get("format") != FORMAT:
             raise CertificateError(f"{str(path)!r} is not a {FORMAT}")
-        if table.get("version") != FORMAT_VERSION:
+        if table.get("version") not in range(1, FORMAT_VERSION + 1):
             raise CertificateError(
-                f"{str(path)!r} is of version {table.get('version')}; this program knows "
-                f"version {FORMAT_VERSION}"
+                f"{str(path)!r} is of version {table.get('version')}; this program knows versions "
+                f"up to {FORMAT_VERSION}"
             )
         try:
             release = table["release"]
@@ -139,6 +167,9 @@ class Certificate:
                 source=table["source"],
                 seeded=table["seeded"],
                 escaped=release["escape_formulas"],
+                semantics=release.get("semantics", "single"),
+                minimal=table.get("minimal", False),
+                notes=tuple(table.get("notes", ())),
                 files={**release["files"]},
                 versions=table["versions"],
             )
@@ -180,7 +211,7 @@ class Certificate:
             raise CertificateError("the certificate names no files; it was never written")
         if not self.findings:
             raise CertificateError("the certificate certifies nothing: it has no findings")
-        written = Written(self.form, self.groups, self.sensitive, paths, self.escaped)
+        written = self.written(paths)
         try:
             found = [finding_to_dict(f) for f in verify(written, self.policy["require"])]
             size = count_people(written)
@@ -202,7 +233,7 @@ class Certificate:
                     f"require[{now['requirement']}]: {now['value']!r} in group {now['group']} "
                     f"reaches {now['exact']}, the limit is {now['below']}"
                 )
-            elif (now["exact"], now["below"]) != (then["exact"], then["below"]):
+            elif now["below"] != then["below"] or not _agree(now["exact"], then["exact"]):
                 problems.append(
                     f"require[{now['requirement']}]: the worst probability is {now['exact']} and "
                     f"the limit {now['below']}; certified are {then['exact']} and {then['below']}"
@@ -217,6 +248,11 @@ class Certificate:
         return problems
 
 
+def _agree(now: str, then: str) -> bool:
+    """Whether two probabilities are written alike; of old, all digits were written."""
+    return now == then or now == exact_text(Fraction(then))
+
+
 def finding_to_dict(finding: Finding) -> dict[str, Any]:
     """Plain values of a verifier's finding."""
     return {
@@ -225,10 +261,25 @@ def finding_to_dict(finding: Finding) -> dict[str, Any]:
         "below": str(finding.below),
         "value": finding.value,
         "group": finding.group,
-        "exact": str(finding.probability),
+        "exact": exact_text(finding.probability),
         "probability": float(finding.probability),
         "safe": finding.safe,
     }
+
+
+def exact_text(probability: Fraction) -> str:
+    """Write a fraction; one of very many digits as a decimal number, rounded up.
+
+    >>> exact_text(Fraction(2, 3))
+    '2/3'
+    >>> exact_text(Fraction(2**2000, 3 * 2**2000 + 1))
+    '0.3333333333333333333333333333333333333334'
+    """
+    if probability.denominator.bit_length() <= 1000:
+        return str(probability)
+    places = 40
+    above = -(-probability.numerator * 10**places // probability.denominator)
+    return f"{above // 10**places}.{above % 10**places:0{places}}"
 
 
 def digest_of(path: Path) -> str:

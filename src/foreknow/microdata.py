@@ -1,10 +1,10 @@
-"""Microdata: the raw table, one row per person, its columns encoded once."""
+"""Microdata: the raw table, everybody in it once, its columns encoded once."""
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from typing import Any, Literal, TypeAlias, cast
@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from foreknow.counts import GroupCounts
 from foreknow.errors import DataError, SchemaError, UnsupportedError
-from foreknow.frames import Column, Table, encode, open_table
-from foreknow.frames.columns import Codes, Kind
+from foreknow.frames import Column, Holdings, Table, encode, open_table
+from foreknow.frames.columns import Codes, Kind, codes_of
+from foreknow.frames.holding import read_held, require_person
 from foreknow.frames.missing import Missing, settle_missing
-from foreknow.frames.people import refuse_repeats
+from foreknow.frames.people import People, refuse_repeats
 from foreknow.frames.plain import fetch
 from foreknow.frames.sources import require
 from foreknow.hierarchy import DateLevels, Hierarchy, Intervals
@@ -36,7 +37,7 @@ class Attribute:
     Attributes
     ----------
     name : str
-    codes : unsigned integer array, shape (rows,)
+    codes : unsigned integer array, shape (people,)
     domain : list
         Distinct values in leaf order; None (a null) first where there is one.
     order : {"ordered", "nominal"}
@@ -58,6 +59,26 @@ class Attribute:
     positions: NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class _Several:
+    """What is read where a person may have several values."""
+
+    people: People
+    holdings: Holdings
+    other: pa.Table
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """The table as it was read."""
+
+    columns: list[Column]  # one code per person
+    sensitive: Column  # one per occurrence
+    n_rows: int
+    kept: IntArray | None  # None where row i is person i
+    several: _Several | None = None
+
+
 class Microdata:
     """A raw table about people and the roles of its columns; what `publish` takes.
 
@@ -65,14 +86,26 @@ class Microdata:
     ----------
     source : path or frame
         See `foreknow.frames.open_table`. The order of rows is that of the source; an index of a
-        pandas frame is never used.
+        pandas frame is never used. Under ``single`` one row per person; under ``set`` and
+        ``multiset`` one row per person and value, or one row per person with a list of values.
     schema : Schema
 
     Raises
     ------
     DataError
-        On a column that is missing, an empty table, or null sensitive values (unless the schema
-        says what to do with them). Raised when the columns are first read.
+        On a column that is missing, an empty table, null sensitive values under ``single``
+        (unless the schema says what to do with them), or rows of one person that contradict each
+        other. Raised when the columns are first read.
+
+    Examples
+    --------
+    >>> schema = Schema(
+    ...     quasi_identifiers=["age"], sensitive="disease", semantics="set", person="pid"
+    ... )
+    >>> names, values = ["Ann", "Ann", "Bob"], ["Flu", "AIDS", None]
+    >>> rows = pa.table({"pid": names, "age": [30, 30, 41], "disease": values})
+    >>> Microdata(rows, schema).counts(np.array([0, 0]))
+    GroupCounts(1 groups, 2 people, 2 values, set)
     """
 
     def __init__(self, source: Any, schema: Schema) -> None:
@@ -85,8 +118,9 @@ class Microdata:
         people = [] if schema.person is None else [schema.person]
         require(self._table, [*(c for c in schema.columns if c != schema.group), *people])
         if schema.semantics != "single":
-            raise UnsupportedError(
-                f"publishing under semantics {schema.semantics!r} is not available yet"
+            listed = not self._table.untyped
+            require_person(
+                self._table, schema.sensitive, schema.person, schema.semantics, listed=listed
             )
 
     @property
@@ -95,7 +129,10 @@ class Microdata:
         return self._table.name
 
     @cached_property
-    def _encoded(self) -> tuple[list[Column], Column, IntArray | None, int]:
+    def _read(self) -> _Read:
+        return self._read_single() if self.schema.semantics == "single" else self._read_several()
+
+    def _read_single(self) -> _Read:
         schema = self.schema
         names = [*schema.quasi_identifiers, schema.sensitive]
         fetched = fetch(self._table, names)
@@ -110,17 +147,42 @@ class Microdata:
         sensitive = encode(schema.sensitive, rows.column(schema.sensitive))
         columns = []
         for name in schema.quasi_identifiers:
-            columns.append(
-                encode(
-                    name,
-                    rows.column(name),
-                    untyped=self._table.untyped,
-                    declared=self._declared(name),
-                    positions=kept,
-                )
-            )
+            columns.append(self._encode(name, rows.column(name), kept))
             rows = rows.drop_columns([name])  # frees its memory
-        return columns, sensitive, kept, n_rows
+        return _Read(columns, sensitive, n_rows, kept)
+
+    def _read_several(self) -> _Read:
+        schema = self.schema
+        names = [*schema.quasi_identifiers, *schema.other]
+        held = read_held(self._table, names, schema.sensitive, schema.person, schema.semantics)
+        people, rows = held.people, held.rows
+        if not len(held.values):
+            raise DataError(
+                f"{self.name}: nobody has a value of {schema.sensitive!r}; there is nothing to hide"
+            )
+        sensitive = encode(schema.sensitive, held.values)
+        if schema.semantics == "set":
+            held.refuse_twice(schema.sensitive, sensitive.codes, sensitive.domain.__getitem__)
+        columns = []
+        for name in schema.quasi_identifiers:
+            column = self._encode(name, rows.column(name), None)
+            own = people.agreed(name, column.codes, column.domain.__getitem__)
+            columns.append(replace(column, codes=own))
+        for name in schema.other:
+            codes, found = codes_of(rows.column(name))
+            people.agreed(name, codes, lambda code, of=found: of[code].as_py())  # type: ignore[misc]
+        other = rows.select(schema.other).take(pa.array(people.first))
+        several = _Several(people, Holdings(held.holders, sensitive.codes), other)
+        return _Read(columns, sensitive, len(people.of_row), people.first, several)
+
+    def _encode(self, name: str, rows: pa.ChunkedArray, kept: IntArray | None) -> Column:
+        return encode(
+            name,
+            rows,
+            untyped=self._table.untyped,
+            declared=self._declared(name),
+            positions=kept,
+        )
 
     def _declared(self, name: str) -> Kind | None:
         """Type that the schema gives a column, or that its hierarchy needs."""
@@ -136,50 +198,92 @@ class Microdata:
     @property
     def n_rows(self) -> int:
         """Rows of the source, dropped ones included."""
-        return self._encoded[3]
+        return self._read.n_rows
 
     @property
     def n_people(self) -> int:
-        """Rows that are published."""
-        return len(self.sensitive_codes)
+        """People who are published."""
+        return len(self._read.columns[0].codes)
 
     @property
     def kept(self) -> IntArray:
-        """Positions in the source of the rows that are published."""
-        kept = self._encoded[2]
+        """Position in the source of everybody's row; of several, the first."""
+        kept = self._read.kept
         return np.arange(self.n_rows) if kept is None else kept
 
     @property
     def sensitive_codes(self) -> Codes:
-        """The sensitive value of each published row, as a code into `values`."""
-        return self._encoded[1].codes
+        """The sensitive value of each person under ``single``, as a code into `values`."""
+        if self._read.several is not None:
+            raise UnsupportedError(
+                f"under semantics {self.schema.semantics!r} a person has no single value; see "
+                "Microdata.holdings"
+            )
+        return self._read.sensitive.codes
+
+    @cached_property
+    def holdings(self) -> Holdings:
+        """Who has which sensitive value: one entry per occurrence, codes into `values`."""
+        several = self._read.several
+        if several is not None:
+            return several.holdings
+        return Holdings(np.arange(self.n_people), self.sensitive_codes)
 
     @cached_property
     def values(self) -> Labels:
         """The sensitive values."""
-        return Labels(self._encoded[1].domain)
+        return Labels(self._read.sensitive.domain)
 
     @cached_property
     def attributes(self) -> list[Attribute]:
-        """The quasi-identifiers of the published rows, in the schema's order."""
-        return [self._attribute(column) for column in self._encoded[0]]
+        """The quasi-identifiers of everybody, in the schema's order."""
+        return [self._attribute(column) for column in self._read.columns]
 
     def other(self) -> pa.Table:
-        """The columns that are published as they are, for the published rows."""
+        """The columns that are published as they are, one row per person."""
         if not self.schema.other:
             return pa.table({})
+        if self._read.several is not None:
+            return self._read.several.other
         rows = fetch(self._table, self.schema.other)
-        kept = self._encoded[2]
+        kept = self._read.kept
         return rows if kept is None else rows.take(pa.array(kept))
 
     def counts(self, groups: NDArray[Any]) -> GroupCounts:
-        """Count the sensitive values of a grouping of the published rows, codes from 0."""
+        """Count the sensitive values of a grouping of the people, codes from 0."""
+        n_groups = int(groups.max()) + 1
+        if self._read.several is None:
+            return GroupCounts.from_pairs(
+                groups, self.sensitive_codes, values=self.values, n_groups=n_groups
+            )
         return GroupCounts.from_pairs(
-            groups,
-            self.sensitive_codes,
+            groups[self.holdings.people],
+            self.holdings.values,
             values=self.values,
-            n_groups=int(groups.max(initial=-1)) + 1,
+            n_groups=n_groups,
+            sizes=np.bincount(groups, minlength=n_groups),
+            semantics=self.schema.semantics,
         )
+
+    def rows_of(self, groups: NDArray[Any]) -> IntArray:
+        """Give each row of the source the group of its person; -1 to a row that is left out.
+
+        Examples
+        --------
+        >>> schema = Schema(quasi_identifiers=["age"], sensitive="disease", missing="drop")
+        >>> rows = pa.table({"age": [30, 41, 50], "disease": ["Flu", None, "AIDS"]})
+        >>> Microdata(rows, schema).rows_of(np.array([0, 1]))
+        array([ 0, -1,  1])
+        """
+        given: IntArray = groups.astype(np.int64, copy=False)
+        if self._read.several is not None:
+            spread: IntArray = given[self._read.several.people.of_row]
+            return spread
+        if self._read.kept is None:
+            return given
+        everything = np.full(self.n_rows, -1, dtype=np.int64)
+        everything[self._read.kept] = given
+        return everything
 
     def __repr__(self) -> str:
         return f"Microdata({self.name}, {len(self.schema.quasi_identifiers)} quasi-identifiers)"
@@ -193,10 +297,16 @@ class Microdata:
         Whoever lacks the key cannot test guesses of the table against it.
         """
         state = hashlib.blake2b(key=key, digest_size=32)
-        columns, sensitive, _, _ = self._encoded
-        for column in (*columns, sensitive):
+        for column in self._read.columns:
             state.update(repr((column.name, column.kind, column.domain)).encode())
             state.update(column.codes.tobytes())
+        sensitive = self._read.sensitive
+        state.update(repr((sensitive.name, sensitive.kind, sensitive.domain)).encode())
+        if self._read.several is None:
+            state.update(sensitive.codes.tobytes())
+        else:
+            keys = self.holdings.people.astype(np.int64) * len(sensitive.domain)
+            state.update(np.sort(keys + self.holdings.values).tobytes())
         return state.hexdigest()
 
     def _attribute(self, column: Column) -> Attribute:

@@ -7,6 +7,7 @@ import logging
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,12 +16,13 @@ import pyarrow as pa
 
 from foreknow.anonymizers.mondrian import Mondrian
 from foreknow.auditing import Audit, audit
-from foreknow.certificate import Certificate, digest_of, finding_to_dict
+from foreknow.certificate import NOT_MINIMAL, Certificate, digest_of, finding_to_dict
 from foreknow.errors import InputError, InternalError, OutputError, PolicyError, did_you_mean
 from foreknow.frames import write_csv, write_parquet
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy, PublishOptions
 from foreknow.release import Release
+from foreknow.schema import Schema
 from foreknow.sparse import IntArray
 from foreknow.tables import COUNT, GROUP, bucketized, generalized
 from foreknow.utility import utility_of
@@ -53,7 +55,8 @@ class Publication:
     certificate : Certificate
         Its `files` are filled in by `write`.
     tables : mapping of str to pyarrow.Table
-        ``release``, or ``people`` and ``sensitive``.
+        ``release``, or ``people`` and ``sensitive``: the latter for the bucketized form, and
+        where a person may have several values.
     """
 
     release: Release
@@ -89,10 +92,9 @@ class Publication:
         with whole_folder(folder) as aside:
             paths = {name: self._write_table(name, aside) for name in self.tables}
             said = self.certificate
-            written = Written(said.form, said.groups, said.sensitive, paths, said.escaped)
             _log.info("reading the written release back")
-            held = Written(said.form, said.groups, said.sensitive, self.tables)
-            _require_same(written, held, said)
+            held = replace(said.written(self.tables), escaped=False)
+            _require_same(said.written(paths), held, said)
             digests = {path.name: digest_of(path) for path in paths.values()}
             certificate = replace(said, files=digests)
             certificate.to_json(aside / "certificate.json")
@@ -114,10 +116,12 @@ class Publication:
         return path
 
     def __repr__(self) -> str:
-        return f"Publication({self.certificate.form}, {self.audit!r})"
+        notes = "".join(f", {note.partition(':')[0]}" for note in self.certificate.notes)
+        return f"Publication({self.certificate.form}, {self.audit!r}{notes})"
 
     def _repr_html_(self) -> str:
-        return self.audit._repr_html_()
+        notes = "".join(f"<p>{escape(note)}.</p>" for note in self.certificate.notes)
+        return self.audit._repr_html_() + notes
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate's plain values."""
@@ -181,29 +185,18 @@ def publish(
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
-    groups = anonymizer.partition(microdata, policy, seed=seed)
-    groups = groups[microdata.kept]
-    n_groups = int(groups.max()) + 1
-    if groups.min() < 0 or not np.bincount(groups).all():
-        raise InternalError(f"{type(anonymizer).__name__} numbered its groups with gaps")
+    groups, n_groups = _grouped(anonymizer, microdata, policy, seed)
     random = np.random.default_rng(seed)
     _log.info("writing %d groups as tables", n_groups)
-    schema = microdata.schema
-    tables: dict[str, pa.Table]
     if options.form == "generalized":
-        table = generalized(microdata, groups, n_groups, options.labels, random)
-        tables = {"release": table}
-        columns = tuple(schema.quasi_identifiers)
-        release = Release.from_generalized(
-            table, quasi_identifiers=columns, sensitive=schema.sensitive
-        )
+        tables = generalized(microdata, groups, n_groups, options.labels, random)
+        columns = tuple(microdata.schema.quasi_identifiers)
     else:
-        people, tally = bucketized(microdata, groups, n_groups, random)
-        tables = {"people": people, "sensitive": tally}
+        tables = bucketized(microdata, groups, n_groups, random)
         columns = (GROUP,)
-        release = Release.from_bucketized(
-            tally, group=GROUP, sensitive=schema.sensitive, count=COUNT
-        )
+    if options.format == "csv":
+        _refuse_empty_lines(tables)
+    release = _release(tables, options.form, microdata.schema)
     _log.info("judging the release")
     utility = utility_of(release.counts, microdata, groups)
     verdicts = audit(release, policy, utility=utility, name="the release")
@@ -211,6 +204,45 @@ def publish(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
     return Publication(release, verdicts, certificate, tables, options, private)
+
+
+def _grouped(
+    anonymizer: Anonymizer, microdata: Microdata, policy: Policy, seed: int | None
+) -> tuple[IntArray, int]:
+    """The group of everybody, and how many groups there are; a method's mistakes are bugs."""
+    of_row = anonymizer.partition(microdata, policy, seed=seed)
+    groups = of_row[microdata.kept]
+    n_groups = int(groups.max()) + 1
+    if groups.min() < 0 or not np.bincount(groups).all():
+        raise InternalError(f"{type(anonymizer).__name__} numbered its groups with gaps")
+    several = microdata.schema.semantics != "single"
+    if several and not np.array_equal(microdata.rows_of(groups), of_row):
+        raise InternalError(f"{type(anonymizer).__name__} put one person into two groups")
+    return groups, n_groups
+
+
+def _release(tables: Mapping[str, pa.Table], form: str, schema: Schema) -> Release:
+    """Take the tables for what a reader makes of them."""
+    if "release" in tables:
+        return Release.from_generalized(
+            tables["release"],
+            quasi_identifiers=schema.quasi_identifiers,
+            sensitive=schema.sensitive,
+        )
+    return Release.from_bucketized(
+        tables["sensitive"],
+        group=GROUP if form == "bucketized" else schema.quasi_identifiers,
+        sensitive=schema.sensitive,
+        count=COUNT,
+        semantics=schema.semantics,
+        people=tables["people"],
+    )
+
+
+def _is_minimal(anonymizer: Anonymizer, policy: Policy) -> bool:
+    """Whether the method says that it divides as far as the policy allows."""
+    says = getattr(anonymizer, "minimal", None)
+    return policy.monotone() and says is not None and bool(says(policy))
 
 
 def _refuse_empty_texts(microdata: Microdata) -> None:
@@ -222,6 +254,17 @@ def _refuse_empty_texts(microdata: Microdata) -> None:
             raise OutputError(
                 f"the empty text is a {what}, which CSV cannot tell from a missing one; "
                 'give it a label, or publish as format = "parquet"'
+            )
+
+
+def _refuse_empty_lines(tables: Mapping[str, pa.Table]) -> None:
+    """A missing value that has a line for itself is an empty line, which many readers skip."""
+    for table in tables.values():
+        if table.num_columns == 1 and table.column(0).null_count:
+            raise OutputError(
+                f"the only column {table.column_names[0]!r} of the people would have empty lines "
+                "where it is missing, which readers of CSV skip; publish as "
+                'format = "parquet"'
             )
 
 
@@ -248,7 +291,10 @@ def _certify(
     seed: int | None,
 ) -> tuple[Certificate, dict[str, Any]]:
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
-    written = Written(options.form, columns, microdata.schema.sensitive, tables)
+    semantics = microdata.schema.semantics
+    written = Written(
+        options.form, columns, microdata.schema.sensitive, tables, semantics=semantics
+    )
     findings = verify(written, policy.to_dict()["require"])
     claimed = [(v.disclosure.exact, v.safe) for v in verdicts.verdicts]
     found = [(finding.probability, finding.safe) for finding in findings]
@@ -273,6 +319,9 @@ def _certify(
         },
         seeded=seed is not None,
         escaped=options.escape_formulas and options.format == "csv",
+        semantics=semantics,
+        minimal=_is_minimal(anonymizer, policy),
+        notes=() if policy.monotone() else (NOT_MINIMAL,),
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from html import escape
 from typing import Any
 
-from foreknow.counts import GroupCounts
-from foreknow.errors import SchemaError
-from foreknow.frames import Table, count_groups, count_tally, open_table
-from foreknow.frames.missing import Missing, as_missing
+from foreknow.counts import GroupCounts, Semantics
+from foreknow.errors import InputError, SchemaError
+from foreknow.frames import Holdings, Table, count_groups, count_held, count_tally, open_table
+from foreknow.frames.holders import hold_values
+from foreknow.frames.holding import require_person
+from foreknow.frames.membership import place_people
+from foreknow.frames.missing import Missing, as_missing, refuse_missing
 from foreknow.frames.people import refuse_repeats
 from foreknow.frames.sources import require
 from foreknow.frames.writing import rearmed
 from foreknow.labels import Labels
+from foreknow.members import Members
+from foreknow.schema import check_semantics
 
 
 class Release:
@@ -22,6 +28,14 @@ class Release:
 
     Make one with `from_groups`, `from_generalized` or `from_bucketized`. Nothing is counted
     before `counts` is asked for; then it costs one GROUP BY.
+
+    Attributes
+    ----------
+    semantics : {"single", "set", "multiset"}
+    group_columns : tuple of str
+    linked : bool
+        Whether the table shows which of several values are of one person. It is judged by the
+        counts of its groups alone; published as it is, it would tell more.
 
     Examples
     --------
@@ -36,13 +50,21 @@ class Release:
         table: Table,
         group_columns: Sequence[str],
         other_columns: Sequence[str],
+        semantics: Semantics,
         count: Callable[[], GroupCounts],
+        place: Callable[[GroupCounts], Members] | None,
+        linked: bool = False,
+        hold: Callable[[GroupCounts], Holdings] | None = None,
     ) -> None:
         self._table = table
         self._columns = (*group_columns, *other_columns)
         self._count = count
+        self._place = place
+        self._hold = hold
         self._counts: GroupCounts | None = None
         self.group_columns = tuple(group_columns)
+        self.semantics: Semantics = semantics
+        self.linked = linked
 
     @classmethod
     def from_groups(
@@ -52,29 +74,42 @@ class Release:
         group: str,
         sensitive: str,
         person: str | None = None,
+        semantics: Semantics = "single",
         missing: Missing | Mapping[str, str] = "error",
     ) -> Release:
-        """Take a table with a group column, one row per person.
+        """Take a table with a group column.
 
         Parameters
         ----------
         frame : path or frame
-            See `foreknow.frames.open_table`.
+            See `foreknow.frames.open_table`. Under ``single`` one row per person. Under ``set``
+            and ``multiset`` one row per person and value, or one row per person with a list.
         group : str
             The column with the group of each row; a null in it is an error.
         sensitive : str
-            The column of sensitive values.
+            The column of sensitive values. Under ``set`` and ``multiset`` a null adds no value.
         person : str, optional
-            The column that names people; nobody may stand in two rows.
+            The column that names people; needed for `members`, and under ``set`` and ``multiset``
+            where `sensitive` holds no lists. Under ``single`` nobody may stand in two rows.
+        semantics : {"single", "set", "multiset"}
+            Whether a person has one value, a set, or a bag of values.
         missing : "error", "drop" or {"label": ...}
-            What to do with null sensitive values.
+            What to do with null sensitive values under ``single``.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> names, values = ["Ann", "Ann", "Bob"], ["Flu", "AIDS", None]
+        >>> table = pa.table({"gid": [1, 1, 1], "pid": names, "disease": values})
+        >>> Release.from_groups(
+        ...     table, group="gid", sensitive="disease", person="pid", semantics="set"
+        ... ).counts
+        GroupCounts(1 groups, 2 people, 2 values, set)
         """
         if not isinstance(group, str):
             raise SchemaError(f"group must be the name of one column, not {group!r}")
         table = open_table(frame)
-        if person is not None:
-            refuse_repeats(table, person)
-        return cls._of(table, [group], sensitive, missing, null_groups=False)
+        return cls._of(table, [group], sensitive, person, semantics, missing, null_groups=False)
 
     @classmethod
     def from_generalized(
@@ -83,6 +118,8 @@ class Release:
         *,
         quasi_identifiers: Sequence[str],
         sensitive: str,
+        person: str | None = None,
+        semantics: Semantics = "single",
         missing: Missing | Mapping[str, str] = "error",
     ) -> Release:
         """Take a table whose rows with equal quasi-identifiers form a group.
@@ -90,18 +127,28 @@ class Release:
         Parameters
         ----------
         frame : path or frame
+            As in `from_groups`.
         quasi_identifiers : sequence of str
             The published columns; a null in them is a value of its own.
-        sensitive : str
-        missing : "error", "drop" or {"label": ...}
+        sensitive, person, semantics, missing
+            As in `from_groups`.
         """
         if isinstance(quasi_identifiers, str) or not quasi_identifiers:
             raise SchemaError("quasi_identifiers must be a list of at least one column")
-        return cls._of(open_table(frame), quasi_identifiers, sensitive, missing, null_groups=True)
+        table, groups = open_table(frame), list(quasi_identifiers)
+        return cls._of(table, groups, sensitive, person, semantics, missing, null_groups=True)
 
     @classmethod
     def from_bucketized(
-        cls, tally: Any, *, group: str = "group", sensitive: str, count: str = "count"
+        cls,
+        tally: Any,
+        *,
+        group: str | Sequence[str] = "group",
+        sensitive: str,
+        count: str = "count",
+        semantics: Semantics = "single",
+        people: Any = None,
+        person: str | None = None,
     ) -> Release:
         """Take the table of (group, value, count) of a bucketized release.
 
@@ -109,15 +156,66 @@ class Release:
         ----------
         tally : path or frame
             One row per group and value that occurs in it.
-        group, sensitive, count : str
-            Its columns.
+        group : str or sequence of str
+            The column with the group id, in which a null is an error; or the published
+            quasi-identifiers that make a group, in which a null is a value of its own.
+        sensitive, count : str
+            Its other columns.
+        semantics : {"single", "set", "multiset"}
+            Whether a person has one value, a set, or a bag of values.
+        people : path or frame, optional
+            The other table of the release, one row per person with the columns of the group.
+            Needed under ``set`` and ``multiset``: only it tells how many people a group has.
+        person : str, optional
+            The column of `people` that names them; needed for `members`.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> tally = pa.table({"group": [1, 1], "disease": ["Flu", "AIDS"], "count": [2, 1]})
+        >>> people = pa.table({"group": [1, 1, 2], "age": [30, 31, 45]})
+        >>> release = Release.from_bucketized(
+        ...     tally, sensitive="disease", semantics="set", people=people
+        ... )
+        >>> release.counts.sizes
+        array([2, 1])
         """
-        if len({group, sensitive, count}) < 3:
-            raise SchemaError(f"{group!r}, {sensitive!r}, {count!r}: one column plays two roles")
-        table = open_table(tally)
-        require(table, [group, sensitive, count])
-        columns = [sensitive, count]
-        return cls(table, [group], columns, lambda: count_tally(table, group, sensitive, count))
+        groups = [group] if isinstance(group, str) else list(group)
+        if not groups:
+            raise SchemaError("group must be a column, or a list of at least one")
+        _check_roles([*groups, sensitive, count])
+        check_semantics(semantics)
+        if people is None and semantics != "single":
+            raise SchemaError(
+                f"semantics {semantics!r} needs people = the table with one row per person: "
+                "people without values are not in the table of counts"
+            )
+        if people is None and person is not None:
+            raise SchemaError(f"person = {person!r} needs people = the table that has this column")
+        table, members = open_table(tally), None if people is None else open_table(people)
+        require(table, [*groups, sensitive, count])
+        as_tuples = not isinstance(group, str)
+        if members is not None:
+            require(members, groups)
+            if person is not None:
+                _check_roles([*groups, person])
+                refuse_repeats(members, person)
+
+        def counted() -> GroupCounts:
+            return count_tally(
+                table,
+                groups,
+                sensitive,
+                count,
+                people=members,
+                semantics=semantics,
+                null_groups=as_tuples,
+            )
+
+        place = None
+        if members is not None and person is not None:
+            place = _placing(members, person, groups, as_tuples, None)
+        return cls(table, groups, [sensitive, count], semantics, counted, place)
 
     @classmethod
     def _of(
@@ -125,20 +223,47 @@ class Release:
         table: Table,
         groups: Sequence[str],
         sensitive: str,
+        person: str | None,
+        semantics: Semantics,
         missing: Any,
         *,
         null_groups: bool,
     ) -> Release:
-        require(table, [*groups, sensitive])
+        people = [] if person is None else [person]
+        require(table, [*groups, sensitive, *people])
         if sensitive in groups:
             raise SchemaError(f"column {sensitive!r} cannot be both sensitive and the group")
+        _check_roles([sensitive, *people])
+        check_semantics(semantics)
         how = as_missing(missing)
-        return cls(
-            table,
-            groups,
-            [sensitive],
-            lambda: count_groups(table, groups, sensitive, missing=how, null_groups=null_groups),
-        )
+        refuse_missing(how, semantics)
+        if semantics != "single":
+            require_person(table, sensitive, person, semantics, listed=not table.untyped)
+        elif person is not None:
+            refuse_repeats(table, person)
+
+        def counted() -> GroupCounts:
+            if semantics == "single":
+                return count_groups(table, groups, sensitive, missing=how, null_groups=null_groups)
+            return count_held(
+                table,
+                groups,
+                sensitive,
+                person=person,
+                semantics=semantics,
+                null_groups=null_groups,
+            )
+
+        needed = sensitive if how == "drop" else None
+        place = None if person is None else _placing(table, person, groups, null_groups, needed)
+        linked = semantics != "single"
+
+        def held(counts: GroupCounts) -> Holdings:
+            assert person is not None
+            return hold_values(table, person, sensitive, semantics, how, counts.values)
+
+        hold = None if person is None else held
+        return cls(table, groups, [sensitive], semantics, counted, place, linked, hold)
 
     def rearmed(self) -> Release:
         """The same release with the apostrophes off that `escape_formulas` put before texts."""
@@ -148,7 +273,16 @@ class Release:
             labels = [rearmed(v) if isinstance(v, str) else v for v in counts.values]
             return replace(counts, values=Labels(labels))
 
-        return Release(self._table, self.group_columns, self._columns, count)
+        return Release(
+            self._table,
+            self.group_columns,
+            self._columns[len(self.group_columns) :],
+            self.semantics,
+            count,
+            self._place,
+            self.linked,
+            None if self._hold is None else lambda _: self.holdings,
+        )
 
     @property
     def counts(self) -> GroupCounts:
@@ -156,6 +290,42 @@ class Release:
         if self._counts is None:
             self._counts = self._count()
         return self._counts
+
+    @cached_property
+    def members(self) -> Members:
+        """Everybody by name, and the position of their group in `counts`; found on first use.
+
+        Raises
+        ------
+        InputError
+            If the release was made without ``person=``.
+        """
+        if self._place is None:
+            raise self._nameless()
+        return self._place(self.counts)
+
+    @cached_property
+    def holdings(self) -> Holdings:
+        """Who has what: people by their position in `members`, values by their code in `counts`.
+
+        Raises
+        ------
+        InputError
+            If the table does not tell, or does not name people.
+        """
+        if self._hold is not None:
+            return self._hold(self.counts)
+        if self._place is None:
+            raise self._nameless()
+        raise InputError(
+            f"{self.name}: a bucketized release does not tell who has what; take the table that "
+            "it was made from, with a column of groups"
+        )
+
+    @property
+    def sensitive(self) -> str:
+        """The column of sensitive values."""
+        return self._columns[len(self.group_columns)]
 
     def unseen(self, known: Sequence[str] = ()) -> list[str]:
         """Columns of the table that are neither groups, nor sensitive, nor among those known.
@@ -170,6 +340,12 @@ class Release:
         """What messages call the table."""
         return self._table.name
 
+    def _nameless(self) -> InputError:
+        return InputError(
+            f"{self.name}: nobody is named; say which column names people, "
+            'such as Release.from_groups(..., person="name")'
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """What is known of the release without looking at people."""
         return {
@@ -177,6 +353,7 @@ class Release:
             "group_columns": list(self.group_columns),
             "people": self.counts.n_people,
             "groups": self.counts.n_groups,
+            "semantics": self.semantics,
             "values": self.counts.n_values,
         }
 
@@ -189,3 +366,24 @@ class Release:
         return (
             f"Release({self.name}: {self._counts.n_groups} groups, {self._counts.n_people} people)"
         )
+
+
+def _placing(
+    table: Table, person: str, groups: Sequence[str], as_tuples: bool, needed: str | None
+) -> Callable[[GroupCounts], Members]:
+    """How the members of a release are found once it is counted."""
+
+    def place(counts: GroupCounts) -> Members:
+        known = counts.groups or ()
+        return Members(
+            *place_people(table, person, groups, known, as_tuples=as_tuples, needed=needed)
+        )
+
+    return place
+
+
+def _check_roles(columns: Sequence[str]) -> None:
+    """Refuse a column with two roles."""
+    if len(set(columns)) < len(columns):
+        shown = ", ".join(repr(column) for column in columns)
+        raise SchemaError(f"{shown}: one column plays two roles")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from foreknow.counts import Semantics
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.frames.columns import Kind
-from foreknow.frames.missing import Missing, Relabel, as_missing
+from foreknow.frames.missing import Missing, Relabel, as_missing, refuse_missing
 from foreknow.hierarchy import Hierarchy
 from foreknow.hierarchy_files import hierarchy_from
 
@@ -31,9 +31,11 @@ class Schema:
         Columns published as they are, beside the sensitive value. A column without any role is
         not published.
     semantics : {"single", "set", "multiset"}
-        Whether a person has one sensitive value (one row), a set of them, or a bag.
+        Whether a person has one sensitive value (one row), a set of them, or a bag (a row for
+        each, or one row with a list).
     person : str, optional
-        The column that tells people apart; needed under ``set`` and ``multiset``.
+        The column that tells people apart; needed under ``set`` and ``multiset`` unless the
+        sensitive column holds lists.
     group : str, optional
         In a release: the column with the group of each row. Without it, rows with equal
         quasi-identifiers are a group.
@@ -42,7 +44,8 @@ class Schema:
     types : mapping of column to "number", "text" or "date"
         Overrules what a column looks like; zip codes without leading zeros are ``"text"``.
     missing : "error", "drop" or {"label": ...}
-        What to do with people whose sensitive value is null.
+        What to do with people whose sensitive value is null; under ``set`` and ``multiset`` they
+        have no value.
     folder : Path
         Where relative paths of hierarchy files start.
 
@@ -87,12 +90,9 @@ class Schema:
                     twice = "twice" if roles[column] == role else f"and as {roles[column]}"
                     raise SchemaError(f"column {column!r} is given as {role} {twice}; keep one")
                 roles[column] = role
-        if self.semantics not in get_args(Semantics):
-            hint = did_you_mean(str(self.semantics), get_args(Semantics))
-            raise SchemaError(f"semantics {self.semantics!r} is unknown{hint}")
-        if self.semantics != "single" and self.person is None:
-            raise SchemaError(f"semantics {self.semantics!r} needs person = the column of people")
+        check_semantics(self.semantics)
         object.__setattr__(self, "missing", as_missing(self.missing))
+        refuse_missing(cast("Missing", self.missing), self.semantics)
         if self.person is not None and self.person in (self.sensitive, self.group):
             raise SchemaError(
                 f"column {self.person!r} cannot be person and {self.role(self.person)}"
@@ -167,3 +167,11 @@ class Schema:
             for column, h in self.hierarchies.items()
         }
         object.__setattr__(self, "hierarchies", made)
+
+
+def check_semantics(given: str) -> Semantics:
+    """Return "single", "set" or "multiset"; anything else is a `SchemaError`."""
+    if given not in get_args(Semantics):
+        hint = did_you_mean(str(given), get_args(Semantics))
+        raise SchemaError(f"semantics {given!r} is unknown{hint}")
+    return cast("Semantics", given)

@@ -28,18 +28,24 @@ def generalized(
     n_groups: int,
     styles: Mapping[str, str],
     random: np.random.Generator,
-) -> pa.Table:
-    """Make one table of coarsened quasi-identifiers, other columns and the sensitive value.
+) -> dict[str, pa.Table]:
+    """Make the tables of a release with coarsened quasi-identifiers.
 
     Parameters
     ----------
     microdata : Microdata
     groups : int64 array, shape (people,)
-        The group of each published row.
+        The group of everybody.
     n_groups : int
     styles : mapping of column to "range", "hierarchy" or "set"
     random : numpy Generator
         For the order of rows within groups.
+
+    Returns
+    -------
+    dict of str to pyarrow.Table
+        ``release``; where a person may have several values, ``people`` and ``sensitive``, which
+        do not tell which values are of one person.
     """
     labels, keys = {}, []
     for attribute in microdata.attributes:
@@ -47,14 +53,29 @@ def generalized(
         labels[attribute.name], places = labels_of(attribute, groups, n_groups, style)
         keys += [places[:, 0], places[:, 1], in_text_order(labels[attribute.name])]
     # Groups with the same labels are one group to a reader: they get one rank, and are mixed.
-    _, rank = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
-    order = _shuffled(rank.reshape(-1)[groups], random)
-    of_row = pa.array(groups[order])
-    columns = {
-        name: pa.array(texts, pa.string()).dictionary_encode().take(of_row)
-        for name, texts in labels.items()
+    _, one_of, rank = np.unique(
+        np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    rank = rank.reshape(-1)
+    order = _shuffled(rank[groups], random)
+    written = {
+        name: pa.array(texts, pa.string()).dictionary_encode() for name, texts in labels.items()
     }
-    return _with_values(microdata, columns, order)
+    of_person = pa.array(groups[order])
+    people = {name: column.take(of_person) for name, column in written.items()}
+    people.update(_other(microdata, order))
+    if microdata.schema.semantics == "single":
+        values = pa.array(_texts_of_values(microdata), pa.string())
+        codes = pa.array(microdata.sensitive_codes[order])
+        people[microdata.schema.sensitive] = pa.DictionaryArray.from_arrays(codes, values)
+        return {"release": pa.table(people)}
+    for column in (*microdata.schema.quasi_identifiers, microdata.schema.sensitive):
+        if column == COUNT:
+            raise SchemaError(f"a release counts its values in {COUNT!r}; rename the column")
+    of_cell, tally = _tally(microdata, rank[groups], len(one_of))
+    of_group = pa.array(one_of[of_cell])
+    published = {name: column.take(of_group) for name, column in written.items()}
+    return {"people": pa.table(people), "sensitive": pa.table({**published, **tally})}
 
 
 def in_text_order(labels: list[str | None]) -> IntArray:
@@ -65,8 +86,8 @@ def in_text_order(labels: list[str | None]) -> IntArray:
 
 def bucketized(
     microdata: Microdata, groups: IntArray, n_groups: int, random: np.random.Generator
-) -> tuple[pa.Table, pa.Table]:
-    """Make the table of people with exact quasi-identifiers, and that of (group, value, count).
+) -> dict[str, pa.Table]:
+    """Make the table ``people`` of exact quasi-identifiers, and ``sensitive``: group, value, count.
 
     Group ids are drawn at random, so that their order tells nothing.
     """
@@ -83,25 +104,31 @@ def bucketized(
     }
     people.update(_other(microdata, order))
     people[GROUP] = pa.array(ids[groups][order])
+    of_cell, tally = _tally(microdata, ids[groups] - 1, n_groups)
+    return {
+        "people": pa.table(people),
+        "sensitive": pa.table({GROUP: pa.array(of_cell + 1), **tally}),
+    }
+
+
+def _tally(
+    microdata: Microdata, groups: NDArray[Any], n_groups: int
+) -> tuple[IntArray, dict[str, Any]]:
+    """The group of each cell, and its value and count; in order of groups and values."""
+    held = microdata.holdings
     offsets, codes, counts = count_pairs(
-        ids[groups] - 1, microdata.sensitive_codes, n_groups, len(microdata.values)
+        groups[held.people], held.values, n_groups, len(microdata.values)
     )
-    values = pa.array([str(v) for v in microdata.values], pa.string())
-    tally = {
-        GROUP: pa.array(np.repeat(np.arange(n_groups), np.diff(offsets)) + 1),
+    values = pa.array(_texts_of_values(microdata), pa.string())
+    of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
+    return of_cell, {
         microdata.schema.sensitive: values.take(pa.array(codes)),
         COUNT: pa.array(counts),
     }
-    return pa.table(people), pa.table(tally)
 
 
-def _with_values(microdata: Microdata, columns: dict[str, Any], order: IntArray) -> pa.Table:
-    columns.update(_other(microdata, order))
-    values = pa.array([str(v) for v in microdata.values], pa.string())
-    columns[microdata.schema.sensitive] = pa.DictionaryArray.from_arrays(
-        pa.array(microdata.sensitive_codes[order]), values
-    )
-    return pa.table(columns)
+def _texts_of_values(microdata: Microdata) -> list[str]:
+    return [str(value) for value in microdata.values]
 
 
 def _other(microdata: Microdata, order: IntArray) -> dict[str, Any]:

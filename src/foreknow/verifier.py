@@ -1,15 +1,15 @@
 """Verifier: read a release as it was written, and judge it afresh.
 
 It shares no code with the search or the audit: counts come from its own GROUP BY, probabilities
-from Theorem 2 of the skyline paper, written out in whole numbers, one cell after the other. That
-the theorem itself holds is shown by enumeration in the tests, not here.
+from its own writing-out of Theorem 2 of the skyline paper, one cell after the other. That the
+theorem itself holds is shown by enumeration in the tests, not here.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,9 +19,10 @@ from typing import Any
 import duckdb
 
 from foreknow.errors import CertificateError, UnsupportedError
+from foreknow.verifier_facts import Cell, Group, worst_of
+from foreknow.verifier_implications import worst_implications
 
 Bag = dict[str, int]
-Group = tuple[str | None, ...]
 
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
@@ -67,9 +68,11 @@ class Written:
         The columns that make a group.
     sensitive : str
     tables : mapping of str to path or Arrow table
-        ``release`` for the generalized form; ``people`` and ``sensitive`` for the bucketized one.
+        ``release`` for the generalized form where everybody has one value; ``people`` and
+        ``sensitive`` otherwise.
     escaped : bool
         Whether texts that look like formulas were written with an apostrophe before them.
+    semantics : "single", "set" or "multiset"
     """
 
     form: str
@@ -77,15 +80,16 @@ class Written:
     sensitive: str
     tables: Mapping[str, Any]
     escaped: bool = False
+    semantics: str = "single"
 
     @cached_property
-    def bags(self) -> dict[Group, Bag]:
-        """The bag of each group, in an order that does not depend on the engine; read once."""
+    def held(self) -> dict[Group, tuple[int, Bag]]:
+        """People and bag of each group, in an order that does not depend on the engine."""
 
-        def place(item: tuple[Group, Bag]) -> list[tuple[bool, str]]:
+        def place(item: tuple[Group, Any]) -> list[tuple[bool, str]]:
             return [(part is not None, part or "") for part in item[0]]
 
-        return dict(sorted(_read_bags(self).items(), key=place))
+        return dict(sorted(_read(self).items(), key=place))
 
 
 def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[Finding]:
@@ -102,8 +106,8 @@ def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[
     list of Finding
         One per requirement and point.
     """
-    bags = written.bags
-    values = {value for bag in bags.values() for value in bag}
+    held = written.held
+    values = {value for _, bag in held.values() for value in bag}
     findings = []
     for position, table in enumerate(requirements):
         about = values
@@ -111,20 +115,20 @@ def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[
             about = {v for v in values if v in {str(x) for x in table["values"]}}
         about = about - {str(x) for x in table.get("except", ())}
         for adversary, below in _points(table):
-            value, group, probability = _worst(bags, sorted(about), adversary)
-            findings.append(Finding(position, adversary, below, value, group, probability))
+            value, group, probability = _worst(held, about, adversary, written.semantics)
+            name = None if group is None else _name(group)
+            findings.append(Finding(position, adversary, below, value, name, probability))
     return findings
 
 
 def count_people(written: Written) -> tuple[int, int]:
     """People and groups of a written release."""
-    bags = written.bags
-    return sum(sum(bag.values()) for bag in bags.values()), len(bags)
+    return sum(people for people, _ in written.held.values()), len(written.held)
 
 
 def same_groups(one: Written, other: Written) -> bool:
-    """Whether two writings hold the same groups with the same bags of values."""
-    return one.bags == other.bags
+    """Whether two writings hold the same groups: as many people, the same bags of values."""
+    return one.held == other.held
 
 
 def _points(table: Mapping[str, Any]) -> Iterable[tuple[Mapping[str, Any], Fraction]]:
@@ -140,90 +144,97 @@ def _points(table: Mapping[str, Any]) -> Iterable[tuple[Mapping[str, Any], Fract
 
 
 def _worst(
-    bags: Mapping[Group, Bag], values: Iterable[str], adversary: Mapping[str, Any]
-) -> tuple[str | None, str | None, Fraction]:
-    if list(adversary) != ["facts"]:
+    held: Mapping[Group, tuple[int, Bag]],
+    wanted: Collection[str],
+    adversary: Mapping[str, Any],
+    semantics: str,
+) -> tuple[str | None, Group | None, Fraction]:
+    (kind,) = adversary
+    if kind in ("implications", "negations"):
+        return _worst_of_atoms(held, wanted, kind, adversary[kind].get("k", 0), semantics)
+    if kind != "facts":
         raise UnsupportedError(f"this version cannot verify the adversary {dict(adversary)}")
     l, k, m = (adversary["facts"].get(name, 0) for name in "lkm")  # noqa: E741
     if not all(isinstance(amount, int) and amount >= 0 for amount in (l, k, m)):
         raise CertificateError(f"amounts of facts must be whole numbers from 0, not {(l, k, m)}")
-    wanted = set(values)
-    cells: dict[str, dict[tuple[int, int, int], Group]] = {}
-    for group, bag in bags.items():
+    cells: dict[str, dict[Cell, Group]] = {}
+    for group, (people, bag) in held.items():
         counts = sorted(bag.values(), reverse=True)
-        people, most, more = sum(counts), sum(counts[:l]), sum(counts[: l + 1])
         for value, holders in bag.items():
-            if value in wanted:
-                # The value and the l most frequent others are the l + 1 most frequent ones, unless
-                # the value is rarer than these.
-                rarer = l < len(counts) and holders < counts[l]
-                left = people - (most + holders if rarer else more)
-                cells.setdefault(value, {}).setdefault((people, holders, left), group)
-    worst: tuple[str | None, str | None, Fraction] = (None, None, Fraction(0))
-    for value in sorted(cells):
-        group, probability = _facts(cells[value], k, m)
-        if probability > worst[2]:
-            worst = (value, _name(group), probability)
-    return worst
+            if value not in wanted:
+                continue
+            others = counts[: l + 1]
+            if holders in others:
+                others.remove(holders)  # its own count, or one that is as large
+            others = others[:l]
+            told = tuple(others) if semantics == "set" else (sum(others),)
+            cells.setdefault(value, {}).setdefault(Cell(people, holders, told), group)
+    return worst_of(cells, semantics, k, m)
 
 
-def _facts(cells: Mapping[tuple[int, int, int], Group], k: int, m: int) -> tuple[Group, Fraction]:
-    """Breach probability from (people, holders, people with none of the excluded values)."""
-
-    def odds_against(cell: tuple[int, int, int], known: int) -> Fraction:
-        return Fraction(max(cell[2] - known, 0), cell[1])
-
-    chances: dict[tuple[int, int, int], Fraction] = {}
-
-    def no_relative(cell: tuple[int, int, int], known: int) -> Fraction:
-        """Chance that none of m relatives holds the value, `known` people being out of it."""
-        people, holders, _ = cell
-        key = (people, holders, known)
-        if key not in chances:
-            above, below = 1, 1
-            for i in range(m):
-                if people - holders - known - i <= 0:
-                    above = 0
-                    break
-                above *= people - holders - known - i
-                below *= people - known - i
-            chances[key] = Fraction(above, below)
-        return chances[key]
-
-    together, cell = min((odds_against(c, k) * no_relative(c, k + 1), c) for c in cells)
-    alone, apart = min((odds_against(c, 0), c) for c in cells)
-    with_known, near = min((odds_against(c, k), c) for c in cells)
-    options = [
-        (together, cell),
-        (alone * min(no_relative(c, k) for c in cells), apart),
-        (with_known * min(no_relative(c, 0) for c in cells), near),
-    ]
-    ratio, where = min(options, key=lambda option: option[0])
-    return cells[where], 1 / (ratio + 1)
+def _worst_of_atoms(
+    held: Mapping[Group, tuple[int, Bag]],
+    wanted: Collection[str],
+    kind: str,
+    k: Any,
+    semantics: str,
+) -> tuple[str | None, Group | None, Fraction]:
+    if not isinstance(k, int) or k < 0:
+        raise CertificateError(f"the number of {kind} must be whole and from 0, not {k!r}")
+    if semantics != "single":
+        raise CertificateError(f"{kind} are about one value per person, not {semantics!r}")
+    if kind == "implications":
+        return worst_implications(held, wanted, k)
+    # The worst negations are about the target, and the facts of the first kind are just these.
+    return _worst(held, wanted, {"facts": {"l": k}}, semantics)
 
 
-def _read_bags(written: Written) -> dict[Group, Bag]:
+def _read(written: Written) -> dict[Group, tuple[int, Bag]]:
+    """Read the tables of a release, and refuse those that contradict each other."""
+    if written.semantics not in ("single", "set", "multiset"):
+        raise CertificateError(f"semantics {written.semantics!r} is unknown")
+    if written.form == "generalized" and written.semantics == "single":
+        return _read_rows(written)
+    bags = _read_tally(written)
+    members: dict[Group, int] = {
+        tuple(group): int(count)
+        for *group, count in _grouped(written, "people", list(written.groups))
+    }
+    for group in dict.fromkeys([*bags, *members]):
+        people, bag = members.get(group, 0), bags.get(group, {})
+        most = {"single": sum(bag.values()), "set": max(bag.values(), default=0)}
+        many = most.get(written.semantics, 0)
+        if not people or many > people or (written.semantics == "single" and many < people):
+            raise CertificateError(
+                f"the people and the sensitive values of the groups do not match: group "
+                f"{_name(group)} has {people} people for {bag}"
+            )
+    return {group: (people, bags.get(group, {})) for group, people in members.items()}
+
+
+def _read_rows(written: Written) -> dict[Group, tuple[int, Bag]]:
+    """Read one row per person."""
     bags: dict[Group, Bag] = {}
-    if written.form == "generalized":
-        columns = [*written.groups, written.sensitive]
-        for *group, value, count in _grouped(written, "release", columns):
-            if value is None:
-                raise CertificateError(f"a sensitive value is missing in group {_name(group)}")
-            bag = bags.setdefault(tuple(group), {})
-            bag[value] = bag.get(value, 0) + int(count)
-        return bags
-    (group_column,) = written.groups
-    columns = [group_column, written.sensitive, "count"]
-    for group, value, count, times in _grouped(written, "sensitive", columns):
-        bag = bags.setdefault((group,), {})
+    columns = [*written.groups, written.sensitive]
+    for *group, value, count in _grouped(written, "release", columns):
+        if value is None:
+            raise CertificateError(f"a sensitive value is missing in group {_name(group)}")
+        bag = bags.setdefault(tuple(group), {})
+        bag[value] = bag.get(value, 0) + int(count)
+    return {group: (sum(bag.values()), bag) for group, bag in bags.items()}
+
+
+def _read_tally(written: Written) -> dict[Group, Bag]:
+    """Read the table of (group, value, count)."""
+    bags: dict[Group, Bag] = {}
+    columns = [*written.groups, written.sensitive, "count"]
+    for *group, value, count, times in _grouped(written, "sensitive", columns):
+        bag, name = bags.setdefault(tuple(group), {}), _name(group)
         if value is None or count is None or not count.isdecimal() or int(count) < 1:
-            raise CertificateError(f"group {group}: {value!r} has no count, but {count!r}")
+            raise CertificateError(f"group {name}: {value!r} has no count, but {count!r}")
         if times != 1 or value in bag:
-            raise CertificateError(f"group {group} lists {value!r} more than once")
+            raise CertificateError(f"group {name} lists {value!r} more than once")
         bag[value] = int(count)
-    members = {(group,): int(count) for group, count in _grouped(written, "people", [group_column])}
-    if members != {group: sum(bag.values()) for group, bag in bags.items()}:
-        raise CertificateError("the people and the sensitive values of the groups do not match")
     return bags
 
 

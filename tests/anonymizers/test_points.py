@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.anonymizers.tables import cases
+from tests.diagnoses import SEMANTICS, diagnoses
 
 import foreknow as fk
 from foreknow.anonymizers.points import Points
@@ -85,3 +86,43 @@ def test_rows_without_a_sensitive_value_are_no_part_of_any_point():
     points = Points.of(microdata)
     assert points.weights.tolist() == [1, 1]
     assert points.spread(np.array([7, 8])).tolist() == [7, 8]
+
+
+# ---- several values per person -----------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    people=st.integers(20, 60),
+    seed=st.integers(0, 99),
+    semantics=st.sampled_from(SEMANTICS),
+    listed=st.booleans(),
+    names=st.sampled_from([["sex"], ["age", "sex"], ["age", "sex", "zip"]]),
+)
+def test_points_hold_people_and_all_their_values(people, seed, semantics, listed, names):
+    roles = fk.Schema(
+        quasi_identifiers=names, sensitive="diagnosis", person="person", semantics=semantics
+    )
+    microdata = fk.Microdata(diagnoses(people, seed, semantics=semantics, listed=listed), roles)
+    columns = [attribute.codes.tolist() for attribute in microdata.attributes]
+    at = list(zip(*columns, strict=True))
+    expected = sorted(set(at))
+    points = Points.of(microdata)
+    assert list(zip(*[codes.tolist() for codes in points.codes], strict=True)) == expected
+    assert points.weights.tolist() == [at.count(point) for point in expected]
+    values = defaultdict(list)
+    for person, value in zip(microdata.holdings.people, microdata.holdings.values, strict=True):
+        values[at[person]].append(int(value))
+    assert points.occurrences.tolist() == [len(values[point]) for point in expected]
+    assert len(points.values) == len(microdata.holdings)
+    for point, start, end in zip(expected, points.offsets[:-1], points.offsets[1:], strict=True):
+        assert sorted(points.values[start:end].tolist()) == sorted(values[point])
+    marks = np.arange(len(expected)) * 3 - 1
+    assert points.spread(marks).tolist() == [int(marks[expected.index(point)]) for point in at]
+
+
+def test_under_single_every_person_is_one_occurrence():
+    table = pa.table({"age": [1, 1, 2], "disease": list("abb")})
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    points = Points.of(fk.Microdata(table, roles))
+    assert points.occurrences is points.weights

@@ -99,3 +99,90 @@ def test_one_column_cannot_play_two_roles(roles):
 def test_an_index_of_the_tally_is_not_used():
     frame = TALLY.to_pandas().set_axis(pd.Index([3, 3, 0, 1], name="count"), axis="index")
     assert bags(counted(frame)) == GROUPS
+
+
+# ---- with the table of people ------------------------------------------------------------------
+
+PEOPLE = pa.table({"group": [2, 1, 2, 3, 1, 1], "age": range(6)})
+SETS = pa.table(
+    {"group": [2, 1, 1, 2], "disease": ["Flu", "Flu", "AIDS", "Cold"], "count": [2, 1, 3, 1]}
+)
+
+
+def told(counts):
+    return {label: (int(counts.sizes[i]), counts.bag(i)) for i, label in enumerate(counts.groups)}
+
+
+@pytest.mark.parametrize("held", ["the tally", "the people"])
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_the_table_of_people_gives_the_sizes_of_groups(everywhere, semantics, held):
+    tally, people = (
+        (SETS, everywhere(PEOPLE)) if held == "the people" else (everywhere(SETS), PEOPLE)
+    )
+    found = counted(tally, semantics=semantics, people=people)
+    assert found.semantics == semantics
+    assert texts({g: {"people": n, **bag} for g, (n, bag) in told(found).items()}) == {
+        "1": {"people": 3, "AIDS": 3, "Flu": 1},
+        "2": {"people": 2, "Cold": 1, "Flu": 2},
+        "3": {"people": 1},
+    }
+
+
+def test_several_columns_may_make_a_group_with_nulls_as_values_of_their_own():
+    tally = pa.table(
+        {"age": ["x", None], "zip": [None, 1], "disease": ["Flu", "Flu"], "count": [2, 1]}
+    )
+    people = pa.table({"zip": [None, 1, None, 1], "age": ["x", None, "x", "y"]})
+    found = counted(tally, group=["age", "zip"], semantics="set", people=people)
+    assert told(found) == {
+        ("x", None): (2, {"Flu": 2}),
+        (None, 1): (1, {"Flu": 1}),
+        ("y", 1): (1, {}),
+    }
+    alone = counted(tally, group=["age"], semantics="set", people=people)
+    assert told(alone) == {("x",): (2, {"Flu": 2}), (None,): (1, {"Flu": 1}), ("y",): (1, {})}
+
+
+def test_nobody_needs_to_have_a_value(tmp_path):
+    empty = SETS.slice(0, 0)
+    for tally in (empty, write(tmp_path, "group,disease,count\n")):
+        found = counted(tally, semantics="set", people=PEOPLE)
+        assert {n for n, _ in told(found).values()} == {1, 2, 3}
+        assert found.n_values == 0
+
+
+def test_under_single_the_table_of_people_is_compared():
+    people = pa.table({"group": [1] * 3 + [2] * 4})
+    assert counted(TALLY, people=people) == counted(TALLY).take([1, 0])
+    with pytest.raises(DataError, match="group 2 has 3 people but 4 values; under 'single'"):
+        counted(TALLY, people=people.slice(0, 6))
+    more = pa.table({"group": [1] * 3 + [2] * 4 + [3]})
+    with pytest.raises(DataError, match="group 3 has 1 people but 0 values; under 'single'"):
+        counted(TALLY, people=more)
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "says"),
+    [
+        ({}, InputError, "semantics 'set' needs people = the table with one row per person"),
+        ({"people": PEOPLE.slice(0, 1)}, DataError, "row 2: group 1 has no people in the pyarrow"),
+        ({"people": PEOPLE.slice(0, 0)}, DataError, "has no rows"),
+        ({"people": PEOPLE.select(["age"])}, DataError, "no column 'group'"),
+        (
+            {"people": pa.table({"group": [1, 2, 2, None]})},
+            DataError,
+            r"the group column 'group' is missing \(row 4\)",
+        ),
+        (
+            {"people": pa.table({"group": [1, 2, 2]})},
+            DataError,
+            "value 'AIDS' occurs 3 times among the 1 people of group 1; under 'set'",
+        ),
+        ({"people": PEOPLE, "group": []}, InputError, "group must be a column, or a list of"),
+        ({"people": PEOPLE, "semantics": "bag"}, InputError, "semantics 'bag' is unknown"),
+        ({"people": PEOPLE, "group": ["group", "count"]}, InputError, "one column plays two roles"),
+    ],
+)
+def test_tables_that_do_not_fit_together_are_refused(more, error, says):
+    with pytest.raises(error, match=says):
+        counted(SETS, **{"semantics": "set"} | more)

@@ -60,4 +60,11 @@ def audit(
                 markup=False,
                 highlight=False,
             )
+        if judged.linked:
+            console().print(
+                "Judged by the counts of its groups. The table itself shows which values are of "
+                "one person: publish counts instead, as foreknow publish does.",
+                markup=False,
+                highlight=False,
+            )
     raise typer.Exit(0 if result.safe else UNSAFE)

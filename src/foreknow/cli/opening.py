@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foreknow.errors import CertificateError, SchemaError, UnsupportedError
+from foreknow.errors import CertificateError, SchemaError
 
 if TYPE_CHECKING:
     from foreknow.certificate import Certificate
     from foreknow.policy import Policy
     from foreknow.release import Release
+    from foreknow.schema import Schema
 
 
 def open_release(path: Path, rules: Policy, group: str | None) -> Release:
@@ -24,22 +25,16 @@ def open_release(path: Path, rules: Policy, group: str | None) -> Release:
     schema = rules.schema
     if schema is None:
         raise SchemaError("the policy has no [schema] table, which says what the columns are")
-    if schema.semantics != "single":
-        raise UnsupportedError(
-            f"releases under semantics {schema.semantics!r} are not judged yet, only 'single'"
-        )
-    missing: Any = schema.missing
     group = group or schema.group
-    if schema.person is not None:
-        _check_people(path, schema.person)
+    how: dict[str, Any] = {
+        "sensitive": schema.sensitive,
+        "person": _person_in(path, schema),
+        "semantics": schema.semantics,
+        "missing": schema.missing,
+    }
     if group is not None:
-        return Release.from_groups(path, group=group, sensitive=schema.sensitive, missing=missing)
-    return Release.from_generalized(
-        path,
-        quasi_identifiers=schema.quasi_identifiers,
-        sensitive=schema.sensitive,
-        missing=missing,
-    )
+        return Release.from_groups(path, group=group, **how)
+    return Release.from_generalized(path, quasi_identifiers=schema.quasi_identifiers, **how)
 
 
 def _published(folder: Path, known: Certificate, rules: Policy) -> Release:
@@ -47,9 +42,9 @@ def _published(folder: Path, known: Certificate, rules: Policy) -> Release:
     from foreknow.certificate import digest_of
     from foreknow.frames.writing import disarm_name
     from foreknow.release import Release
+    from foreknow.schema import check_semantics
 
-    parts = ("release",) if known.form == "generalized" else ("people", "sensitive")
-    if set(known.files) != {f"{part}.{known.format}" for part in parts}:
+    if set(known.files) != {f"{part}.{known.format}" for part in known.parts}:
         raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
     for name, digest in known.files.items():
         if not (folder / name).is_file() or digest_of(folder / name) != digest:
@@ -66,25 +61,36 @@ def _published(folder: Path, known: Certificate, rules: Policy) -> Release:
                 f"the certificate is for {', '.join(known.groups)} and {known.sensitive}, the "
                 f"policy for {', '.join(schema.quasi_identifiers)} and {schema.sensitive}"
             )
+        if known.semantics != schema.semantics:
+            raise SchemaError(
+                f"the certificate is for semantics {known.semantics!r}, the policy for "
+                f"{schema.semantics!r}"
+            )
 
     columns = [*known.groups, known.sensitive]
     if known.escaped:
         columns = [disarm_name(column) for column in columns]
     *groups, sensitive = columns
-    if known.form == "bucketized":
-        table = folder / f"sensitive.{known.format}"
-        release = Release.from_bucketized(table, group=groups[0], sensitive=sensitive)
+    tables = {part: folder / f"{part}.{known.format}" for part in known.parts}
+    if "release" in tables:
+        release = Release.from_generalized(
+            tables["release"], quasi_identifiers=groups, sensitive=sensitive
+        )
     else:
-        table = folder / f"release.{known.format}"
-        release = Release.from_generalized(table, quasi_identifiers=groups, sensitive=sensitive)
+        release = Release.from_bucketized(
+            tables["sensitive"],
+            group=groups[0] if known.form == "bucketized" else groups,
+            sensitive=sensitive,
+            semantics=check_semantics(known.semantics),
+            people=tables["people"],
+        )
     return release.rearmed() if known.escaped else release
 
 
-def _check_people(path: Path, person: str) -> None:
-    """Where a release still tells people apart, nobody may stand in two rows."""
+def _person_in(path: Path, schema: Schema) -> str | None:
+    """The column that names people, where the release still has it; under ``single`` it may not."""
     from foreknow.frames import open_table
-    from foreknow.frames.people import refuse_repeats
 
-    table = open_table(path)
-    if person in table.columns:
-        refuse_repeats(table, person)
+    if schema.person is None or schema.semantics != "single":
+        return schema.person
+    return schema.person if schema.person in open_table(path).columns else None

@@ -101,6 +101,7 @@ def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: boo
         return
     say = console()
     say.print(made.audit)
+    _say_notes(made.certificate)
     say.print(f"\nWritten to {out}:", highlight=False, soft_wrap=True)
     notes = {
         "certificate.json": "what was required and found, for foreknow verify",
@@ -109,6 +110,11 @@ def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: boo
     }
     for path in sorted(out.iterdir(), key=lambda p: (p.name in notes, p.name == "owner.json")):
         say.print(f"  {path.name:<18} {notes.get(path.name, 'the release')}", highlight=False)
+
+
+def _say_notes(known: Certificate) -> None:
+    for note in known.notes:
+        console().print(f"Note: {note}.", markup=False, highlight=False)
 
 
 def _say_verified(known: Certificate) -> None:
@@ -128,3 +134,4 @@ def _say_verified(known: Certificate) -> None:
             markup=False,
             highlight=False,
         )
+    _say_notes(known)

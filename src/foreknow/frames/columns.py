@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from foreknow.errors import DataError
-from foreknow.frames.plain import plain, to_python
+from foreknow.frames.plain import plain, to_python, unified
 from foreknow.sparse import IntArray
 
 Kind: TypeAlias = Literal["number", "date", "text"]
@@ -106,14 +106,18 @@ def encode(
 
 
 def distinct(name: str, array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """Codes of a plain column into its distinct values, in no particular order.
+    """Codes of a column into its distinct values, in no particular order.
 
     A null is the last of them.
     """
-    array = plain(name, array)
+    return codes_of(plain(name, array))
+
+
+def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
+    """Do what `distinct` does, for a column that is plain already."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
-    array = array.unify_dictionaries()
+    array = unified(array)
     if array.num_chunks == 0:
         return np.empty(0, dtype=np.uint8), pa.array([], array.type.value_type)
     domain = array.chunk(0).dictionary

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from foreknow.counts import GroupCounts
 from foreknow.errors import DataError
-from foreknow.frames.columns import distinct
+from foreknow.frames.columns import codes_of
 from foreknow.frames.missing import Missing, settle_missing
 from foreknow.frames.plain import fetch, plain_table, to_python
 from foreknow.frames.sources import Table, require
@@ -63,47 +63,6 @@ def count_groups(
     return _count(table.name, rows, groups, sensitive, missing, weights, positions, null_groups)
 
 
-def count_tally(table: Table, group: str, sensitive: str, count: str) -> GroupCounts:
-    """Read the (group, value, count) table of a bucketized release.
-
-    Parameters
-    ----------
-    table : Table
-    group, sensitive, count : str
-        Columns of the group id, the value, and how often it occurs in the group.
-    """
-    rows = fetch(table, [group, sensitive, count])
-    amounts = rows.column(count)
-    if table.untyped:
-        amounts = _whole_numbers(table.name, count, amounts)
-    try:
-        if pa.types.is_decimal(amounts.type) or pa.types.is_unsigned_integer(amounts.type):
-            amounts = amounts.cast(pa.int64())
-    except pa.ArrowInvalid as error:
-        raise DataError(f"{table.name}: column {count!r}: {error}") from None
-    if amounts.null_count or not pa.types.is_integer(amounts.type):
-        raise DataError(f"{table.name}: column {count!r} must hold a whole number in each row")
-    weights = amounts.to_numpy().astype(np.int64)
-    if len(weights) and weights.min() < 1:
-        row = int(np.argmin(weights)) + 1
-        raise DataError(f"{table.name}: row {row}: the count {weights.min()} is below 1")
-    rows, _ = settle_missing(table.name, rows, sensitive, "error")
-    positions = np.arange(len(rows))
-    return _count(table.name, rows, [group], sensitive, "error", weights, positions, False)
-
-
-def _whole_numbers(name: str, column: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    texts = texts.cast(pa.string())
-    good = pc.fill_null(pc.match_substring_regex(texts, r"^\d{1,18}$"), False).to_numpy()
-    if not good.all():
-        row = int(np.argmin(good))
-        raise DataError(
-            f"{name}: column {column!r}: row {row + 1} holds {texts[row].as_py()!r}, "
-            "not a whole number"
-        )
-    return texts.cast(pa.int64())
-
-
 def _name_first_null(
     table: Table, rows: pa.Table, sensitive: str, missing: Missing, groups: Sequence[str]
 ) -> None:
@@ -114,7 +73,7 @@ def _name_first_null(
         settle_missing(table.name, fetch(table, [sensitive]), sensitive, missing)
     for group in groups:
         if rows.column(group).null_count:
-            _refuse_null_group(table.name, group, fetch(table, [group]).column(group), None)
+            refuse_null_group(table.name, group, fetch(table, [group]).column(group), None)
 
 
 def _count(
@@ -135,15 +94,15 @@ def _count(
         positions = None if positions is None else positions[kept]
     if not len(rows):
         raise DataError(f"{name} has no rows")
-    value_codes, found = distinct(sensitive, rows.column(sensitive))
+    value_codes, found = codes_of(rows.column(sensitive))
     values = to_python(sensitive, found)
     labels = Labels(in_order(values))
     place = np.array([labels.codes[v] for v in values], dtype=value_codes.dtype)
     if not null_groups and rows.column(groups[0]).null_count:
-        _refuse_null_group(name, groups[0], rows.column(groups[0]), positions)
-    group_codes, group_labels = _group_codes(rows, groups, as_tuples=null_groups)
+        refuse_null_group(name, groups[0], rows.column(groups[0]), positions)
+    of_row, group_labels = group_codes(rows, groups, as_tuples=null_groups)
     return GroupCounts.from_pairs(
-        group_codes,
+        of_row,
         place[value_codes],
         values=labels,
         n_groups=len(group_labels),
@@ -152,9 +111,10 @@ def _count(
     )
 
 
-def _refuse_null_group(
+def refuse_null_group(
     name: str, group: str, column: pa.ChunkedArray, positions: IntArray | None
 ) -> None:
+    """Raise `DataError` that names the first row without a group."""
     first = int(np.argmax(pc.is_null(column).to_numpy()))
     row = first if positions is None else int(positions[first])
     raise DataError(
@@ -162,11 +122,21 @@ def _refuse_null_group(
     )
 
 
-def _group_codes(
+def group_codes(
     rows: pa.Table, groups: Sequence[str], *, as_tuples: bool
 ) -> tuple[NDArray[Any], list[Label]]:
     """Code and label of each row's group."""
-    encoded = [distinct(column, rows.column(column)) for column in groups]
+    encoded = [codes_of(rows.column(column)) for column in groups]
+    return joined(groups, encoded, as_tuples=as_tuples)
+
+
+def joined(
+    groups: Sequence[str],
+    encoded: Sequence[tuple[NDArray[Any], pa.Array]],
+    *,
+    as_tuples: bool,
+) -> tuple[NDArray[Any], list[Label]]:
+    """Code and label of each group, from the codes and distinct values of its columns."""
     if len(groups) == 1:
         codes, found = encoded[0]
         labels = to_python(groups[0], found)

@@ -36,6 +36,17 @@ def as_missing(given: Any) -> Missing:
     raise SchemaError(f'missing must be "error", "drop" or {{ label = "..." }}, not {given!r}')
 
 
+def refuse_missing(missing: Missing, semantics: str) -> None:
+    """Raise `SchemaError` for a rule about nulls where a null just means no value."""
+    relabel = isinstance(missing, Relabel)
+    if semantics != "single" and (relabel or missing != "error"):
+        shown = f'{{ label = "{missing}" }}' if relabel else f'"{missing}"'
+        raise SchemaError(
+            f"missing = {shown} has no place under semantics {semantics!r}, where a null means "
+            "that the person has no value; leave it out"
+        )
+
+
 def settle_missing(
     name: str,
     rows: pa.Table,

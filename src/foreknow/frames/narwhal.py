@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 from narwhals.exceptions import NarwhalsError
 
 from foreknow.errors import DataError
 from foreknow.frames.sources import check_columns
+
+_SEVERAL = (set, frozenset, tuple, np.ndarray)  # of values in one cell, beside a list
 
 
 class NarwhalsTable:
@@ -61,7 +64,7 @@ class NarwhalsTable:
         try:
             if isinstance(frame, nw.LazyFrame):
                 return frame.collect("pyarrow").to_native()
-            return frame.to_arrow()
+            return _with_lists(frame).to_arrow()
         except OverflowError:
             raise DataError(f"{self.name} holds a number beyond 64 bits; make it text") from None
         except (pa.ArrowException, TypeError) as error:
@@ -69,3 +72,22 @@ class NarwhalsTable:
             raise DataError(
                 f"{self.name} holds a column of mixed types: {first}; make it one type"
             ) from None
+
+
+def _with_lists(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Turn sets, tuples and arrays in columns of Python objects into lists, which Arrow knows."""
+    for name, kind in frame.schema.items():
+        if kind != nw.Object or not frame.implementation.is_pandas_like():
+            continue
+        values = frame.get_column(name).to_list()
+        if any(isinstance(value, _SEVERAL) for value in values):
+            lists = [_listed(value) for value in values]
+            native = frame.to_native().assign(**{name: lists})
+            frame = nw.from_native(native, eager_only=True)
+    return frame
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return list(value) if isinstance(value, _SEVERAL) else value

@@ -39,7 +39,7 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = array.type
     if pa.types.is_dictionary(kind):
         _refuse_nested(name, kind.value_type)
-        array = array.unify_dictionaries()
+        array = unified(array)
         if not array.num_chunks:
             return array.cast(kind.value_type)
         entries = array.chunk(0).dictionary
@@ -58,6 +58,18 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
         known = pc.if_else(pc.is_nan(array), pa.scalar(None, kind), array)
         return pc.add(known, pa.scalar(0.0, kind))
     return array
+
+
+def unified(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Give all chunks one dictionary; where they have it, that costs nothing."""
+    known = {_places(chunk.dictionary) for chunk in array.chunks}
+    return array if len(known) < 2 else array.unify_dictionaries()
+
+
+def _places(entries: pa.Array) -> tuple[Any, ...]:
+    """Where entries lie in memory."""
+    buffers = [None if buffer is None else buffer.address for buffer in entries.buffers()]
+    return (entries.offset, len(entries), *buffers)
 
 
 def _whole_microseconds(array: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -91,4 +103,20 @@ def _refuse_nested(name: str, kind: pa.DataType) -> None:
     )
     span = types.is_duration(kind) or types.is_interval(kind)
     if binary or span or types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
-        raise DataError(f"column {name!r} is of type {kind}; give one plain value per row")
+        several = ', or say semantics = "set" or "multiset" where each list holds the values of one'
+        raise DataError(
+            f"column {name!r} is of type {kind}; give one plain value per row"
+            f"{f'{several} person' if is_listed(kind) else ''}"
+        )
+
+
+def is_listed(kind: pa.DataType) -> bool:
+    """Whether a type is one of lists."""
+    types = pa.types
+    return bool(
+        types.is_list(kind)
+        or types.is_large_list(kind)
+        or types.is_fixed_size_list(kind)
+        or types.is_list_view(kind)
+        or types.is_large_list_view(kind)
+    )

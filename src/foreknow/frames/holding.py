@@ -1,0 +1,184 @@
+"""Holding: who has which sensitive values, where a person may have several or none.
+
+Two shapes of a table say it: one row per person and value, or one row per person with a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from foreknow.errors import DataError, SchemaError
+from foreknow.frames.people import People
+from foreknow.frames.plain import is_listed, plain
+from foreknow.frames.sources import Table, require
+from foreknow.sparse import IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Holdings:
+    """One entry per occurrence of a sensitive value.
+
+    Attributes
+    ----------
+    people : integer array, shape (occurrences,)
+        Position of the person who has it.
+    values : unsigned integer array, shape (occurrences,)
+        Code of the value.
+    """
+
+    people: NDArray[Any]
+    values: NDArray[np.unsignedinteger[Any]]
+
+    def __len__(self) -> int:
+        return len(self.people)
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What the rows of a table say about people and their values.
+
+    Attributes
+    ----------
+    people : People
+    rows : pyarrow.Table
+        The other columns, plain.
+    values : pyarrow.ChunkedArray
+        One plain value per occurrence, in the order of rows; no nulls.
+    holders : integer array, shape (occurrences,)
+        The person of each occurrence.
+    sources : int64 array, shape (occurrences,)
+        The row of each occurrence.
+    """
+
+    people: People
+    rows: pa.Table
+    values: pa.ChunkedArray
+    holders: NDArray[Any]
+    sources: IntArray
+
+    def refuse_twice(
+        self, sensitive: str, codes: NDArray[Any], value: Callable[[int], Any]
+    ) -> None:
+        """Raise `DataError` if somebody has a value twice, which a set cannot hold."""
+        keys = self.holders.astype(np.int64)
+        keys *= int(codes.max(initial=0)) + 1
+        keys += codes
+        ordered = np.sort(keys)
+        if not np.any(ordered[1:] == ordered[:-1]):
+            return
+        order = np.argsort(keys, kind="stable")
+        again = order[1:][keys[order[1:]] == keys[order[:-1]]]
+        later = int(again.min())
+        first, last = self.sources[np.argmax(keys == keys[later])] + 1, self.sources[later] + 1
+        where = f"rows {first} and {last}" if first != last else f"the list of row {first}"
+        who = self.people.called(int(self.holders[later]))
+        raise DataError(
+            f"{self.people.table}: {who} has {sensitive} {value(int(codes[later]))!r} twice, in "
+            f"{where}; under semantics 'set' nobody has a value twice: use semantics multiset or "
+            "remove repeats"
+        )
+
+
+def read_held(
+    table: Table,
+    columns: Sequence[str],
+    sensitive: str,
+    person: str | None,
+    semantics: str,
+) -> Held:
+    """Read people and their values under ``set`` or ``multiset``.
+
+    Parameters
+    ----------
+    table : Table
+    columns : sequence of str
+        Further columns to read.
+    sensitive : str
+        One value per row, of which a null adds none; or a list per row.
+    person : str, optional
+        The column that names people; needed unless the values are lists.
+    semantics : "set" or "multiset"
+        For messages.
+
+    Raises
+    ------
+    SchemaError
+        If nothing tells people apart.
+    DataError
+        If a row names nobody, somebody with a list stands in two rows, or a list holds a null.
+    """
+    names = list(dict.fromkeys([*columns, *([] if person is None else [person])]))
+    require(table, [*names, sensitive])
+    require_person(table, sensitive, person, semantics, listed=not table.untyped)
+    fetched = table.arrow([*names, sensitive])
+    given = fetched.column(len(names))
+    if not is_listed(given.type):
+        require_person(table, sensitive, person, semantics, listed=False)
+    rows = (
+        pa.table([plain(name, fetched.column(i)) for i, name in enumerate(names)], names=names)
+        if names
+        else pa.table({})
+    )
+    if not len(given):
+        raise DataError(f"{table.name} has no rows")
+    if person is None:
+        people = People.of_rows(table.name, len(given))
+    else:
+        people = People.named(table.name, person, rows.column(person))
+    read = _lists if is_listed(given.type) else _long
+    return Held(people, rows, *read(people, sensitive, given))
+
+
+def require_person(
+    table: Table, sensitive: str, person: str | None, semantics: str, *, listed: bool
+) -> None:
+    """Raise `SchemaError` if people with several rows cannot be told apart."""
+    if person is None and not listed:
+        raise SchemaError(
+            f"semantics {semantics!r} needs person = the column that tells people apart, since "
+            f"{table.name} has one value of {sensitive!r} per row (only a column of lists holds "
+            "all values of a person in one row)"
+        )
+
+
+def _long(
+    people: People, sensitive: str, given: pa.ChunkedArray
+) -> tuple[pa.ChunkedArray, NDArray[Any], IntArray]:
+    """Read one value per row."""
+    values = plain(sensitive, given)
+    if not values.null_count:
+        return values, people.of_row, np.arange(len(values))
+    sources = np.flatnonzero(pc.is_valid(values).to_numpy())
+    return values.drop_null(), people.of_row[sources], sources
+
+
+def _lists(
+    people: People, sensitive: str, given: pa.ChunkedArray
+) -> tuple[pa.ChunkedArray, NDArray[Any], IntArray]:
+    """Read one list per person."""
+    people.refuse_repeats(
+        f"where {sensitive!r} holds lists, everybody has one row with all their values"
+    )
+    if pa.types.is_nested(given.type.value_type):
+        raise DataError(
+            f"{people.table}: the lists of column {sensitive!r} hold {given.type.value_type}; "
+            "give lists of plain values"
+        )
+    lengths = pc.fill_null(pc.list_value_length(given), 0).to_numpy()
+    sources = np.repeat(np.arange(len(given)), lengths)
+    values = plain(sensitive, pc.list_flatten(given))
+    if values.null_count:
+        row = int(sources[np.argmin(pc.is_valid(values).to_numpy())])
+        raise DataError(
+            f"{people.table}: the list of {sensitive!r} in row {row + 1}"
+            f"{'' if people.names is None else f' ({people.called(int(people.of_row[row]))})'} "
+            "holds a null; leave it out of the list (an empty list means no value)"
+        )
+    return values, people.of_row[sources], sources

@@ -1,0 +1,342 @@
+"""People with several sensitive values: long tables and lists are read alike, everywhere."""
+
+import random
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.frames.backends import arrow_chunked, csv_file, parquet_folder, write
+
+from foreknow.counts import GroupCounts
+from foreknow.errors import DataError, SchemaError
+from foreknow.release import Release
+
+# (name, group, values)
+PEOPLE = [
+    ("Ann", "x", ["Flu", "AIDS"]),
+    ("Bob", "y", []),
+    ("Cid", "x", ["Flu"]),
+    ("Dora", "y", ["Cold", "Flu", "AIDS"]),
+    ("Eve", "x", []),
+    ("Fay", "z", []),
+    ("Gus", "y", ["Cold"]),
+]
+WANTED = {"x": (3, {"AIDS": 1, "Flu": 2}), "y": (3, {"AIDS": 1, "Cold": 2, "Flu": 1}), "z": (1, {})}
+
+
+def long(people, chance=None):
+    """One row per value; whoever has none has a row with a null, others sometimes too."""
+    rows = []
+    for name, group, values in people:
+        rows += [(name, group, value) for value in values]
+        if not values or (chance and chance.random() < 0.3):
+            rows.append((name, group, None))
+    if chance:
+        chance.shuffle(rows)
+    names, groups, values = zip(*rows, strict=True)
+    return pa.table({"pid": names, "gid": groups, "d": pa.array(values, pa.string())})
+
+
+def lists(people, chance=None):
+    """One row per person; whoever has no value has an empty list or a null."""
+    people = chance.sample(people, len(people)) if chance else people
+    names, groups, values = zip(*people, strict=True)
+    held = [v or ([], None)[i % 2] for i, v in enumerate(values)]
+    return pa.table({"pid": names, "gid": groups, "d": pa.array(held, pa.list_(pa.string()))})
+
+
+def counted(source, semantics="set", person="pid"):
+    return Release.from_groups(
+        source, group="gid", sensitive="d", person=person, semantics=semantics
+    ).counts
+
+
+def told(counts):
+    """Group label -> (people, bag)."""
+    return {label: (int(counts.sizes[i]), counts.bag(i)) for i, label in enumerate(counts.groups)}
+
+
+# ---- both shapes, every backend ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_a_long_table_is_read_alike_by_every_backend(everywhere, semantics):
+    found = counted(everywhere(long(PEOPLE, random.Random(1))), semantics)
+    assert told(found) == WANTED
+    assert found.semantics == semantics
+
+
+@pytest.mark.parametrize("person", ["pid", None])
+def test_lists_are_read_alike_by_every_backend_that_has_them(typed, person):
+    assert told(counted(typed(lists(PEOPLE)), person=person)) == WANTED
+
+
+CELLS = [["Flu", "AIDS"], [], ["Flu"], None]
+KINDS = {
+    "lists": list,
+    "tuples": tuple,
+    "sets": set,
+    "frozensets": frozenset,
+    "arrays": np.array,
+    "objects": lambda values: np.array(values, dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("hole", [None, float("nan"), pd.NA], ids=str)
+def test_pandas_cells_may_hold_any_collection(kind, hole):
+    cells = [hole if cell is None else KINDS[kind](cell) for cell in CELLS]
+    frame = pd.DataFrame({"gid": [1, 1, 1, 2], "d": pd.Series(cells, dtype=object)})
+    frame.index = [7, 7, 7, 7]
+    assert told(counted(frame, person=None)) == {1: (3, {"AIDS": 1, "Flu": 2}), 2: (1, {})}
+
+
+def arrow_types():
+    texts = pa.array(CELLS, pa.list_(pa.string()))
+    yield "list", texts
+    yield "large", texts.cast(pa.large_list(pa.large_string()))
+    yield "view", pa.array(CELLS, pa.list_view(pa.string()))
+    codes = pa.array(["Flu", "AIDS", "Flu"]).dictionary_encode()
+    yield "dictionary", pa.ListArray.from_arrays(pa.array([0, 2, 2, None, 3], pa.int32()), codes)
+
+
+@pytest.mark.parametrize("kind", dict(arrow_types()))
+def test_arrow_lists_of_every_type_are_read(kind):
+    table = pa.table({"gid": [1, 1, 1, 2], "d": dict(arrow_types())[kind]})
+    wanted = {1: (3, {"AIDS": 1, "Flu": 2}), 2: (1, {})}
+    assert told(counted(table, person=None)) == wanted
+    sliced = pa.concat_tables([table.slice(0, 1), table.slice(1, 3)])
+    assert told(counted(sliced, person=None)) == wanted
+
+
+def test_lists_of_a_fixed_length_are_read():
+    cells = pa.array([["Flu", "AIDS"], None, ["Cold", "Flu"]], pa.list_(pa.string(), 2))
+    table = pa.table({"gid": [1, 1, 2], "d": cells})
+    assert told(counted(table, person=None)) == {
+        1: (2, {"AIDS": 1, "Flu": 1}),
+        2: (1, {"Cold": 1, "Flu": 1}),
+    }
+    frame = pl.DataFrame({"gid": [1], "d": [[3, 4]]}, schema_overrides={"d": pl.Array(pl.Int64, 2)})
+    assert told(counted(frame, person=None)) == {1: (1, {3: 1, 4: 1})}
+
+
+def test_values_need_not_be_texts():
+    frame = duckdb.sql("SELECT * FROM (VALUES (1, [30, 4]), (1, []), (2, [4])) AS t(gid, d)")
+    assert counted(frame, person=None).values == (4, 30)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    held=st.lists(
+        st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from("ABCD"), max_size=4)),
+        min_size=1,
+        max_size=10,
+    ),
+    semantics=st.sampled_from(["set", "multiset"]),
+    chance=st.randoms(use_true_random=False),
+)
+def test_long_tables_and_lists_are_what_from_people_makes_of_the_people(held, semantics, chance):
+    people = [
+        (f"p{i}", g, sorted(set(v)) if semantics == "set" else v) for i, (g, v) in enumerate(held)
+    ]
+    groups = sorted({g for _, g, _ in people})
+    wanted = GroupCounts.from_people(
+        [[v for _, g, v in people if g == group] for group in groups], semantics=semantics
+    )
+    for table in (long(people, chance), lists(people, chance)):
+        for source in (table, arrow_chunked(table, None), pl.from_arrow(table)):
+            found = counted(source, semantics)
+            assert found.take(np.argsort(found.groups)) == wanted
+            generalized = Release.from_generalized(
+                source,
+                quasi_identifiers=["gid"],
+                sensitive="d",
+                person="pid",
+                semantics=semantics,
+            )
+            assert generalized.counts.take(np.argsort(generalized.counts.groups, 0)[:, 0]) == wanted
+            assert generalized.semantics == semantics
+
+
+def test_under_multiset_a_repeated_value_counts_twice(tmp_path):
+    people = [("Ann", "x", ["Flu", "Flu", "AIDS"]), ("Bob", "x", ["Flu"])]
+    wanted = {"x": (2, {"AIDS": 1, "Flu": 3})}
+    for source in (long(people), lists(people), csv_file(long(people), tmp_path)):
+        assert told(counted(source, "multiset")) == wanted
+
+
+def test_nobody_needs_to_have_a_value():
+    for table in (long([("Ann", "x", [])]), lists([("Ann", "x", [])])):
+        found = counted(table)
+        assert told(found) == {"x": (1, {})}
+        assert found.n_values == 0
+
+
+def test_a_folder_may_have_lists_in_each_file(tmp_path):
+    assert told(counted(parquet_folder(lists(PEOPLE), tmp_path))) == WANTED
+
+
+def test_a_null_quasi_identifier_makes_a_group_as_under_single():
+    table = pa.table({"pid": [1, 1, 2], "age": [None, None, 3], "d": ["a", "b", "a"]})
+    counts = Release.from_generalized(
+        table, quasi_identifiers=["age"], sensitive="d", person="pid", semantics="set"
+    ).counts
+    assert told(counts) == {(None,): (1, {"a": 1, "b": 1}), (3,): (1, {"a": 1})}
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+
+def rows(*triples):
+    names, groups, values = zip(*triples, strict=True)
+    return pa.table({"pid": names, "gid": groups, "d": values})
+
+
+@pytest.mark.parametrize("held", [rows, None], ids=["arrow", "csv"])
+@pytest.mark.parametrize(
+    ("triples", "says"),
+    [
+        (
+            [("Ann", "x", "Flu"), ("Bob", "x", "Flu"), ("Ann", "x", "Flu"), ("Ann", "x", "Flu")],
+            "pid 'Ann' has d 'Flu' twice, in rows 1 and 3; under semantics 'set' nobody has a "
+            "value twice: use semantics multiset or remove repeats",
+        ),
+        (
+            [("Bob", "x", "Flu"), ("Ann", "x", "Flu"), ("Ann", "y", "Cold")],
+            "pid 'Ann' has gid 'x' in row 2, but 'y' in row 3; everybody is in one group",
+        ),
+        ([("Ann", "x", "Flu"), (None, "x", "Flu")], "column of people 'pid' is missing in row 2"),
+        (
+            [("Ann", "x", "Flu"), ("Bob", None, None)],
+            r"the group column 'gid' is missing \(row 2\)",
+        ),
+    ],
+)
+def test_rows_of_people_that_contradict_each_other_are_named(held, triples, says, tmp_path):
+    source = rows(*triples)
+    if held is None:
+        source = csv_file(source, tmp_path)
+    with pytest.raises(DataError, match=says):
+        counted(source)
+
+
+def test_a_person_with_two_published_quasi_identifiers_is_named():
+    table = pa.table(
+        {"pid": [7, 8, 7], "age": [30, 30, 30], "zip": ["a", "b", None], "d": list("xyz")}
+    )
+    release = Release.from_generalized(
+        table, quasi_identifiers=["age", "zip"], sensitive="d", person="pid", semantics="multiset"
+    )
+    with pytest.raises(DataError, match="pid 7 has zip 'a' in row 1, but None in row 3"):
+        release.counts  # noqa: B018
+
+
+LISTS = pa.list_(pa.string())
+
+
+@pytest.mark.parametrize(
+    ("cells", "person", "says"),
+    [
+        ([["a"], ["b", None]], None, r"the list of 'd' in row 2 holds a null; leave it out"),
+        ([["a"], ["b", None]], "pid", r"in row 2 \(pid 'Bob'\) holds a null"),
+        (
+            [["a"], ["b", "c", "b"]],
+            "pid",
+            "pid 'Bob' has d 'b' twice, in the list of row 2; .* use semantics multiset",
+        ),
+        ([["a"], ["b", "b"]], None, "row 2 has d 'b' twice, in the list of row 2"),
+    ],
+)
+def test_lists_that_cannot_be_meant_are_named(cells, person, says):
+    table = pa.table({"pid": ["Ann", "Bob"], "gid": [1, 1], "d": pa.array(cells, LISTS)})
+    with pytest.raises(DataError, match=says):
+        counted(table, person=person)
+
+
+def test_nan_in_a_list_is_a_null():
+    cells = pa.array([[1.5, float("nan")]], pa.list_(pa.float64()))
+    with pytest.raises(DataError, match="the list of 'd' in row 1 holds a null"):
+        counted(pa.table({"gid": [1], "d": cells}), person=None)
+
+
+def test_somebody_with_two_lists_is_named():
+    table = pa.table({"pid": ["Ann", "Ann"], "gid": [1, 1], "d": pa.array([["a"], ["b"]], LISTS)})
+    with pytest.raises(DataError, match="pid 'Ann' is in rows 1 and 2; where 'd' holds lists"):
+        counted(table)
+
+
+@pytest.mark.parametrize(
+    "cells", [[[["a"]]], [[{"a": 1}]], [[b"a"]]], ids=["lists", "structs", "binaries"]
+)
+def test_lists_of_what_is_no_plain_value_are_refused(cells):
+    with pytest.raises(DataError, match=r"give (lists of plain values|one plain value)"):
+        counted(pa.table({"gid": [1], "d": cells}), person=None)
+
+
+def test_lists_under_single_are_an_error_that_says_what_to_say(typed):
+    with pytest.raises(DataError, match=r"column 'd' is of type .*list.* semantics = .set."):
+        Release.from_groups(typed(lists(PEOPLE)), group="gid", sensitive="d").counts  # noqa: B018
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_a_long_table_needs_a_column_of_people(everywhere, semantics):
+    says = f"semantics '{semantics}' needs person = the column that tells people apart"
+    with pytest.raises(SchemaError, match=says):
+        counted(everywhere(long(PEOPLE)), semantics, person=None)
+
+
+def test_a_csv_file_needs_it_before_it_is_read(tmp_path):
+    path = write(tmp_path, "pid,gid,d\n")
+    with pytest.raises(SchemaError, match="needs person"):
+        Release.from_groups(path, group="gid", sensitive="d", semantics="set")
+
+
+@pytest.mark.parametrize("missing", ["drop", {"label": "none"}, {"label": "error"}])
+def test_a_rule_for_nulls_has_no_place(missing):
+    with pytest.raises(SchemaError, match="a null means that the person has no value"):
+        Release.from_groups(
+            long(PEOPLE),
+            group="gid",
+            sensitive="d",
+            person="pid",
+            semantics="set",
+            missing=missing,
+        )
+
+
+@pytest.mark.parametrize(
+    ("roles", "error", "says"),
+    [
+        ({"person": "who"}, DataError, "no column 'who'"),
+        ({"person": "d"}, SchemaError, "'d', 'd': one column plays two roles"),
+        ({"semantics": "sets"}, SchemaError, "semantics 'sets' is unknown; did you mean 'set'"),
+        ({"sensitive": "gid"}, SchemaError, "cannot be both sensitive and the group"),
+    ],
+)
+def test_roles_that_cannot_be_meant_are_refused_before_reading(roles, error, says):
+    given_roles = {"group": "gid", "sensitive": "d", "person": "pid", "semantics": "set"}
+    with pytest.raises(error, match=says):
+        Release.from_groups(long(PEOPLE), **given_roles | roles)
+
+
+@pytest.mark.parametrize("table", [long(PEOPLE).slice(0, 0), lists(PEOPLE).slice(0, 0)])
+def test_an_empty_table_is_refused(table):
+    with pytest.raises(DataError, match="has no rows"):
+        counted(table)
+
+
+def test_a_table_that_shows_which_values_are_of_one_person_says_so():
+    roles = {"group": "gid", "sensitive": "d", "person": "pid"}
+    for table in (long(PEOPLE), lists(PEOPLE)):
+        assert Release.from_groups(table, semantics="set", **roles).linked
+    tally = pa.table({"group": [1], "d": ["Flu"], "count": [1]})
+    people = pa.table({"group": [1, 1]})
+    release = Release.from_bucketized(tally, sensitive="d", semantics="set", people=people)
+    assert not release.linked
+    single = pa.table({"gid": [1], "d": ["Flu"]})
+    assert not Release.from_groups(single, group="gid", sensitive="d").linked

@@ -1,0 +1,153 @@
+"""Members: everybody by name, with the position of their group in the counts."""
+
+import random
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pytest
+from tests.frames.backends import csv_file, parquet_file
+
+from foreknow.errors import DataError, InputError, SchemaError
+from foreknow.frames import parquet
+from foreknow.release import Release
+
+PEOPLE = pa.table(
+    {
+        "pid": ["Dora", "Ann", "Cid", "Bob", "Eve"],
+        "gid": [2, 1, 2, 3, 1],
+        "age": [40, 30, None, 30, 30],
+        "d": ["Flu", "Flu", "AIDS", None, "Cold"],
+    }
+)
+GROUPS = {"Dora": 2, "Ann": 1, "Cid": 2, "Bob": 3, "Eve": 1}
+
+
+def placed(release):
+    """Name -> label of the group, found by way of the counts."""
+    members = release.members
+    assert len(members) == release.counts.n_people
+    return {name: release.counts.group_label(members.group_of(name)) for name in members.names}
+
+
+def texts(found):
+    return {str(name): str(label) for name, label in found.items()}
+
+
+@pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
+def test_everybody_is_in_their_group_in_every_backend(everywhere, semantics):
+    table = PEOPLE if semantics != "single" else PEOPLE.set_column(3, "d", pa.array(list("abcde")))
+    release = Release.from_groups(
+        everywhere(table), group="gid", sensitive="d", person="pid", semantics=semantics
+    )
+    assert texts(placed(release)) == texts(GROUPS)
+    assert release.members is release.members
+
+
+@pytest.mark.parametrize("shape", ["long", "lists"])
+def test_people_with_several_rows_are_named_once_in_order_of_appearance(shape):
+    if shape == "long":
+        table = pa.table(
+            {"pid": [9, 3, 9, 5, 3], "gid": ["x", "y", "x", "x", "y"], "d": list("aabab")}
+        )
+    else:
+        table = pa.table({"pid": [9, 3, 5], "gid": ["x", "y", "x"], "d": [["a", "b"], [], None]})
+    release = Release.from_groups(table, group="gid", sensitive="d", person="pid", semantics="set")
+    assert list(release.members.names) == [9, 3, 5]
+    assert placed(release) == {9: "x", 3: "y", 5: "x"}
+    assert release.members.of_group(release.members.group_of(9)) == [9, 5]
+
+
+@pytest.mark.parametrize(
+    "lazy", [lambda t: t, duckdb.from_arrow, lambda t: pl.from_arrow(t).lazy()]
+)
+def test_generalized_groups_are_labelled_by_their_quasi_identifiers(lazy):
+    release = Release.from_generalized(
+        lazy(PEOPLE),
+        quasi_identifiers=["gid", "age"],
+        sensitive="d",
+        person="pid",
+        missing={"label": "none"},
+    )
+    ages = dict(zip(PEOPLE["pid"].to_pylist(), PEOPLE["age"].to_pylist(), strict=True))
+    assert placed(release) == {name: (group, ages[name]) for name, group in GROUPS.items()}
+
+
+def test_people_who_were_not_counted_are_no_members(everywhere):
+    release = Release.from_groups(
+        everywhere(PEOPLE), group="gid", sensitive="d", person="pid", missing="drop"
+    )
+    assert texts(placed(release)) == texts({k: v for k, v in GROUPS.items() if k != "Bob"})
+
+
+def test_groups_counted_by_an_engine_are_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "_ROWS_IN_MEMORY", 2)
+    chance = random.Random(3)
+    groups = [chance.randrange(30) for _ in range(200)]
+    table = pa.table({"pid": range(200), "gid": groups, "d": [chance.choice("ab") for _ in groups]})
+    release = Release.from_groups(
+        parquet_file(table, tmp_path), group="gid", sensitive="d", person="pid"
+    )
+    assert placed(release) == dict(enumerate(groups))
+
+
+@pytest.mark.parametrize("semantics", ["single", "set"])
+def test_without_a_column_of_people_nobody_is_named(semantics):
+    table = pa.table({"gid": [1], "d": ["a"] if semantics == "single" else [["a"]]})
+    release = Release.from_groups(table, group="gid", sensitive="d", semantics=semantics)
+    with pytest.raises(InputError, match=r"nobody is named; .*from_groups\(..., person="):
+        release.members  # noqa: B018
+
+
+def test_a_name_that_stands_twice_is_refused_under_single():
+    table = pa.table({"pid": ["Ann", "Bob", "Ann"], "gid": [1, 1, 2], "d": list("aba")})
+    with pytest.raises(DataError, match=r"pid 'Ann' is in rows 1 and 3; .* semantics = .set. or"):
+        Release.from_generalized(table, quasi_identifiers=["gid"], sensitive="d", person="pid")
+
+
+def test_the_column_of_people_must_be_there_and_play_no_other_role():
+    with pytest.raises(DataError, match="no column 'name'"):
+        Release.from_groups(PEOPLE, group="gid", sensitive="d", person="name")
+    with pytest.raises(SchemaError, match="'d', 'd': one column plays two roles"):
+        Release.from_groups(PEOPLE, group="gid", sensitive="d", person="d")
+
+
+# ---- bucketized --------------------------------------------------------------------------------
+
+TALLY = pa.table({"group": [2, 1, 2], "d": ["Flu", "Flu", "AIDS"], "count": [1, 2, 1]})
+NAMED = PEOPLE.select(["pid", "gid"]).rename_columns(["pid", "group"])
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_people_beside_a_tally_are_its_members(everywhere, semantics):
+    release = Release.from_bucketized(
+        everywhere(TALLY), sensitive="d", semantics=semantics, people=NAMED, person="pid"
+    )
+    assert texts(placed(release)) == texts(GROUPS)
+
+
+def test_members_of_a_tally_are_found_whatever_files_hold_the_two_tables(tmp_path):
+    for hold_tally in (csv_file, parquet_file):
+        for hold_people in (csv_file, parquet_file):
+            folder = tmp_path / f"{hold_tally.__name__}-{hold_people.__name__}"
+            (folder / "a").mkdir(parents=True)
+            (folder / "b").mkdir()
+            release = Release.from_bucketized(
+                hold_tally(TALLY, folder / "a"),
+                sensitive="d",
+                semantics="set",
+                people=hold_people(NAMED, folder / "b"),
+                person="pid",
+            )
+            assert texts(placed(release)) == texts(GROUPS)
+
+
+def test_members_of_a_tally_need_people_with_unique_names():
+    with pytest.raises(SchemaError, match="person = 'pid' needs people = the table that has"):
+        Release.from_bucketized(TALLY, sensitive="d", person="pid")
+    release = Release.from_bucketized(TALLY, sensitive="d", semantics="set", people=NAMED)
+    with pytest.raises(InputError, match="nobody is named"):
+        release.members  # noqa: B018
+    twice = pa.concat_tables([NAMED, NAMED.slice(0, 1)])
+    with pytest.raises(DataError, match="pid 'Dora' is in rows 1 and 6"):
+        Release.from_bucketized(TALLY, sensitive="d", semantics="set", people=twice, person="pid")

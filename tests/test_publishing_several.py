@@ -1,0 +1,386 @@
+"""Publishing under `set` and `multiset`: what is written, judged, and not told."""
+
+import csv
+import json
+from collections import Counter, defaultdict
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.diagnoses import SEMANTICS, diagnoses
+from tests.people import FORMS, short_report
+
+import foreknow as fk
+from foreknow.certificate import NOT_MINIMAL, digest_of
+from foreknow.errors import InternalError, OutputError, SchemaError
+
+EVERY = [(semantics, *form) for semantics in SEMANTICS for form in FORMS]
+POLICY = [fk.Requirement(fk.Facts(1, 1, 1), "0.8")]
+
+
+@pytest.fixture(autouse=True)
+def _short_report(monkeypatch):
+    short_report(monkeypatch)
+
+
+def schema(semantics="set", **changed):
+    roles = {
+        "quasi_identifiers": ["age", "sex", "zip"],
+        "other": ["ward"],
+        "sensitive": "diagnosis",
+        "person": "person",
+        "semantics": semantics,
+        "hierarchies": {"zip": fk.Mask(5)},
+    }
+    return fk.Schema(**roles | changed)
+
+
+def register(people=150, seed=0, semantics="set", listed=False):
+    """`diagnoses` with a ward that is everybody's own, so that a test can tell who is where."""
+    table = diagnoses(people, seed, semantics=semantics, listed=listed)
+    ward = [f"ward of {name}" for name in table["person"].to_pylist()]
+    return table.append_column("ward", pa.array(ward))
+
+
+def made(table, roles, form="generalized", fmt="csv", *, rules=POLICY, method=None, **more):
+    options = fk.PublishOptions(form=form, format=fmt, **more)
+    return fk.publish(fk.Microdata(table, roles), fk.Policy(rules), method=method, options=options)
+
+
+# ---- an independent reader ---------------------------------------------------------------------
+
+
+def rows_of(path):
+    """Rows of texts and None, by Python's own reader of CSV."""
+    if path.suffix == ".parquet":
+        rows = pq.read_table(path).to_pylist()
+        return [{k: None if v is None else str(v) for k, v in row.items()} for row in rows]
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{k: v or None for k, v in row.items()} for row in csv.DictReader(file)]
+
+
+def read(folder, fmt, form):
+    """Group -> the wards in it, and group -> its bag, as a reader makes them out."""
+    columns = ["group"] if form == "bucketized" else ["age", "sex", "zip"]
+    wards, bags = defaultdict(list), defaultdict(Counter)
+    for row in rows_of(folder / f"people.{fmt}"):
+        wards[tuple(row[c] for c in columns)].append(row["ward"])
+    for row in rows_of(folder / f"sensitive.{fmt}"):
+        group = tuple(row[c] for c in columns)
+        assert row["diagnosis"] not in bags[group]
+        bags[group][row["diagnosis"]] = int(row["count"])
+    return wards, bags
+
+
+def covers(label, value):
+    """Whether a published age ("20 to 37"), sex or zip code ("02***") holds an exact value."""
+    if " to " in label:
+        low, high = label.split(" to ")
+        return int(low) <= int(value) <= int(high)
+    return all(a in ("*", b) for a, b in zip(label, str(value), strict=False))
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize(("semantics", "form", "fmt"), EVERY)
+def test_the_groups_that_are_written_hold_the_values_of_their_people(
+    semantics, form, fmt, listed, tmp_path
+):
+    table = register(semantics=semantics, listed=listed)
+    own, about = defaultdict(Counter), {}
+    for row in table.to_pylist():
+        values = row["diagnosis"] if listed else [row["diagnosis"]]
+        own[row["ward"]].update(v for v in values if v is not None)
+        about[row["ward"]] = row
+    publication = made(table, schema(semantics), form, fmt)
+    publication.write(tmp_path / "out")
+    wards, bags = read(tmp_path / "out", fmt, form)
+    assert sorted(ward for members in wards.values() for ward in members) == sorted(about)
+    assert set(bags) <= set(wards)
+    for group, members in wards.items():
+        assert bags.get(group, Counter()) == sum((own[w] for w in members), Counter())
+    for row in rows_of(tmp_path / "out" / f"people.{fmt}"):
+        exact = about[row["ward"]]
+        assert all(covers(row[c], exact[c]) for c in ("age", "sex", "zip"))
+    assert publication.certificate.n_groups == len(wards) > 1
+    assert publication.certificate.people == 150
+
+
+@pytest.mark.parametrize(("semantics", "form", "fmt"), EVERY)
+def test_what_is_written_is_safe_by_an_own_count_of_it(semantics, form, fmt, tmp_path):
+    made(register(semantics=semantics), schema(semantics), form, fmt).write(tmp_path / "out")
+    wards, bags = read(tmp_path / "out", fmt, form)
+    values = sorted({v for bag in bags.values() for v in bag})
+    cells = [(g, values.index(v), n) for g, k in enumerate(wards) for v, n in bags[k].items()]
+    groups, codes, weights = np.array(cells).T
+    counts = fk.GroupCounts.from_pairs(
+        groups,
+        codes,
+        values=values,
+        n_groups=len(wards),
+        weights=weights,
+        sizes=np.array([len(members) for members in wards.values()]),
+        semantics=semantics,
+    )
+    worst = fk.Facts(1, 1, 1).disclosure(counts)
+    assert worst.below("0.8")
+    certificate = fk.Certificate.load(tmp_path / "out" / "certificate.json")
+    assert certificate.findings[0]["exact"] == str(worst.exact)
+    assert certificate.semantics == semantics
+    assert certificate.check(tmp_path / "out") == []
+    again = fk.audit(
+        made(register(semantics=semantics), schema(semantics)).release, fk.Policy(POLICY)
+    )
+    assert again.safe
+
+
+@pytest.mark.parametrize(("semantics", "form", "fmt"), EVERY)
+def test_nothing_tells_which_values_are_of_one_person(semantics, form, fmt, tmp_path):
+    publication = made(register(semantics=semantics), schema(semantics), form, fmt)
+    publication.write(tmp_path / "out")
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {
+        f"people.{fmt}",
+        f"sensitive.{fmt}",
+        "certificate.json",
+        "owner.json",
+        "report.html",
+    }
+    groups = ["group"] if form == "bucketized" else ["age", "sex", "zip"]
+    of_people = ["age", "sex", "zip", "ward", *(groups if form == "bucketized" else [])]
+    assert publication.tables["people"].column_names == of_people
+    assert publication.tables["sensitive"].column_names == [*groups, "diagnosis", "count"]
+    rows = publication.tables["sensitive"].to_pylist()
+    # One row per group and value, groups together, values in the order of the alphabet.
+    keys = [tuple(row[c] for c in groups) for row in rows]
+    assert len(list(dict.fromkeys(keys))) == sum(
+        a != b for a, b in zip(keys, [None, *keys], strict=False)
+    )
+    for key in set(keys):
+        own = [row["diagnosis"] for row, k in zip(rows, keys, strict=True) if k == key]
+        assert own == sorted(set(own))
+    assert "p000" not in (tmp_path / "out" / "certificate.json").read_text()
+
+
+def test_the_order_of_people_within_a_group_is_random():
+    table = register(40)
+    orders = [made(table, schema(), rules=[fk.Requirement(fk.Facts(), "0.99")]) for _ in range(3)]
+    wards = [o.tables["people"]["ward"].to_pylist() for o in orders]
+    assert len({tuple(w) for w in wards}) == 3
+    assert len({tuple(sorted(w)) for w in wards}) == 1
+
+
+def test_groups_that_look_alike_are_one_and_their_counts_are_added():
+    class Halves:
+        def partition(self, microdata, policy=None, seed=None):
+            return microdata.rows_of(np.arange(microdata.n_people) % 2)
+
+    table = pa.table(
+        {
+            "person": range(6),
+            "age": [30] * 6,
+            "diagnosis": [["a"], ["a", "b"], [], ["b"], ["a"], []],
+        }
+    )
+    roles = schema(quasi_identifiers=["age"], other=[], hierarchies={})
+    publication = made(table, roles, method=Halves(), rules=[fk.Requirement(fk.Facts(), "0.9")])
+    assert publication.tables["sensitive"].to_pylist() == [
+        {"age": "30", "diagnosis": "a", "count": 3},
+        {"age": "30", "diagnosis": "b", "count": 2},
+    ]
+    assert publication.certificate.n_groups == 1
+
+
+@pytest.mark.parametrize(("form", "fmt"), FORMS)
+def test_groups_without_values_and_groups_without_a_quasi_identifier(form, fmt, tmp_path):
+    class ByAge:
+        def partition(self, microdata, policy=None, seed=None):
+            return microdata.rows_of(microdata.attributes[0].codes)
+
+    cells = [["a"], ["a", "b"], [], [], [], ["b"], []]
+    table = pa.table(
+        {
+            "person": range(7),
+            "age": [30, 30, 30, None, None, 50, 50],
+            "ward": list("abcdefg"),
+            "diagnosis": pa.array(cells),
+        }
+    )
+    roles = schema(quasi_identifiers=["age"], hierarchies={})
+    rules = [fk.Requirement(fk.Facts(), "0.9")]
+    publication = made(table, roles, form, fmt, method=ByAge(), rules=rules)
+    certificate = publication.write(tmp_path / "out")
+    assert (certificate.people, certificate.n_groups) == (7, 3)
+    assert certificate.check(tmp_path / "out") == []
+    people = rows_of(tmp_path / "out" / f"people.{fmt}")
+    tally = rows_of(tmp_path / "out" / f"sensitive.{fmt}")
+    column = "age" if form == "generalized" else "group"
+    assert len({row[column] for row in people}) == 3
+    assert len({row[column] for row in tally}) == 2
+    nobody = {row[column] for row in people if row["ward"] in "de"}
+    assert len(nobody) == 1
+    assert nobody.isdisjoint(row[column] for row in tally)
+
+
+def test_a_lone_column_with_missing_values_is_refused_in_csv(tmp_path):
+    table = pa.table(
+        {"person": range(4), "age": [30, 30, None, None], "diagnosis": [["a"], [], ["a"], []]}
+    )
+    roles = schema(quasi_identifiers=["age"], other=[], hierarchies={})
+    rules = [fk.Requirement(fk.Facts(), "0.9")]
+    with pytest.raises(OutputError, match=r"'age'.*would have empty lines.*parquet"):
+        made(table, roles, rules=rules)
+    made(table, roles, "generalized", "parquet", rules=rules).write(tmp_path / "out")
+    made(table, roles, "bucketized", "csv", rules=rules).write(tmp_path / "other")
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+def test_formulas_can_be_disarmed(form, tmp_path):
+    table = pa.table(
+        {"=person": range(4), "-q": [-5, -5, 2, 2], "@d": [["=a", "b"], ["=a"], ["b"], []]}
+    )
+    roles = fk.Schema(
+        quasi_identifiers=["-q"], sensitive="@d", person="=person", semantics="multiset"
+    )
+    rules = [fk.Requirement(fk.Facts(), "0.9")]
+    publication = made(table, roles, form, rules=rules, escape_formulas=True)
+    certificate = publication.write(tmp_path / "out")
+    assert certificate.check(tmp_path / "out") == []
+    assert {row["'@d"] for row in rows_of(tmp_path / "out" / "sensitive.csv")} == {"'=a", "b"}
+
+
+# ---- the papers ----------------------------------------------------------------------------------
+
+
+def test_the_certificate_says_that_the_release_is_perhaps_not_minimal(tmp_path):
+    publication = made(register(), schema())
+    certificate = publication.write(tmp_path / "out")
+    assert certificate.notes == (NOT_MINIMAL,)
+    assert not certificate.minimal
+    assert "safe, but perhaps not minimal" in repr(publication)
+    assert "perhaps not minimal" in publication._repr_html_()
+    table = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert table["minimal"] is False
+    assert table["notes"] == [NOT_MINIMAL]
+    assert table["release"]["semantics"] == "set"
+    assert fk.Certificate.load(tmp_path / "out" / "certificate.json") == certificate
+
+
+def test_a_minimal_result_is_said_to_be_one_where_the_method_says_so():
+    class Whole:
+        def __init__(self, says):
+            if says is not None:
+                self.minimal = lambda policy: says
+
+        def partition(self, microdata, policy=None, seed=None):
+            return np.zeros(microdata.n_rows, dtype=np.int64)
+
+    table = pa.table({"age": [1, 1, 2], "diagnosis": list("aba")})
+    single = fk.Schema(quasi_identifiers=["age"], sensitive="diagnosis")
+    rules = [fk.Requirement(fk.Facts(), "0.9")]
+    for says in (True, False, None):
+        publication = made(table, single, rules=rules, method=Whole(says))
+        assert publication.certificate.minimal is bool(says)
+        assert publication.certificate.notes == ()
+    several = made(register(30), schema(), rules=rules, method=Whole(True))
+    assert several.certificate.minimal is several.audit.policy.monotone()
+
+
+def test_probabilities_of_very_many_digits_are_compared_exactly(tmp_path):
+    class Whole:
+        def partition(self, microdata, policy=None, seed=None):
+            return np.zeros(microdata.n_rows, dtype=np.int64)
+
+    table = pa.table({"age": [30] * 300, "diagnosis": [["a"], ["a", "b"], ["b"]] * 100})
+    roles = schema("multiset", quasi_identifiers=["age"], other=[], person=None, hierarchies={})
+    rules = [fk.Requirement(fk.Facts(1, 1, 1), "0.9")]
+    publication = made(table, roles, method=Whole(), rules=rules)
+    publication.write(tmp_path / "out")
+    exact = publication.audit.verdicts[0].disclosure.exact
+    assert exact.denominator.bit_length() > 1000
+    path = tmp_path / "out" / "certificate.json"
+    certificate = json.loads(path.read_text())
+    short = certificate["findings"][0]["exact"]
+    assert short.startswith(f"0.{int(exact * 10**6)}")
+    for told, agrees in ((short, True), (str(exact), True), (short[:-1] + "0", False)):
+        certificate["findings"][0]["exact"] = told
+        path.write_text(json.dumps(certificate))
+        assert (fk.Certificate.load(path).check(tmp_path / "out") == []) is agrees
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+
+def test_a_method_that_divides_a_person_is_a_bug():
+    class Rows:
+        def partition(self, microdata, policy=None, seed=None):
+            return np.arange(microdata.n_rows) % 2
+
+    with pytest.raises(InternalError, match="Rows put one person into two groups"):
+        made(register(30), schema(), method=Rows())
+
+
+def test_a_method_whose_result_is_unsafe_is_a_bug():
+    class Alone:
+        def partition(self, microdata, policy=None, seed=None):
+            return microdata.rows_of(np.arange(microdata.n_people))
+
+    with pytest.raises(InternalError, match="disagree"):
+        made(register(30), schema(), method=Alone(), form="bucketized")
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+def test_columns_named_like_those_of_the_release_are_refused(form):
+    name = "count" if form == "generalized" else "group"
+    table = register(150).rename_columns(["person", name, "sex", "zip", "diagnosis", "ward"])
+    with pytest.raises(SchemaError, match=f"in '{name}'|names its groups '{name}'"):
+        made(table, schema(quasi_identifiers=[name], hierarchies={}), form)
+
+
+# ---- tampering -----------------------------------------------------------------------------------
+
+
+def drop_somebody(rows, tally):
+    del rows[0]
+
+
+def change_a_count(rows, tally):
+    tally[0]["count"] = str(int(tally[0]["count"]) + 1)
+
+
+def move_a_value(rows, tally):
+    group = next(row for row in tally if row["age"] != tally[0]["age"])
+    tally[0]["age"] = group["age"]
+
+
+@pytest.mark.parametrize("semantics", SEMANTICS)
+@pytest.mark.parametrize("change", [drop_somebody, change_a_count, move_a_value])
+@pytest.mark.parametrize("forged", [False, True])
+def test_a_release_that_was_changed_is_not_the_certified_one(change, semantics, forged, tmp_path):
+    folder = tmp_path / "out"
+    table = diagnoses(120, 5, semantics=semantics).select(["person", "age", "diagnosis"])
+    roles = schema(semantics, quasi_identifiers=["age"], other=[], hierarchies={})
+    made(table, roles).write(folder)
+    people, tally = rows_of(folder / "people.csv"), rows_of(folder / "sensitive.csv")
+    tally.sort(key=lambda row: (row["age"] != worst_group(folder), -int(row["count"])))
+    people.sort(key=lambda row: row["age"] != worst_group(folder))
+    change(people, tally)
+    for name, rows in (("people.csv", people), ("sensitive.csv", tally)):
+        with (folder / name).open("w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+    if forged:  # the digests too
+        path = folder / "certificate.json"
+        certificate = json.loads(path.read_text())
+        certificate["release"]["files"] = {
+            name: digest_of(folder / name) for name in ("people.csv", "sensitive.csv")
+        }
+        path.write_text(json.dumps(certificate))
+    problems = fk.Certificate.load(folder / "certificate.json").check(folder)
+    assert problems
+    assert any("digest differs" in problem for problem in problems) is not forged
+
+
+def worst_group(folder):
+    return json.loads((folder / "certificate.json").read_text())["findings"][0]["group"]
