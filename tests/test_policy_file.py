@@ -155,7 +155,16 @@ def test_a_syntax_error_is_told_with_its_line(load):
         (REQUIRE + REQUIRE + "blow = 1\n", r"unknown key require\[1\]\.blow; did you mean 'below'"),
         ("", "require is missing"),
         (SCHEMA, "require is missing"),
-        (one("below = 1"), r"require\[0\]\.facts is missing"),
+        (one("below = 1"), r"require\[0\] names no adversary; give one of facts, implications"),
+        (
+            one("facts = { l = 1 }\nimplications = { k = 1 }\nbelow = 1"),
+            r"require\[0\]: several adversaries .* write facts = \[",
+        ),
+        (
+            one("implications = { l = 1 }\nbelow = 1"),
+            r"unknown key require\[0\]\.implications\.l; k",
+        ),
+        (one("negations = [{ k = 1 }]"), r"require\[0\]\.negations\[0\]\.below is missing"),
         (one("facts = [{ l = 1 }]"), r"require\[0\]\.facts\[0\]\.below is missing"),
         ('[schema]\nquasi_identifiers = ["a"]\n' + REQUIRE, r"schema\.sensitive is missing"),
         (
@@ -210,7 +219,10 @@ def test_a_key_that_is_wrong_or_missing_is_named(load, content, says):
         (SCHEMA + "missing = { label = 1 }\n" + REQUIRE, "schema.missing"),
         (SCHEMA + 'other = ["age"]\n' + REQUIRE, "'age' is given as other and as quasi-identifier"),
         (SCHEMA + 'identifiers = "name"\n' + REQUIRE, "schema.identifiers: .*list, not 'name'"),
-        (SCHEMA + 'semantics = "set"\n' + REQUIRE, "semantics 'set' needs person"),
+        (
+            SCHEMA + 'semantics = "set"\nmissing = "drop"\n' + REQUIRE,
+            "missing = \"drop\" has no place under semantics 'set'",
+        ),
         (SCHEMA + "hierarchies = { age = 5 }\n" + REQUIRE, "schema.hierarchies.age: .*not 5"),
         (
             SCHEMA + "hierarchies = { zip = { mask = 5 } }\n" + REQUIRE,
@@ -313,3 +325,14 @@ def test_what_is_no_table_at_all_is_refused(table):
     kind = type(table).__name__
     with pytest.raises(PolicyError, match=f"policy: expected the tables of a policy, not {kind}"):
         Policy.from_dict(table)
+
+
+def test_every_kind_of_adversary_is_read_and_written_back(load):
+    policy = load(
+        one("implications = { k = 3 }\nbelow = '2/3'")
+        + one("negations = [{ k = 1, below = 0.5 }]\nfacts = [{ l = 1, below = 0.6 }]")
+    )
+    kinds = [type(point.adversary).__name__ for r in policy.requirements for point in r.points]
+    assert kinds == ["Implications", "Facts", "Negations"]
+    assert policy.requirements[0].points[0].adversary.k == 3
+    assert Policy.from_dict(policy.to_dict()).to_dict() == policy.to_dict()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,6 +21,9 @@ from pydantic import (
 )
 
 from foreknow.adversaries.facts import Facts
+from foreknow.adversaries.implications import Implications
+from foreknow.adversaries.negations import Negations
+from foreknow.adversaries.protocol import Adversary
 from foreknow.counts import Semantics
 from foreknow.errors import ForeknowError, InputError, PolicyError, did_you_mean
 from foreknow.frames.columns import Kind
@@ -45,15 +48,40 @@ class _FactsPoint(_FactsTable):
     below: _Threshold
 
 
+class _CountTable(_Table):
+    k: _Amount = 0
+
+
+class _CountPoint(_CountTable):
+    below: _Threshold
+
+
+_one_or_several = Discriminator(lambda given: "list" if isinstance(given, list) else "table")
+_Facts = Annotated[
+    Annotated[_FactsTable, Tag("table")] | Annotated[list[_FactsPoint], Tag("list")],
+    _one_or_several,
+]
+_Count = Annotated[
+    Annotated[_CountTable, Tag("table")] | Annotated[list[_CountPoint], Tag("list")],
+    _one_or_several,
+]
+
+
 class _RequireTable(_Table):
     name: StrictStr | None = None
     values: list[Any] | None = None
     excluded: list[Any] = Field(default=[], alias="except")
-    facts: Annotated[
-        Annotated[_FactsTable, Tag("table")] | Annotated[list[_FactsPoint], Tag("list")],
-        Discriminator(lambda given: "list" if isinstance(given, list) else "table"),
-    ]
+    facts: _Facts | None = None
+    implications: _Count | None = None
+    negations: _Count | None = None
     below: _Threshold = None
+
+
+_ADVERSARIES: dict[str, Callable[[Any], Adversary]] = {
+    "facts": lambda read: Facts(read.l, read.k, read.m),
+    "implications": lambda read: Implications(read.k),
+    "negations": lambda read: Negations(read.k),
+}
 
 
 class _SchemaTable(_Table):
@@ -134,11 +162,23 @@ def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
 
 def _requirement(read: _RequireTable, name: str) -> Requirement:
     values, excluded = read.values, read.excluded
-    if isinstance(read.facts, list):
-        points = [(Facts(p.l, p.k, p.m), p.below) for p in read.facts]
-        return Requirement(points, read.below, values, excluded, name)
-    facts = Facts(read.facts.l, read.facts.k, read.facts.m)
-    return Requirement(facts, read.below, values, excluded, name)
+    tables = {kind: getattr(read, kind) for kind in _ADVERSARIES}
+    given = {kind: table for kind, table in tables.items() if table is not None}
+    if not given:
+        raise PolicyError(f"{name} names no adversary; give one of {', '.join(_ADVERSARIES)}")
+    alone = [kind for kind, table in given.items() if not isinstance(table, list)]
+    if alone and len(given) > 1:
+        raise PolicyError(
+            f"{name}: several adversaries in one requirement need a threshold each: write "
+            f"{alone[0]} = [{{ ..., below = ... }}], or make it a requirement of its own"
+        )
+    if alone:
+        adversary = _ADVERSARIES[alone[0]](given[alone[0]])
+        return Requirement(adversary, read.below, values, excluded, name)
+    points = [
+        (_ADVERSARIES[kind](point), point.below) for kind, table in given.items() for point in table
+    ]
+    return Requirement(points, read.below, values, excluded, name)
 
 
 def _schema(read: _SchemaTable, folder: Path) -> Schema:
@@ -196,11 +236,15 @@ def _as_written(given: Any) -> str:
 
 def _keys_beside(place: tuple[int | str, ...]) -> list[str]:
     """Keys that the table of an unknown key does have."""
+    listed = "list" in place
+    count = _CountPoint if listed else _CountTable
     tables: dict[str, type[_Table]] = {
         "schema": _SchemaTable,
         "require": _RequireTable,
         "publish": _PublishTable,
-        "facts": _FactsPoint if "list" in place else _FactsTable,
+        "facts": _FactsPoint if listed else _FactsTable,
+        "implications": count,
+        "negations": count,
     }
     owner: type[_Table] = _PolicyTable
     for part in place[:-1]:

@@ -22,7 +22,7 @@ def test_negative_amounts_are_refused(name):
 @pytest.mark.parametrize("name", ["l", "k", "m"])
 @pytest.mark.parametrize("wrong", [1.0, 0.5, "1", None, True, [1]])
 def test_amounts_that_are_no_whole_numbers_are_refused(name, wrong):
-    with pytest.raises(InputError, match=f"Facts: {name} must be a whole number of facts"):
+    with pytest.raises(InputError, match=f"Facts: {name} must be a whole number"):
         Facts(**{name: wrong})
 
 

@@ -6,7 +6,6 @@ Ramakrishnan), sections 4 to 6.
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from foreknow.adversaries.amounts import whole_amount
 from foreknow.adversaries.disclosure import Disclosure, Number, as_threshold, worst
 from foreknow.adversaries.facts_ledger import FactsLedger
 from foreknow.adversaries.facts_present import PresentLedger
@@ -71,18 +71,7 @@ class Facts:
 
     def __post_init__(self) -> None:
         for name in ("l", "k", "m"):
-            given = getattr(self, name)
-            try:
-                if isinstance(given, bool):
-                    raise TypeError
-                amount = operator.index(given)
-            except TypeError:
-                raise InputError(
-                    f"Facts: {name} must be a whole number of facts, not {given!r}"
-                ) from None
-            if amount < 0:
-                raise InputError(f"Facts: {name} must be 0 or more, not {amount}")
-            object.__setattr__(self, name, amount)
+            object.__setattr__(self, name, whole_amount("Facts", name, getattr(self, name)))
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.
