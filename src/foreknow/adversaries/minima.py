@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from foreknow.adversaries.profiles import Profiles
-from foreknow.adversaries.ratios import FloatArray, times
+from foreknow.adversaries.ratios import Amount, FloatArray, times
 from foreknow.sparse import IntArray
 
 # Where the k known people are: with target and family in one group, with the family in another
@@ -46,7 +46,7 @@ class Five(NamedTuple):
         return np.minimum(self.together, crossed)
 
 
-def five(found: Profiles, k: int, m: int) -> Five:
+def five(found: Profiles, k: Amount, m: Amount) -> Five:
     """Compute the five ratios of each profile."""
     t_known = found.t(k)
     return Five(

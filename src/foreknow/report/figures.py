@@ -1,6 +1,6 @@
 """Figures: what a little more knowledge would disclose, and how large the groups are (Plotly).
 
-Only this room of the report imports Plotly, and only when a figure is drawn.
+Plotly is imported only when a figure is drawn.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from foreknow.auditing import Verdict
 from foreknow.counts import GroupCounts
 from foreknow.report.curves import Curve, curves_around, size_bins
 from foreknow.report.percent import limit_text, percent
-from foreknow.report.sentences import NOUN
-from foreknow.report.words import named, plural, some
+from foreknow.report.terms import NOUN, Terms
+from foreknow.report.words import named
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -27,13 +27,13 @@ _SIZE = 14
 _LONGEST = 40
 
 
-def escape(text: str) -> str:
+def escape(text: str, longest: int = _LONGEST) -> str:
     """Disarm the tags that Plotly would read in a text, such as <b> and <a href=...>.
 
     >>> escape("<b>AIDS</b>")
     '&lt;b&gt;AIDS&lt;/b&gt;'
     """
-    short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    short = text if len(text) <= longest else f"{text[: longest - 1]}…"
     return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -57,6 +57,7 @@ def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) ->
         return None
     from plotly.graph_objects import Figure, Scatter
 
+    terms = Terms(noun, counts.semantics, named(found.value))
     curves = curves_around(counts, facts, found.value)
     styles = [(_OWN, "solid"), *_OTHERS]
     lines = [
@@ -65,9 +66,9 @@ def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) ->
             y=[d.probability for d in curve.found],
             text=[percent(d, limit, 1) for d in curve.found],
             mode="lines",
-            name=_legend(curve, own=place == 0),
+            name=_legend(curve, terms, own=place == 0),
             line={"color": color, "dash": dash, "width": 3.5 if place == 0 else 2},
-            hovertemplate=f"%{{x}} known: %{{text}}<extra>{_legend(curve, False)}</extra>",
+            hovertemplate=f"%{{x}} known: %{{text}}<extra>{_legend(curve, terms, False)}</extra>",
         )
         for place, (curve, (color, dash)) in enumerate(zip(curves, styles, strict=False))
     ]
@@ -105,7 +106,7 @@ def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) ->
             "yanchor": "bottom" if limit < 0.9 else "top",
         },
     )
-    figure.update_xaxes(title_text=f"other people's {escape(plural(noun))} the adversary knows")
+    figure.update_xaxes(title_text=escape(terms.k_axis, 2 * _LONGEST))
     figure.update_yaxes(
         title_text=f"how sure of {escape(named(found.value))}", range=[0, 1.04], tickformat=".0%"
     )
@@ -136,12 +137,8 @@ def sizes_figure(counts: GroupCounts) -> Figure:
     return figure
 
 
-def _legend(curve: Curve, own: bool) -> str:
-    parts = [
-        some(curve.l, "value ruled out", "values ruled out") if curve.l else "",
-        some(curve.m, "relative", "relatives") if curve.m else "",
-    ]
-    known = ", ".join(part for part in parts if part) or "nothing else known"
+def _legend(curve: Curve, terms: Terms, own: bool) -> str:
+    known = ", ".join(terms.beside(curve.l, curve.m)) or "nothing else known"
     return f"{known} (this requirement)" if own else known
 
 

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
-from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts import Facts
 from foreknow.adversaries.facts_witness import FactsWitness
@@ -22,6 +13,7 @@ from foreknow.auditing import Audit, Verdict
 from foreknow.counts import GroupCounts
 from foreknow.report.curves import steps, withstands, worst_groups
 from foreknow.report.figures import knowledge_figure, sizes_figure
+from foreknow.report.page import figure_json, fragment, page
 from foreknow.report.percent import limit_text, percent
 from foreknow.report.policy_rows import policy_rows
 from foreknow.report.sentences import (
@@ -37,10 +29,8 @@ from foreknow.report.sentences import (
     verdict_sentence,
 )
 from foreknow.report.terminal import utility_line
-from foreknow.report.words import average_text, group_text, number, plural, some, visible
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from foreknow.report.terms import Terms
+from foreknow.report.words import average_text, group_text, named, number, plural, some, visible
 
 _MOST_VALUES = 30
 _MOST_GROUPS = 5
@@ -56,14 +46,12 @@ def audit_page(audit: Audit) -> str:
     Returns
     -------
     str
-        The same text for the same audit. Scripts are admitted by their digests, so that nothing
-        in a label could run even if it got past the escaping.
+        The same text for the same audit.
     """
     noun = sensitive_noun(audit.policy)
-    sections = _sections(audit, noun)
-    library, script = _plotly(), _resource("page.js")
-    page = _templates().get_template("page.html.j2")
-    return page.render(
+    return page(
+        "page.html.j2",
+        "page.js",
         title=f"{headline(audit)} – {visible(audit.name)}",
         name=visible(audit.name),
         audit=audit,
@@ -71,36 +59,29 @@ def audit_page(audit: Audit) -> str:
         unprotected=unprotected_sentence(audit),
         noun=noun,
         nouns=plural(noun),
-        sections=sections,
-        sizes=_json(sizes_figure(audit.counts)),
+        terms=Terms(noun, audit.counts.semantics),
+        sections=_sections(audit, noun),
+        sizes=figure_json(sizes_figure(audit.counts)),
         utility=audit.utility,
         utility_line=utility_line(audit.utility),
         sizes_caption=_sizes_caption(audit),
         average=average_text(audit.utility.average_group_size),
         ncp=[(visible(name), loss) for name, loss in audit.utility.ncp.items()],
-        policy=policy_rows(audit.policy),
-        version=__version__,
-        style=Markup(_resource("style.css")),
-        library=Markup(library),
-        script=Markup(script),
-        digests=" ".join(_digest(text) for text in (library, script)),
+        policy=policy_rows(audit.policy, audit.counts.semantics),
     )
 
 
 def audit_summary(audit: Audit) -> str:
     """Write an audit as a small HTML fragment, for notebooks."""
     noun = sensitive_noun(audit.policy)
-    return (
-        _templates()
-        .get_template("summary.html.j2")
-        .render(
-            headline=headline(audit),
-            unprotected=unprotected_sentence(audit),
-            name=visible(audit.name),
-            safe=audit.safe,
-            sections=_sections(audit, noun, brief=True),
-            utility_line=utility_line(audit.utility),
-        )
+    return fragment(
+        "summary.html.j2",
+        headline=headline(audit),
+        unprotected=unprotected_sentence(audit),
+        name=visible(audit.name),
+        safe=audit.safe,
+        sections=_sections(audit, noun, brief=True),
+        utility_line=utility_line(audit.utility),
     )
 
 
@@ -156,7 +137,7 @@ def _section(
     counts: GroupCounts, verdict: Verdict, noun: str, title: str, anchor: str, brief: bool
 ) -> _Section:
     found, adversary = verdict.disclosure, verdict.point.adversary
-    told = telling(adversary, found.witness, noun)
+    told = telling(adversary, found.witness, noun, counts.semantics)
     figure = None if brief else knowledge_figure(counts, verdict, noun)
     everything = [] if brief or found.value is None else [found, *verdict.others]
     return _Section(
@@ -165,13 +146,13 @@ def _section(
         about=values_phrase(verdict.requirement, noun),
         safe=verdict.safe,
         sentence=verdict_sentence(verdict, noun),
-        knows=adversary_phrase(adversary, noun),
+        knows=adversary_phrase(adversary, noun, counts.semantics),
         short=told.short,
         value="–" if found.value is None else visible(found.value),
         group=group_of(verdict),
         chance=_chance(found, verdict),
         details=told.details,
-        figure=None if figure is None else _json(figure),
+        figure=None if figure is None else figure_json(figure),
         caption="" if figure is None else _caption(counts, verdict, noun),
         groups=[] if brief else _groups(counts, verdict),
         values=[
@@ -220,19 +201,16 @@ def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
     facts, limit = verdict.point.adversary, verdict.point.below
     assert isinstance(facts, Facts)
     most = withstands(counts, facts, verdict.disclosure.value, limit)
-    beside = [some(facts.l, "value ruled out", "values ruled out")] if facts.l else []
-    beside += [some(facts.m, "relative", "relatives")] if facts.m else []
-    start = f"With {' and '.join(beside) or 'nothing else known'}"
+    terms = Terms(noun, counts.semantics, named(verdict.disclosure.value))
+    start = f"With {' and '.join(terms.beside(facts.l, facts.m)) or 'nothing else known'}"
     asked = f"the policy asks for {number(facts.k)}"
     if most < 0:
-        return f"{start}, the limit is reached even when nobody else's {noun} is known; {asked}."
+        return f"{start}, the limit is reached even when {terms.are_known(0)}; {asked}."
     if most == 0:
-        return f"{start}, the limit holds only while nobody else's {noun} is known; {asked}."
-    others = f"one other person's {noun} is" if most == 1 else ""
-    others = others or f"{number(most)} other people's {plural(noun)} are"
+        return f"{start}, the limit holds only while {terms.are_known(0)}; {asked}."
     if most >= steps(facts.k)[-1]:
-        return f"{start}, the limit still holds when {others} known; {asked}."
-    return f"{start}, the limit holds while at most {others} known; {asked}."
+        return f"{start}, the limit still holds when {terms.are_known(most)}; {asked}."
+    return f"{start}, the limit holds while at most {terms.are_known(most)}; {asked}."
 
 
 def _sizes_caption(audit: Audit) -> str:
@@ -241,41 +219,3 @@ def _sizes_caption(audit: Audit) -> str:
     if least == largest:
         return f"Every group has {some(worth.largest_group, 'person', 'people')}."
     return f"From {least} to {largest} people, {average_text(worth.average_group_size)} on average."
-
-
-# ---- resources ----------------------------------------------------------------------------
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader("foreknow.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _json(figure: Figure) -> Markup:
-    """JSON of a figure that may stand inside a script element, whatever its texts contain."""
-    plain: Any = json.loads(str(figure.to_json()))
-    return htmlsafe_json_dumps(plain, sort_keys=True)
-
-
-def _resource(name: str) -> str:
-    text = files("foreknow.report").joinpath("templates", name).read_text(encoding="utf-8")
-    return text.replace("\r\n", "\n")
-
-
-@cache
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs()).replace("\r\n", "\n")
-
-
-def _digest(script: str) -> str:
-    """What a content security policy calls a script."""
-    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    return f"'sha256-{digest}'"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from foreknow.counts import Semantics
 from foreknow.policy import Policy
 from foreknow.report.percent import limit_text
 from foreknow.report.sentences import (
@@ -18,14 +19,20 @@ from foreknow.report.words import listing, visible
 from foreknow.schema import Schema
 
 _MANY = 1000
+_SEVERAL = {
+    "set": ["A person may have several of its values, each once, or none (set)."],
+    "multiset": ["A person may have several of its values, also repeatedly, or none (multiset)."],
+}
 
 
-def policy_rows(policy: Policy) -> list[tuple[str, list[str]]]:
+def policy_rows(policy: Policy, semantics: Semantics = "single") -> list[tuple[str, list[str]]]:
     """Say everything that a policy asks.
 
     Parameters
     ----------
     policy : Policy
+    semantics : {"single", "set", "multiset"}
+        Of the release that was judged.
 
     Returns
     -------
@@ -37,8 +44,8 @@ def policy_rows(policy: Policy) -> list[tuple[str, list[str]]]:
     for place, requirement in enumerate(policy.requirements, 1):
         about = values_phrase(requirement, noun, most=_MANY)
         lines = [
-            f"Someone who {adversary_phrase(point.adversary, noun)} must stay less than "
-            f"{limit_text(point.below)} sure that a particular person has it."
+            f"Someone who {adversary_phrase(point.adversary, noun, semantics)} must stay less "
+            f"than {limit_text(point.below)} sure that a particular person has it."
             for point in requirement.points
         ]
         rows.append((requirement_title(requirement, place), [f"About {about}.", *lines]))
@@ -51,7 +58,8 @@ def policy_rows(policy: Policy) -> list[tuple[str, list[str]]]:
 
 
 def _schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
-    rows: list[tuple[str, list[str]]] = [("Sensitive column", [visible(schema.sensitive)])]
+    sensitive = [visible(schema.sensitive), *_SEVERAL.get(schema.semantics, [])]
+    rows: list[tuple[str, list[str]]] = [("Sensitive column", sensitive)]
     if schema.quasi_identifiers:
         rows.append(
             (

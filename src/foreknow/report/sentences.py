@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from foreknow.adversaries.facts import Facts
 from foreknow.adversaries.facts_witness import FactsWitness
+from foreknow.adversaries.implications import Implications
+from foreknow.adversaries.implications_witness import ImplicationsWitness
+from foreknow.adversaries.negations import Negations
 from foreknow.auditing import Audit, Verdict
+from foreknow.counts import Semantics
 from foreknow.policy import Policy, Requirement
+from foreknow.report.implications_words import (
+    implication_details,
+    known_implications,
+    known_negations,
+    used_implications,
+)
 from foreknow.report.percent import is_certain, limit_text, percent, reaches_just
+from foreknow.report.terms import NOUN, Terms
 from foreknow.report.words import (
     group_text,
     group_words,
@@ -18,12 +29,10 @@ from foreknow.report.words import (
     named,
     noun_of,
     number,
-    plural,
     some,
     visible,
 )
 
-NOUN = "sensitive value"
 _MOST_RULED_OUT = 4
 _NUMBERED = re.compile(r"(require\[\d+\]|requirement|)")
 
@@ -53,7 +62,9 @@ class Telling:
     nobody: bool = False
 
 
-def telling(adversary: Any, witness: Any = None, noun: str = NOUN) -> Telling:
+def telling(
+    adversary: Any, witness: Any = None, noun: str = NOUN, semantics: Semantics = "single"
+) -> Telling:
     """Put a kind of knowledge into words; the one place that tells kinds apart.
 
     Parameters
@@ -63,13 +74,34 @@ def telling(adversary: Any, witness: Any = None, noun: str = NOUN) -> Telling:
         With it, the facts that are used; without it, the amounts that are allowed.
     noun : str
         What a sensitive value is called.
+    semantics : {"single", "set", "multiset"}
+        Of the release, which a witness knows by itself.
     """
     match adversary, witness:
         case Facts(), FactsWitness():
-            return _facts_used(adversary, witness, noun)
+            return facts_used(adversary, witness, noun)
         case Facts(), _:
-            knows = _facts_allowed(adversary, noun)
-            return Telling(knows, _facts_short(adversary), nobody=witness is None)
+            terms = Terms(noun, semantics)
+            known = terms.known(adversary.l, adversary.k, adversary.m)
+            knows = f"knows up to {known}" if known else "knows nothing but the release"
+            short = terms.short(adversary.l, adversary.k, adversary.m)
+            return Telling(knows, short, nobody=witness is None)
+        case Negations(), FactsWitness():
+            told = facts_used(Facts(l=adversary.k), witness, noun)
+            return replace(told, short=some(adversary.k, "negation", "negations"))
+        case Negations(), _:
+            short = some(adversary.k, "negation", "negations")
+            return Telling(known_negations(adversary.k, noun), short, nobody=witness is None)
+        case Implications(), ImplicationsWitness():
+            return Telling(
+                used_implications(witness),
+                some(adversary.k, "implication", "implications"),
+                f"a member of {group_words(witness.target_group)}",
+                implication_details(witness),
+            )
+        case Implications(), _:
+            short = some(adversary.k, "implication", "implications")
+            return Telling(known_implications(adversary.k, noun), short, nobody=witness is None)
     name = visible(adversary)
     return Telling(f"has the knowledge {name}", name)
 
@@ -109,16 +141,17 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
 def group_of(verdict: Verdict) -> str:
     """Name the group of the person found out, for a table; a dash where there is none."""
     witness: Any = verdict.disclosure.witness
-    return group_text(witness.target_group) if isinstance(witness, FactsWitness) else "–"
+    known = isinstance(witness, (FactsWitness, ImplicationsWitness))
+    return group_text(witness.target_group) if known else "–"
 
 
-def adversary_phrase(adversary: Any, noun: str = "value") -> str:
+def adversary_phrase(adversary: Any, noun: str = "value", semantics: Semantics = "single") -> str:
     """Say what an adversary may know, after "who" or "someone who".
 
     >>> adversary_phrase(Facts(l=2, k=5, m=2))
     "knows up to 2 values the target does not have, 5 other people's values, and 2 relatives"
     """
-    return telling(adversary, None, noun).knows
+    return telling(adversary, None, noun, semantics).knows
 
 
 def headline(audit: Audit) -> str:
@@ -184,37 +217,16 @@ def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> 
 # ---- facts --------------------------------------------------------------------------------
 
 
-def _facts_short(facts: Facts) -> str:
-    parts = [
-        f"{number(facts.l)} ruled out" if facts.l else "",
-        f"{number(facts.k)} {'person' if facts.k == 1 else 'people'}" if facts.k else "",
-        f"{number(facts.m)} {'relative' if facts.m == 1 else 'relatives'}" if facts.m else "",
-    ]
-    return ", ".join(part for part in parts if part) or "the release only"
-
-
-def _facts_allowed(facts: Facts, noun: str) -> str:
-    parts = [
-        f"{some(facts.l, noun, plural(noun))} the target does not have" if facts.l else "",
-        _others(facts.k, noun),
-        some(facts.m, "relative", "relatives") if facts.m else "",
-    ]
-    parts = [part for part in parts if part]
-    if not parts:
-        return "knows nothing but the release"
-    if len(parts) == 3:
-        parts = [f"{parts[0]}, {parts[1]}, and {parts[2]}"]
-    return f"knows up to {' and '.join(parts)}"
-
-
-def _facts_used(facts: Facts, witness: FactsWitness, noun: str) -> Telling:
+def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Telling:
+    """Put the facts of a witness into words."""
+    terms = Terms(noun, witness.semantics, named(witness.value))
     known = sum(witness.known.values())
-    ruled_out = _ruled_out(witness)
+    ruled_out = _ruled_out(witness, terms)
     others = [
         part
         for part in (
-            _others(known, noun),
-            some(witness.family, "relative", "relatives") if witness.family else "",
+            terms.people(known) if known else "",
+            terms.relatives(witness.family) if witness.family else "",
         )
         if part
     ]
@@ -228,40 +240,33 @@ def _facts_used(facts: Facts, witness: FactsWitness, noun: str) -> Telling:
     else:
         knows = "knows nothing but the release"
     whose = f"a member of {group_words(witness.target_group)}"
-    return Telling(knows, _facts_short(facts), whose, _facts_details(witness, ruled_out))
+    short = terms.short(facts.l, facts.k, facts.m)
+    return Telling(knows, short, whose, _facts_details(witness, ruled_out, terms))
 
 
-def _facts_details(witness: FactsWitness, ruled_out: str) -> tuple[tuple[str, str], ...]:
+def _facts_details(
+    witness: FactsWitness, ruled_out: str, terms: Terms
+) -> tuple[tuple[str, str], ...]:
     target = f"in {group_words(witness.target_group)}"
     details = [("The target", f"{target}; {ruled_out}" if ruled_out else target)]
     if witness.known_group is not None:
         bag = [f"{named(value)} × {number(count)}" for value, count in witness.known.items()]
-        where = f"in {group_words(witness.known_group)}"
-        details.append(("Known people", f"{where}: {listing(bag, most=8)}"))
+        told = listing(bag, most=8) if terms.single else terms.people(sum(witness.known.values()))
+        details.append(("Known people", f"in {group_words(witness.known_group)}: {told}"))
     if witness.family_group is not None:
-        value = named(witness.value)
         verb = "if that person" if witness.family == 1 else "if any of them"
         details.append(
             (
                 some(witness.family, "relative", "relatives").capitalize(),
-                f"in {group_words(witness.family_group)}; {verb} has {value}, so has the target",
+                f"in {group_words(witness.family_group)}; {verb} has {terms.value}, so has the "
+                "target",
             )
         )
     return tuple(details)
 
 
-def _ruled_out(witness: FactsWitness) -> str:
+def _ruled_out(witness: FactsWitness, terms: Terms) -> str:
     if not witness.ruled_out:
         return ""
     values = [named(value) for value in witness.ruled_out]
-    return f"does not have {listing(values, 'or', most=_MOST_RULED_OUT)}"
-
-
-def _others(known: int, noun: str) -> str:
-    if not known:
-        return ""
-    return (
-        f"one other person's {noun}"
-        if known == 1
-        else f"{number(known)} other people's {plural(noun)}"
-    )
+    return terms.only_with(listing(values, "or", most=_MOST_RULED_OUT))

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from foreknow.auditing import Audit, Verdict
+from foreknow.counts import Semantics
 from foreknow.report.percent import limit_text, percent
 from foreknow.report.sentences import (
     by_requirement,
@@ -110,11 +111,13 @@ def _table(audit: Audit, noun: str, text: Callable[..., Text]) -> Table:
     table.add_column("value, and in which group", overflow="fold", max_width=30)
     for place, verdicts in enumerate(by_requirement(audit), 1):
         for verdict in verdicts:
-            table.add_row(*_row(verdict, place, noun, text))
+            table.add_row(*_row(verdict, place, noun, audit.counts.semantics, text))
     return table
 
 
-def _row(verdict: Verdict, place: int, noun: str, text: Callable[..., Text]) -> list[Text]:
+def _row(
+    verdict: Verdict, place: int, noun: str, semantics: Semantics, text: Callable[..., Text]
+) -> list[Text]:
     found, limit = verdict.disclosure, verdict.point.below
     style = "green" if verdict.safe else "bold red"
     title = requirement_title(verdict.requirement, place)
@@ -124,7 +127,7 @@ def _row(verdict: Verdict, place: int, noun: str, text: Callable[..., Text]) -> 
     return [
         text("✓ safe" if verdict.safe else "✗ FAILS", style),
         text(about),
-        text(telling(verdict.point.adversary).short),
+        text(telling(verdict.point.adversary, semantics=semantics).short),
         text(percent(found, limit, 1), style),
         text(limit_text(limit)),
         text(_where(verdict)),
