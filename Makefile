@@ -32,9 +32,12 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.audit_five_million
+	$(BIN)/python -m benchmarks.skyline_check
 	$(BIN)/python -m benchmarks.mondrian_scale
 	$(BIN)/python -m benchmarks.adult_local_recoding
 	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.statements
+	$(BIN)/python -m benchmarks.set_valued
 
 clean:
 	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,6 +8,7 @@ Data flows one way: a frame is *counted*, counts are *judged*, judgements are *s
 `Facts`                an adversary, with `disclosure`, `disclosures`, `monotone` and `ledger`
 `Policy`               requirements: values, adversary, limit; read from TOML or made in Python
 `audit`                release x policy -> verdicts, each with its witness
+`skyline_report`       release x confidence -> the most knowledge that it withstands
 `Microdata`, `Schema`  the raw table and the roles of its columns
 `Mondrian`             a method that groups rows as far as the policy allows
 `publish`              microdata x policy x method -> a verified release with its certificate
@@ -26,8 +27,14 @@ from typing import TYPE_CHECKING, Any
 from foreknow._version import __version__
 
 if TYPE_CHECKING:
+    from foreknow.adversaries.classical import is_recursively_diverse, k_anonymity
     from foreknow.adversaries.disclosure import Disclosure
     from foreknow.adversaries.facts import Facts
+    from foreknow.adversaries.implications import Implications
+    from foreknow.adversaries.negations import Negations
+    from foreknow.adversaries.skylines import knowledge_skyline, knowledge_skylines
+    from foreknow.adversaries.statements import Has, Posterior, Statements, same
+    from foreknow.anonymizers.fulldomain import FullDomain
     from foreknow.anonymizers.mondrian import Mondrian
     from foreknow.auditing import Audit, Verdict, audit
     from foreknow.certificate import Certificate
@@ -36,16 +43,24 @@ if TYPE_CHECKING:
     from foreknow.hierarchy import DateLevels, Intervals, Mask
     from foreknow.hierarchy_files import Ordered, Tree
     from foreknow.microdata import Microdata
+    from foreknow.naming import NamedWitness, name_people
     from foreknow.policy import Policy, PublishOptions, Requirement
     from foreknow.publishing import Publication, publish
     from foreknow.release import Release
     from foreknow.schema import Schema
+    from foreknow.skylining import SkylineReport, skyline_report
     from foreknow.utility import Utility
 
 # Where each public name lives; a room is entered when one of its names is first asked for.
 _ROOMS = {
+    "adversaries.classical": ["is_recursively_diverse", "k_anonymity"],
     "adversaries.disclosure": ["Disclosure"],
     "adversaries.facts": ["Facts"],
+    "adversaries.negations": ["Negations"],
+    "adversaries.implications": ["Implications"],
+    "adversaries.skylines": ["knowledge_skyline", "knowledge_skylines"],
+    "adversaries.statements": ["Has", "Posterior", "Statements", "same"],
+    "anonymizers.fulldomain": ["FullDomain"],
     "anonymizers.mondrian": ["Mondrian"],
     "auditing": ["Audit", "Verdict", "audit"],
     "certificate": ["Certificate"],
@@ -54,10 +69,12 @@ _ROOMS = {
     "hierarchy": ["DateLevels", "Intervals", "Mask"],
     "hierarchy_files": ["Ordered", "Tree"],
     "microdata": ["Microdata"],
+    "naming": ["NamedWitness", "name_people"],
     "policy": ["Policy", "PublishOptions", "Requirement"],
     "publishing": ["Publication", "publish"],
     "release": ["Release"],
     "schema": ["Schema"],
+    "skylining": ["SkylineReport", "skyline_report"],
     "utility": ["Utility"],
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -69,26 +86,41 @@ __all__ = [
     "Disclosure",
     "Facts",
     "ForeknowError",
+    "FullDomain",
     "GroupCounts",
+    "Has",
+    "Implications",
     "InputError",
     "Intervals",
     "Mask",
     "Microdata",
     "Mondrian",
+    "NamedWitness",
+    "Negations",
     "NoSafeRelease",
     "Ordered",
     "Policy",
+    "Posterior",
     "Publication",
     "PublishOptions",
     "Release",
     "Requirement",
     "Schema",
+    "SkylineReport",
+    "Statements",
     "Tree",
     "Utility",
     "Verdict",
     "__version__",
     "audit",
+    "is_recursively_diverse",
+    "k_anonymity",
+    "knowledge_skyline",
+    "knowledge_skylines",
+    "name_people",
     "publish",
+    "same",
+    "skyline_report",
 ]
 
 

@@ -7,7 +7,11 @@ exits with 2. `NoSafeRelease` is an answer, not a mistake (exit 1). `InternalErr
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
+
+# How much of a long text is shown before and after a caret.
+_BESIDE = 60
 
 
 class ForeknowError(Exception):
@@ -52,6 +56,44 @@ class UnsupportedError(InputError):
     """A combination that is well formed, but that this version does not judge."""
 
 
+class StatementError(InputError):
+    """A statement cannot be read, or names somebody or something that is not in the release.
+
+    Attributes
+    ----------
+    said : str
+        The message without the caret.
+    text : str or None
+        The statement, where it was given as a text.
+    position : int or None
+        Where in the text.
+    """
+
+    def __init__(self, said: str, text: str | None = None, position: int | None = None) -> None:
+        self.said, self.text, self.position = said, text, position
+        if text is not None and position is not None:
+            said += _pointing(text, position)
+        super().__init__(said)
+
+    def within(self, where: str) -> StatementError:
+        """The same error, saying where the statement is."""
+        return StatementError(f"{where}: {self.said}", self.text, self.position)
+
+
+class ContradictionError(StatementError):
+    """No world agrees with the statements.
+
+    Attributes
+    ----------
+    together : tuple of int
+        Places, from 0, of statements that cannot hold together.
+    """
+
+    def __init__(self, message: str, together: tuple[int, ...] = ()) -> None:
+        self.together = together
+        super().__init__(message)
+
+
 class NoSafeRelease(ForeknowError):
     """Not even one group of everybody is safe; the message says which requirement fails."""
 
@@ -78,3 +120,19 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return ""
     shown = ", ".join(repr(o) for o in options[:8])
     return f"; known: {shown}" + (", ..." if len(options) > 8 else "")
+
+
+def _pointing(text: str, position: int) -> str:
+    """Show the line of a text, with a caret below a place in it."""
+    start = text.rfind("\n", 0, position) + 1
+    line = text[start:].split("\n")[0]
+    at = position - start
+    first = max(0, at - _BESIDE)
+    shown = "".join(char if char.isprintable() else " " for char in line[first : at + _BESIDE])
+    width = sum(map(_cells, shown[: at - first]))
+    return f"\n  {shown}\n  {' ' * width}^"
+
+
+def _cells(char: str) -> int:
+    """How many cells of a terminal a character takes."""
+    return 0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")

@@ -10,9 +10,11 @@ from typing import Annotated
 import typer
 
 from foreknow._version import __version__
+from foreknow.cli.asking import ask
 from foreknow.cli.auditing import audit
 from foreknow.cli.options import BAD_INPUT, BUG, INTERRUPTED, UNSAFE, console, error_console
 from foreknow.cli.publishing import demo, publish, verify
+from foreknow.cli.skyline import skyline
 from foreknow.errors import ForeknowError, InputError, InternalError, NoSafeRelease
 
 app = typer.Typer(
@@ -25,7 +27,7 @@ app = typer.Typer(
     "3 a bug in Foreknow, 130 interrupted.",
 )
 
-for command in (audit, publish, verify, demo):
+for command in (audit, skyline, ask, publish, verify, demo):
     app.command()(command)
 
 

@@ -1,0 +1,161 @@
+"""Posterior: how likely it is that somebody has a value, once statements are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from foreknow.adversaries.disclosure import Number, as_fraction
+from foreknow.labels import Label, Labels
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A probability that was sampled, and the interval that holds the true one, at about 99%."""
+
+    probability: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """The probability that a person has a value, given what is known.
+
+    Attributes
+    ----------
+    person, value : label
+    exact : Fraction or None
+        The probability; None for an estimate.
+    estimate : Estimate or None
+        Where exact inference was out of reach.
+    before : Fraction or None
+        What the release alone says, with the prior if there is one; None where even that is out
+        of reach.
+    """
+
+    person: Label
+    value: Label
+    exact: Fraction | None
+    estimate: Estimate | None
+    _before: Callable[[], Fraction | None]
+
+    @cached_property
+    def before(self) -> Fraction | None:
+        """What the release alone says, with the prior if there is one."""
+        return self._before()
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the probability was sampled."""
+        return self.estimate is not None
+
+    @property
+    def probability(self) -> float:
+        """The probability as a float; of an estimate, the most likely one."""
+        return self.estimate.probability if self.estimate is not None else float(self.exact or 0)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the probability lies: one point if it is exact, else at about 99%."""
+        if self.estimate is None:
+            return (self.probability, self.probability)
+        return (self.estimate.low, self.estimate.high)
+
+    def below(self, threshold: Number) -> bool:
+        """Whether the probability is strictly below a threshold.
+
+        Exact where the probability is. Of an estimate, the upper end of the interval must be
+        below it, which is no proof.
+        """
+        most = as_fraction(self.interval[1]) if self.exact is None else self.exact
+        return most < as_fraction(threshold)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; fractions as texts."""
+        return {
+            "person": self.person,
+            "value": self.value,
+            "probability": self.probability,
+            "exact": None if self.exact is None else str(self.exact),
+            "estimated": self.estimated,
+            "interval": list(self.interval),
+            "before": None if self.before is None else str(self.before),
+        }
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        sure = f"about {self.probability:.4g}, {low:.4g} to {high:.4g}"
+        sure = sure if self.estimated else f"{self.probability:.6g}"
+        return f"Posterior({self.person!r}, {self.value!r}: {sure})"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<code>{escape(repr(self))}</code>"
+
+
+class Posteriors(Mapping[Label, Mapping[Label, Posterior]]):
+    """Posteriors by person and value; each is worked out when it is asked for.
+
+    Parameters
+    ----------
+    people : Labels
+    values_of : function of person
+        The values to tell of them.
+    answer : function of person and value
+    """
+
+    def __init__(
+        self,
+        people: Labels,
+        values_of: Callable[[Label], tuple[Label, ...]],
+        answer: Callable[[Label, Label], Posterior],
+    ) -> None:
+        self._people, self._values_of, self._answer = people, values_of, answer
+
+    def __getitem__(self, person: Label) -> Mapping[Label, Posterior]:
+        if person not in self:
+            raise KeyError(person)
+        return PosteriorsOfOne(person, self._values_of(person), self._answer)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self._people)
+
+    def __len__(self) -> int:
+        return len(self._people)
+
+    def __contains__(self, person: object) -> bool:
+        return person in self._people.codes
+
+    def __repr__(self) -> str:
+        return f"Posteriors({len(self)} people)"
+
+
+class PosteriorsOfOne(Mapping[Label, Posterior]):
+    """Posteriors of one person by value."""
+
+    def __init__(
+        self,
+        person: Label,
+        values: tuple[Label, ...],
+        answer: Callable[[Label, Label], Posterior],
+    ) -> None:
+        self._person, self._values, self._answer = person, values, answer
+
+    def __getitem__(self, value: Label) -> Posterior:
+        if value not in self._values:
+            raise KeyError(value)
+        return self._answer(self._person, value)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(f'{value!r}: {self[value]!r}' for value in self)}}}"

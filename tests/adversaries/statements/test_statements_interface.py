@@ -1,0 +1,381 @@
+"""Statements as users meet them: names, priors, errors, mappings, disclosures, JSON."""
+
+import json
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.adversaries.statements.drawing import Release, random_scene, release_of
+from tests.adversaries.statements.test_statements_exact import asked, everything
+from tests.oracle.statement_worlds import agreeing, posterior, worlds
+
+import foreknow as fk
+from foreknow.errors import (
+    ContradictionError,
+    DataError,
+    InputError,
+    StatementError,
+    UnsupportedError,
+)
+from foreknow.labels import Labels
+from foreknow.members import Members
+
+GROUPS = [
+    (["Ann", "Bob", "Cary", "Dick"], ["AIDS", "Flu", "Flu", "AIDS"]),
+    (["Ed", "Frank", "Gary", "Tom"], ["Flu", "Cancer", "Flu", "AIDS"]),
+]
+FIGURE = release_of(GROUPS)
+
+
+# ---- one posterior -----------------------------------------------------------------------------
+
+
+def test_a_posterior_says_all_about_itself():
+    found = fk.Statements("Tom != Cancer").posterior(FIGURE, "Tom", "AIDS")
+    assert isinstance(found, fk.Posterior)
+    assert (found.person, found.value) == ("Tom", "AIDS")
+    assert (found.exact, found.before) == (Fraction(1, 3), Fraction(1, 4))
+    assert (found.probability, found.interval) == (1 / 3, (1 / 3, 1 / 3))
+    assert found.estimated is False
+    assert repr(found) == "Posterior('Tom', 'AIDS': 0.333333)"
+    assert (
+        found._repr_html_() == "<code>Posterior(&#x27;Tom&#x27;, &#x27;AIDS&#x27;: 0.333333)</code>"
+    )
+    assert json.loads(json.dumps(found.to_dict())) == {
+        "person": "Tom",
+        "value": "AIDS",
+        "probability": 1 / 3,
+        "exact": "1/3",
+        "estimated": False,
+        "interval": [1 / 3, 1 / 3],
+        "before": "1/4",
+    }
+
+
+@pytest.mark.parametrize(
+    ("threshold", "below"),
+    [("1/3", False), (Fraction(1, 3), False), (0.34, True), (1 / 3, False), (Decimal("0.4"), True)],
+)
+def test_below_is_strict_and_exact(threshold, below):
+    assert fk.Statements("Tom != Cancer").posterior(FIGURE, "Tom", "AIDS").below(threshold) is below
+
+
+def test_a_value_that_a_group_lacks_is_impossible_there():
+    found = fk.Statements("Tom != Cancer").posterior(FIGURE, "Ann", "Cancer")
+    assert (found.exact, found.before) == (0, 0)
+
+
+def test_no_statements_say_what_the_release_says():
+    assert fk.Statements().posterior(FIGURE, "Ann", "AIDS").exact == Fraction(1, 2)
+
+
+# ---- names -------------------------------------------------------------------------------------
+
+
+def test_labels_are_named_as_they_print():
+    table = pa.table({"id": [3, 4, 5], "g": [1, 1, 1], "code": [17, 17, 20]})
+    release = fk.Release.from_groups(table, group="g", sensitive="code", person="id")
+    for known in (fk.Statements("17 in 4"), fk.Statements(fk.Has(4, 17))):
+        assert known.posterior(release, 3, 17).exact == Fraction(1, 2)
+        assert known.posterior(release, "3", "17").person == 3
+    with pytest.raises(StatementError, match="nobody in the release has the value '18'"):
+        fk.Statements("18 in 4").posterior(release, 3, 17)
+
+
+def test_a_text_that_several_labels_print_as_is_ambiguous():
+    release = release_of([(["a", "b"], ["1", "2"])])
+    members = Members(Labels(["4", 4]), np.array([0, 0]))
+    both = Release(release.counts, members)
+    with pytest.raises(StatementError, match="'4' may mean '4' or 4; make their labels differ"):
+        fk.Statements("4 = 1").posterior(both, "4", "1")
+    assert fk.Statements().posterior(both, 4, "1").person == 4
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "caret"),
+    [
+        ("Tim = AIDS", "nobody in the release is called 'Tim'; did you mean 'Tom'?", 0),
+        ("AIDS in Tim", "nobody in the release is called 'Tim'", 8),
+        ("same(Ann, Tim)", "nobody in the release is called 'Tim'", 10),
+        ("Tom = Flue", "nobody in the release has the value 'Flue'; did you mean 'Flu'?", 6),
+        ("Tom = tom -> Tom = AIDS", "nobody in the release has the value 'tom'", 6),
+    ],
+)
+def test_an_unknown_name_is_pointed_at(said, message, caret):
+    known = fk.Statements("Ann = AIDS", said)
+    with pytest.raises(StatementError) as caught:
+        known.posterior(FIGURE, "Tom", "AIDS")
+    first, _, mark = str(caught.value).split("\n")
+    assert first.startswith(f"statement 2: {message}")
+    assert mark.index("^") == caret + 2
+    formula = fk.Statements(known.statements[1])
+    with pytest.raises(StatementError) as caught:
+        formula.posterior(FIGURE, "Tom", "AIDS")
+    assert "\n" not in str(caught.value)
+
+
+def test_who_and_what_is_asked_about_must_be_there_too():
+    with pytest.raises(InputError, match="nobody in the release is called 'Tim'; did you mean"):
+        fk.Statements().posterior(FIGURE, "Tim", "AIDS")
+    with pytest.raises(InputError, match="nobody in the release has the value 'Flue'"):
+        fk.Statements().posterior(FIGURE, "Tom", "Flue")
+    with pytest.raises(InputError, match=r"is called '\[\]'"):
+        fk.Statements().posterior(FIGURE, [], "Flu")
+
+
+def test_a_release_must_name_people():
+    with pytest.raises(DataError, match="counts name nobody; make a release with person="):
+        fk.Statements().posterior(FIGURE.counts, "Tom", "AIDS")
+    table = pa.table({"g": [1, 1], "d": ["x", "y"]})
+    with pytest.raises(InputError, match="nobody is named"):
+        fk.Statements().posterior(fk.Release.from_groups(table, group="g", sensitive="d"), 1, "x")
+    with pytest.raises(InputError, match="expected a Release or a GroupCounts, not str"):
+        fk.Statements().posterior("release.csv", "Tom", "AIDS")
+    fewer = Members(Labels(["Ann", "Tom"]), np.array([0, 1]))
+    with pytest.raises(DataError, match="members that the release names are not those"):
+        fk.Statements().posterior(Release(FIGURE.counts, fewer), "Tom", "AIDS")
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_a_release_where_people_have_several_values(semantics):
+    rows = [("Ann", "Flu"), ("Ann", "AIDS"), ("Bob", "Flu"), ("Cid", None), ("Dan", "AIDS")]
+    names, values = zip(*rows, strict=True)
+    table = pa.table({"who": names, "g": [1, 1, 1, 1, 2], "d": values})
+    release = fk.Release.from_groups(
+        table, group="g", sensitive="d", person="who", semantics=semantics
+    )
+    groups = [(["Ann", "Bob", "Cid"], ["Flu", "Flu", "AIDS"]), (["Dan"], ["AIDS"])]
+    said = [("or", ("has", "Ann", "Flu"), ("not", ("has", "Bob", "AIDS")))]
+    every = worlds(groups, semantics)
+    known = fk.Statements("Ann = Flu or Bob != AIDS")
+    for name, value in [("Cid", "Flu"), ("Bob", "AIDS"), ("Dan", "AIDS")]:
+        assert known.posterior(release, name, value).exact == posterior(every, said, name, value)
+
+
+# ---- statements --------------------------------------------------------------------------------
+
+
+def test_texts_and_formulas_may_be_mixed():
+    mixed = fk.Statements("Tom != Cancer", fk.Has("Gary", "Flu"))
+    assert mixed == fk.Statements(~fk.Has("Tom", "Cancer"), "Flu in Gary")
+    assert hash(mixed) == hash(fk.Statements("Tom != Cancer", "Gary = Flu"))
+    assert mixed != fk.Statements("Tom != Cancer", "Gary = Flu", seed=1)
+    assert repr(mixed) == "Statements('Tom != Cancer', 'Gary = Flu')"
+    assert mixed._repr_html_().startswith("<code>Statements(")
+    assert repr(fk.Statements(*["A = x"] * 5)).endswith("'A = x', ... 2 more)")
+    with pytest.raises(AttributeError):
+        mixed.seed = 2
+
+
+def test_statements_survive_pickle_and_say_what_they_are():
+    known = fk.Statements("Tom != Cancer", prior={"Tom": {"AIDS": 0.1}}, budget=7, seed=3)
+    known.posterior(FIGURE, "Ann", "AIDS")
+    again = pickle.loads(pickle.dumps(known))
+    assert again == known
+    assert again.to_dict() == {
+        "statements": {
+            "texts": ["Tom != Cancer"],
+            "prior": [["Tom", "AIDS", "1/10"]],
+            "budget": 7,
+            "seed": 3,
+        }
+    }
+    assert repr(known) == "Statements('Tom != Cancer', prior=...)"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fk.Statements(["Tom = AIDS"]), r"one by one: Statements\(\*statements\)"),
+        (lambda: fk.Statements("Tom = AIDS", 7), r"statement 2: expected a formula such as Has"),
+        (lambda: fk.Statements(budget=0), "the budget must be a whole number from 1, not 0"),
+        (lambda: fk.Statements(seed=-1), "the seed must be a whole number from 0, not -1"),
+        (lambda: fk.Statements(seed=True), "the seed must be a whole number"),
+        (lambda: fk.Statements(prior=[("Tom", "AIDS", 1)]), "a prior maps each person to"),
+        (lambda: fk.Statements(prior={"Tom": 0.1}), "the prior of 'Tom' must map values"),
+        (lambda: fk.Statements(prior={"Tom": {"AIDS": -1}}), "'Tom', 'AIDS': -1 is below 0"),
+        (lambda: fk.Statements(prior={"Tom": {"AIDS": "x"}}), "'Tom', 'AIDS': 'x' is not a number"),
+        (lambda: fk.Statements(prior={"T": {1: 1, "1": 2}}), "the prior has 'T', '1' twice"),
+    ],
+)
+def test_what_cannot_be_meant(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+# ---- prior -------------------------------------------------------------------------------------
+
+
+def test_under_single_a_full_row_is_the_prior_of_a_person():
+    """Alone with everybody else even: proportional to weight times count."""
+    known = fk.Statements(prior={"Tom": {"AIDS": 0.1, "Flu": "3/10", "Cancer": Fraction(6, 10)}})
+    weights = {"AIDS": Fraction(1, 10), "Flu": 2 * Fraction(3, 10), "Cancer": Fraction(6, 10)}
+    for value, weight in weights.items():
+        found = known.posterior(FIGURE, "Tom", value)
+        assert found.exact == found.before == weight / sum(weights.values())
+
+
+def test_both_forms_of_a_prior_and_equal_rows():
+    one = fk.Statements(prior={"Tom": {"AIDS": 0.25}})
+    assert one == fk.Statements(prior={("Tom", "AIDS"): Fraction(1, 4)})
+    even = fk.Statements(prior={"Tom": {"AIDS": 7, "Flu": 7, "Cancer": 7}})
+    assert even.posterior(FIGURE, "Tom", "AIDS").exact == Fraction(1, 4)
+
+
+def test_a_prior_about_nobody_or_nothing_is_refused():
+    with pytest.raises(StatementError, match="prior: nobody in the release is called 'Tim'"):
+        fk.Statements(prior={"Tim": {"AIDS": 1}}).posterior(FIGURE, "Tom", "AIDS")
+    with pytest.raises(StatementError, match="prior: nobody in the release has the value 'Flue'"):
+        fk.Statements(prior={"Tom": {"Flue": 1}}).posterior(FIGURE, "Tom", "AIDS")
+
+
+@pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
+def test_a_prior_that_leaves_no_world(semantics):
+    release = release_of([(["A", "B"], ["x", "y"]), (["C"], ["x"])], semantics)
+    prior = {"A": {"x": 0}, "B": {"x": 0}}
+    known = fk.Statements("C = x or A = y", prior=prior)
+    with pytest.raises(StatementError, match=r"the prior leaves no way to deal .* of group 0"):
+        known.posterior(release, "A", "x")
+
+
+# ---- contradictions ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "together"),
+    [
+        (
+            ["Tom = AIDS", "Ann = Cancer"],
+            "statement 2 cannot hold in this release: Ann = Cancer; nobody in the group of Ann has "
+            "Cancer",
+            (1,),
+        ),
+        (
+            ["Tom = AIDS and Tom = Flu"],
+            "statement 1 cannot hold in this release: Tom = AIDS and Tom = Flu",
+            (0,),
+        ),
+        (
+            ["Tom = AIDS", "Ann = Flu", "Ed = AIDS"],
+            "statement 3 (Ed = AIDS) contradicts statement 1 (Tom = AIDS)",
+            (0, 2),
+        ),
+        (
+            ["Ed = Flu", "Ann = Flu", "Frank = Flu", "Tom = AIDS -> Gary = Flu", "Tom = AIDS"],
+            "statement 5 (Tom = AIDS) contradicts statements 1 (Ed = Flu), 3 (Frank = Flu) and 4 "
+            "(Tom = AIDS -> Gary = Flu)",
+            (0, 2, 3, 4),
+        ),
+    ],
+)
+def test_a_contradiction_names_the_fewest_statements(said, message, together):
+    with pytest.raises(ContradictionError) as caught:
+        fk.Statements(*said).posterior(FIGURE, "Bob", "Flu")
+    assert str(caught.value) == message
+    assert caught.value.together == together
+
+
+def test_everybody_has_it():
+    release = release_of([(["A", "B"], ["x", "x"])])
+    with pytest.raises(ContradictionError, match="everybody in the group of A has x"):
+        fk.Statements("A != x").posterior(release, "A", "x")
+
+
+def test_the_prior_may_be_what_rules_a_statement_out():
+    known = fk.Statements("Tom = AIDS", prior={"Tom": {"AIDS": 0}})
+    with pytest.raises(ContradictionError, match="the prior rules it out"):
+        known.posterior(FIGURE, "Tom", "Flu")
+
+
+# ---- all posteriors ----------------------------------------------------------------------------
+
+
+def test_posteriors_are_a_mapping_that_works_when_asked():
+    known = fk.Statements("Tom != Cancer")
+    everybody = known.posteriors(FIGURE)
+    assert list(everybody) == [name for names, _ in GROUPS for name in names]
+    assert len(everybody) == 8
+    assert "Tom" in everybody
+    assert "Tim" not in everybody
+    assert {value: str(p.exact) for value, p in everybody["Tom"].items()} == {
+        "AIDS": "1/3",
+        "Cancer": "0",
+        "Flu": "2/3",
+    }
+    assert list(everybody["Ann"]) == ["AIDS", "Flu"]
+    with pytest.raises(KeyError):
+        everybody["Tim"]
+    with pytest.raises(KeyError):
+        everybody["Ann"]["Cancer"]
+    some = known.posteriors(FIGURE, people=["Ann"], values=["Cancer", "Flu"])
+    assert {name: list(row) for name, row in some.items()} == {"Ann": ["Cancer", "Flu"]}
+    assert some["Ann"]["Cancer"].exact == 0
+    assert repr(everybody) == "Posteriors(8 people)"
+    assert repr(some["Ann"]).startswith("{'Cancer': Posterior('Ann', 'Cancer': 0)")
+    with pytest.raises(InputError, match="expected a list of labels, not the text 'Ann'"):
+        known.posteriors(FIGURE, people="Ann")
+
+
+def test_nothing_is_worked_out_before_it_is_asked():
+    known = fk.Statements("Tom = AIDS", "Tom = Flu")
+    row = known.posteriors(FIGURE)["Ann"]
+    with pytest.raises(ContradictionError):
+        row["AIDS"]
+
+
+def test_people_whom_nobody_names_share_the_work():
+    names = [f"p{i}" for i in range(50)]
+    release = release_of([(names, ["a"] * 20 + ["b"] * 30)])
+    known = fk.Statements("p0 = a -> p1 = a")
+    rows = known.posteriors(release)
+    first = rows["p7"]["a"].exact
+    steps = known._case(release).steps
+    assert all(rows[name]["a"].exact == first for name in names[2:])
+    assert known._case(release).steps == steps
+    assert sum(rows[name]["a"].exact for name in names) == 20
+
+
+# ---- as an adversary ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
+def test_the_disclosure_is_the_highest_posterior(semantics):
+    found = 0
+    for seed in range(60):
+        scene = random_scene(seed, semantics, weighted=seed % 2 == 0)
+        every = worlds(scene.groups, semantics, scene.prior)
+        if not agreeing(every, scene.statements):
+            continue
+        found += 1
+        known, release = asked(scene), scene.release
+        highest = known.disclosures(release)
+        for value in scene.values:
+            chances = {p: posterior(every, scene.statements, p, value) for p in scene.people}
+            disclosed = known.disclosure(release, value)
+            assert disclosed.exact == highest[value].exact == max(chances.values())
+            assert disclosed.value == value
+            if disclosed.exact:
+                assert chances[disclosed.witness.person] == disclosed.exact
+        assert known.disclosure(release).exact == max(
+            posterior(every, scene.statements, *pair) for pair in everything(scene)
+        )
+    assert found > 15
+
+
+def test_a_disclosure_comes_with_a_witness():
+    found = fk.Statements("Tom != Cancer", "Tom != Flu").disclosure(FIGURE, "AIDS")
+    assert (found.exact, found.below(1)) == (1, False)
+    assert found.to_dict()["witness"] == {"person": "Tom", "group": 1, "interval": None}
+    assert fk.Statements().disclosure(FIGURE, "Plague").exact == 0
+    untouched = fk.Statements("Tom != Cancer").disclosure(FIGURE, "AIDS")
+    assert (untouched.witness.person, untouched.exact) == ("Ann", Fraction(1, 2))
+
+
+def test_statements_guide_no_search():
+    known = fk.Statements("Tom != Cancer")
+    assert known.monotone() is False
+    with pytest.raises(UnsupportedError, match="a search cannot use Statements"):
+        known.ledger(0.5)
