@@ -97,7 +97,7 @@ def ask(
         budget=BUDGET if budget is None else budget,
         seed=seed,
     )
-    with progress("Reading the release", quiet):
+    with progress("Working out the answers", quiet):
         opened = _open(release, policy, columns)
         rows = known.posteriors(opened, people=about, values=value)
         answers = [row[each] for row in rows.values() for each in row]

@@ -13,17 +13,17 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.statements.dealing import Dealing, Pool, Variable
-from foreknow.adversaries.statements.nodes import Node, Nodes
+from foreknow.adversaries.statements.nodes import Node
 from foreknow.adversaries.statements.truth import Truths
 
 Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
+Ints: TypeAlias = NDArray[np.signedinteger[Any]]
 
 WORLDS = 4096
 
@@ -121,6 +121,12 @@ def some(chance: float, occurrences: Ints) -> Floats:
     return found
 
 
+def _small(numbers: Ints) -> Ints:
+    """The same whole numbers in less memory, where they fit; rounds are kept."""
+    fits = np.abs(numbers).max(initial=0) < 2**31
+    return numbers.astype(np.int32) if fits else numbers
+
+
 class _Table:
     """The worlds of one round, while they are dealt."""
 
@@ -153,8 +159,13 @@ class _Table:
             return Round(-np.inf, self.weights, {}, {}, {})
         weights = np.exp(self.weights - top)
         mass = self._mass + float(top + np.log(weights.mean()))
-        left = {p: (self._codes[p], self._left[p], self._people[p]) for p in self._codes}
-        return Round(mass, weights / weights.sum(), self._dealt, self._lines, left)
+        left = {
+            pool: (codes, _small(self._left[pool]), self._people[pool])
+            for pool, codes in self._codes.items()
+        }
+        dealt = {number: _small(column) for number, column in self._dealt.items()}
+        lines = {number: _small(column) for number, column in self._lines.items()}
+        return Round(mass, weights / weights.sum(), dealt, lines, left)
 
     def deal(self, number: int) -> None:
         """Deal one variable in all worlds."""

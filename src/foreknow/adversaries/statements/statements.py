@@ -187,7 +187,9 @@ class Statements:
         """Whether merging groups never raises a disclosure: not with statements."""
         return False
 
-    def ledger(self, threshold: Number, values: Mask | None = None) -> NoReturn:
+    def ledger(
+        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
+    ) -> NoReturn:
         """Refuse: statements are about people, and a search deals with groups of nobody's name."""
         raise UnsupportedError(
             "a search cannot use Statements: they name people, and it sees only counts; judge "
