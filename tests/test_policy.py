@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from foreknow.adversaries.facts import Facts
+from foreknow.adversaries.statements import Statements
 from foreknow.counts import GroupCounts
 from foreknow.errors import PolicyError
 from foreknow.policy import Policy, PublishOptions, Requirement
@@ -309,3 +310,8 @@ def test_the_table_of_a_policy_makes_equal_requirements_again(requirement):
 def test_names_survive_the_table():
     policy = Policy([required(name="HIV")])
     assert Policy.from_dict(policy.to_dict()).requirements[0].name == "HIV"
+
+
+def test_statements_about_people_cannot_be_required():
+    with pytest.raises(PolicyError, match="Statements cannot be required"):
+        Requirement(Statements("Tom = Flu"), below="1/2")

@@ -384,3 +384,17 @@ def test_a_release_that_was_changed_is_not_the_certified_one(change, semantics, 
 
 def worst_group(folder):
     return json.loads((folder / "certificate.json").read_text())["findings"][0]["group"]
+
+
+def test_people_who_can_be_seen_to_have_nothing_are_counted_in_a_note():
+    rows = {
+        "who": list(range(6)),
+        "age": [1, 1, 1, 9, 9, 9],
+        "disease": ["a", "b", None, *[None] * 3],
+    }
+    schema = fk.Schema(
+        quasi_identifiers=["age"], sensitive="disease", semantics="set", person="who"
+    )
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/2")], schema)
+    made = fk.publish(fk.Microdata(pa.table(rows), schema), policy)
+    assert made.certificate.notes[-1].startswith("3 people are in groups in which nobody has any")

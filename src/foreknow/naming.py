@@ -140,6 +140,8 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
             f"expected a Release, not {type(release).__name__}: counts name nobody; see "
             "Release.from_groups(..., person=...)"
         )
+    if not isinstance(disclosure, Disclosure):
+        raise InputError(f"expected a Disclosure of Facts, not {type(disclosure).__name__}")
     witness = disclosure.witness
     if disclosure.probability == 0 and witness is None:
         raise InputError(f"nobody has {disclosure.value!r}, so there is nobody to name")

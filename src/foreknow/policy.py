@@ -104,6 +104,11 @@ class Requirement:
         return points
 
     def _point(self, adversary: Any, below: Number) -> Point:
+        if getattr(adversary, "about_people", False):
+            raise PolicyError(
+                f"{self.name}: {type(adversary).__name__} cannot be required: they are about named "
+                "people, and a search and its report see groups; ask their posteriors instead"
+            )
         if isinstance(adversary, type) or not hasattr(adversary, "disclosures"):
             raise PolicyError(
                 f"{self.name}: expected an adversary such as Facts(l=1), not {adversary!r}"

@@ -17,6 +17,7 @@ import pyarrow as pa
 from foreknow.anonymizers.mondrian import Mondrian
 from foreknow.auditing import Audit, audit
 from foreknow.certificate import NOT_MINIMAL, Certificate, digest_of, finding_to_dict
+from foreknow.counts import GroupCounts
 from foreknow.errors import InputError, InternalError, OutputError, PolicyError, did_you_mean
 from foreknow.frames import write_csv, write_parquet
 from foreknow.microdata import Microdata
@@ -321,10 +322,23 @@ def _certify(
         escaped=options.escape_formulas and options.format == "csv",
         semantics=semantics,
         minimal=_is_minimal(anonymizer, policy),
-        notes=() if policy.monotone() else (NOT_MINIMAL,),
+        notes=_notes(policy, verdicts.counts, microdata.schema.sensitive),
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private
+
+
+def _notes(policy: Policy, counts: GroupCounts, sensitive: str) -> tuple[str, ...]:
+    """What a reader of the release should know beside its safety."""
+    notes = [] if policy.monotone() else [NOT_MINIMAL]
+    empty = np.diff(counts.offsets) == 0
+    if empty.any():
+        people = int(counts.sizes[empty].sum())
+        notes.append(
+            f"{people} people are in groups in which nobody has any {sensitive}: that they have "
+            "none can be read from the release"
+        )
+    return tuple(notes)
 
 
 def _require_same(written: Written, held: Written, certificate: Certificate) -> None:

@@ -128,12 +128,12 @@ class SkylineReport:
 
     def disclosure(self, value: Label, point: Point) -> Disclosure:
         """What an adversary with these amounts reaches."""
-        return Facts(*point).disclosure(self.counts, value)
+        return Facts(*_three(point)).disclosure(self.counts, value)
 
     def withstands(self, value: Label, point: Point) -> bool:
         """Whether an adversary with these amounts stays below the confidence."""
-        l, k, m = point  # noqa: E741
-        amounts = min(l, self._most_l), k, m
+        facts = Facts(*_three(point))
+        amounts = min(facts.l, self._most_l), facts.k, facts.m
         return any(
             all(a <= b for a, b in zip(amounts, corner, strict=True)) for corner in self._of(value)
         )
@@ -284,3 +284,10 @@ def skyline_report(
         sensitive or getattr(release, "sensitive", None),
         tuple(map(tuple, found.values())),
     )
+
+
+def _three(point: Any) -> Point:
+    if isinstance(point, str) or not isinstance(point, Sequence) or len(point) != 3:
+        raise InputError(f"a point is three amounts (l, k, m), not {point!r}")
+    l, k, m = point  # noqa: E741
+    return l, k, m

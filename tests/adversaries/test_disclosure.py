@@ -118,3 +118,23 @@ def test_a_disclosure_shows_and_lists_itself():
         "witness": found.witness.to_dict(),
     }
     assert Disclosure("a", 0.5).to_dict()["exact"] is None
+
+
+def test_an_estimate_is_never_below_a_threshold_and_says_that_it_is_one():
+    found = Disclosure("AIDS", 0.2, estimated=True)
+    assert found.below("0.9") is False
+    assert found.below(2) is True
+    assert "about 0.2" in repr(found)
+    assert found.to_dict()["estimated"] is True
+
+
+@pytest.mark.parametrize("number", ["1e999999999", "1e-999999999", Decimal("1e-9999")])
+def test_numbers_of_thousands_of_digits_are_refused_at_once(number):
+    with pytest.raises(InputError, match="too large or too small"):
+        as_fraction(number)
+
+
+def test_a_threshold_below_every_float_is_refused():
+    with pytest.raises(InputError, match="at least 1e-300"):
+        as_threshold("1e-400")
+    assert as_threshold("1e-299") > 0

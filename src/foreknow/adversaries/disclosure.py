@@ -16,6 +16,10 @@ Number: TypeAlias = "float | Fraction | Decimal | str"
 
 # A float probability is trusted down to this distance from a threshold; nearer, fractions decide.
 SETTLED = 1e-9
+# Exact arithmetic on more digits would take for ever.
+_MOST_DIGITS = 4000
+# Floats rank whatever is compared with a threshold; this is well within their range.
+_LEAST_THRESHOLD = Fraction(1, 10**300)
 
 
 class Witness(Protocol):
@@ -41,12 +45,15 @@ class Disclosure:
         cannot give one.
     witness : Witness or None
         What attains it, computed on first use; None where the probability is 0.
+    estimated : bool
+        Whether the probability is only the upper end of a statistical interval.
     """
 
     value: Label
     probability: float
     _exact: Callable[[], Fraction | None] = field(default=lambda: None)
     _witness: Callable[[], Witness | None] = field(default=lambda: None)
+    estimated: bool = False
 
     @cached_property
     def exact(self) -> Fraction | None:
@@ -61,6 +68,8 @@ class Disclosure:
     def below(self, threshold: Number) -> bool:
         """Whether the probability is strictly below a threshold, settled exactly.
 
+        An estimate settles nothing: it is never below a threshold of 1 or less.
+
         Parameters
         ----------
         threshold : float, Fraction, Decimal or str
@@ -70,6 +79,8 @@ class Disclosure:
         bound = as_fraction(threshold)
         if not 0 < bound <= 1:
             return bound > 1
+        if self.estimated:
+            return False
         if abs(self.probability - float(bound)) > SETTLED:
             return self.probability < bound
         exact = self.exact
@@ -82,11 +93,13 @@ class Disclosure:
             "value": self.value,
             "probability": self.probability,
             "exact": None if self.exact is None else str(self.exact),
+            **({"estimated": True} if self.estimated else {}),
             "witness": None if self.witness is None else self.witness.to_dict(),
         }
 
     def __repr__(self) -> str:
-        return f"Disclosure({self.value!r}, {self.probability:.6g})"
+        about = "about " if self.estimated else ""
+        return f"Disclosure({self.value!r}, {about}{self.probability:.6g})"
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -110,6 +123,10 @@ def as_fraction(number: Number) -> Fraction:
     >>> as_fraction(0.1), as_fraction("2/3")
     (Fraction(1, 10), Fraction(2, 3))
     """
+    if isinstance(number, (str, Decimal)) and abs(_exponent(number)) > _MOST_DIGITS:
+        raise InputError(
+            f"{str(number)[:40]} is too large or too small; give at most {_MOST_DIGITS} digits"
+        )
     try:
         if isinstance(number, bool):
             raise TypeError
@@ -123,6 +140,15 @@ def as_fraction(number: Number) -> Fraction:
         ) from None
 
 
+def _exponent(number: str | Decimal) -> int:
+    """How many digits a decimal has before or after its point; 0 for what is none."""
+    try:
+        found = Decimal(number)
+    except ArithmeticError:
+        return 0
+    return found.adjusted() if found.is_finite() else 0
+
+
 def as_threshold(number: Number) -> Fraction:
     """Read a confidence threshold, which lies in (0, 1].
 
@@ -132,4 +158,6 @@ def as_threshold(number: Number) -> Fraction:
     bound = as_fraction(number)
     if not 0 < bound <= 1:
         raise InputError(f"a threshold must be above 0 and at most 1, not {number}")
+    if bound < _LEAST_THRESHOLD:
+        raise InputError(f"a threshold must be at least 1e-300, not {number}")
     return bound

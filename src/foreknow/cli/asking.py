@@ -5,12 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foreknow.cli.opening import open_release
-from foreknow.cli.options import Quiet, console, progress, refuse_inputs
+from foreknow.cli.opening import Columns, is_published, open_table_by, schema_of
+from foreknow.cli.options import (
+    Group,
+    Person,
+    QuasiIdentifiers,
+    Quiet,
+    SemanticsOption,
+    Sensitive,
+    SomePolicy,
+    console,
+    progress,
+    refuse_inputs,
+)
 from foreknow.errors import DataError, InputError, SchemaError, StatementError
 
 if TYPE_CHECKING:
@@ -45,25 +56,12 @@ def ask(
     prior: Annotated[
         Path | None, typer.Option("--prior", help="A CSV file: person,value,weight.")
     ] = None,
-    policy: Annotated[
-        Path | None, typer.Option("--policy", "-p", help="A policy, to say what the columns are.")
-    ] = None,
-    group: Annotated[
-        str | None, typer.Option("--group", "-g", help="The column with the group of each row.")
-    ] = None,
-    quasi_identifiers: Annotated[
-        str | None,
-        typer.Option("--quasi-identifiers", help="Columns that make a group, with commas between."),
-    ] = None,
-    sensitive: Annotated[
-        str | None, typer.Option("--sensitive", "-s", help="The column of sensitive values.")
-    ] = None,
-    person: Annotated[
-        str | None, typer.Option("--person", help="The column that names people.")
-    ] = None,
-    semantics: Annotated[
-        str | None, typer.Option("--semantics", help="single, set or multiset; single if not.")
-    ] = None,
+    policy: SomePolicy = None,
+    group: Group = None,
+    quasi_identifiers: QuasiIdentifiers = None,
+    sensitive: Sensitive = None,
+    person: Person = None,
+    semantics: SemanticsOption = None,
     budget: Annotated[
         int | None,
         typer.Option("--budget", help="Steps of exact inference; beyond, it is an estimate."),
@@ -83,13 +81,7 @@ def ask(
         raise InputError("say about whom to ask, such as --about Tom")
     inputs = [path for path in (release, statements, prior, policy) if path is not None]
     refuse_inputs(None, json, tuple(inputs))
-    columns = {
-        "group": group,
-        "quasi_identifiers": quasi_identifiers,
-        "sensitive": sensitive,
-        "person": person,
-        "semantics": semantics,
-    }
+    columns = Columns(group, quasi_identifiers, sensitive, person, semantics)
     said = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
     known = Statements(
         *said,
@@ -113,55 +105,27 @@ def ask(
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def _open(path: Path, policy: Path | None, given: dict[str, str | None]) -> Release:
-    """Open a release as a policy or the options describe it; its people must have names."""
-    from foreknow.release import Release
-    from foreknow.schema import check_semantics
+def _open(path: Path, policy: Path | None, columns: Columns) -> Release:
+    """Open a release whose people have names: by the policy's person or only identifier."""
+    from foreknow.policy import Policy
 
-    if path.is_dir() and (path / "certificate.json").is_file():
+    if is_published(path):
         raise DataError(
             f"{str(path)!r} is what foreknow publish wrote, which names nobody; ask about a table "
             "with the names of people and their groups"
         )
-    if policy is not None:
-        return _open_by(path, policy, given)
-    group, quasi, person = given["group"], given["quasi_identifiers"], given["person"]
-    if given["sensitive"] is None or person is None or (group is None) == (quasi is None):
-        raise SchemaError(
-            "say what the columns are: --policy FILE; or --sensitive COLUMN, --person COLUMN, and "
-            "either --group COLUMN or --quasi-identifiers COLUMN,COLUMN"
-        )
-    how: dict[str, Any] = {
-        "sensitive": given["sensitive"],
-        "person": person,
-        "semantics": check_semantics(given["semantics"] or "single"),
-    }
-    if group is not None:
-        return Release.from_groups(path, group=group, **how)
-    names = [name.strip() for name in (quasi or "").split(",")]
-    return Release.from_generalized(path, quasi_identifiers=names, **how)
-
-
-def _open_by(path: Path, policy: Path, given: dict[str, str | None]) -> Release:
-    """Open a release by a policy's schema; people are named by its person or only identifier."""
-    from foreknow.policy import Policy
-
-    for name in ("quasi_identifiers", "sensitive", "semantics"):
-        if given[name]:
-            option = f"--{name.replace('_', '-')}"
-            raise SchemaError(f"{option} contradicts --policy, which says it; give one of them")
-    rules = Policy.load(policy)
-    schema = rules.schema
-    if schema is None:
-        raise SchemaError("the policy has no [schema] table, which says what the columns are")
-    person = given["person"] or schema.person
+    if policy is None:
+        return columns.open(path, named=True)
+    columns.refuse_beside_policy()
+    schema = schema_of(Policy.load(policy))
+    person = columns.person or schema.person
     if person is None and len(schema.identifiers) == 1:
         person = schema.identifiers[0]
     if person is None:
         raise SchemaError("the policy does not say which column names people; add --person COLUMN")
     identifiers = [column for column in schema.identifiers if column != person]
     named = replace(schema, person=person, identifiers=identifiers)
-    return open_release(path, replace(rules, schema=named), given["group"])
+    return open_table_by(path, named, columns.group)
 
 
 def _read_statements(path: Path) -> list[str]:
@@ -271,6 +235,10 @@ def _chance(exact: Fraction) -> str:
     from foreknow.adversaries.disclosure import Disclosure
     from foreknow.report.percent import percent
 
+    if Fraction(999_999, 1_000_000) < exact < 1:
+        return "above 99.9999%"
+    if 0 < exact < Fraction(1, 1_000_000):
+        return "below 0.0001%"
     said = percent(Disclosure(None, float(exact), lambda: exact), Fraction(0), 1)
     fraction = str(exact)
     return f"{said} ({fraction})" if "/" in fraction and len(fraction) <= _SHORT else said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +15,69 @@ if TYPE_CHECKING:
     from foreknow.schema import Schema
 
 
+@dataclass(frozen=True)
+class Columns:
+    """What the options of a command say of the columns of a release."""
+
+    group: str | None = None
+    quasi_identifiers: str | None = None
+    sensitive: str | None = None
+    person: str | None = None
+    semantics: str | None = None
+
+    def refuse_beside_policy(self) -> None:
+        """Raise `SchemaError` for an option that says what a policy says already."""
+        for name in ("quasi_identifiers", "sensitive", "semantics"):
+            if getattr(self, name):
+                option = f"--{name.replace('_', '-')}"
+                raise SchemaError(f"{option} contradicts --policy, which says it; give one of them")
+
+    def open(self, path: Path, *, named: bool = False) -> Release:
+        """Open a table by its columns; with `named`, one of which names people."""
+        from foreknow.release import Release
+        from foreknow.schema import check_semantics
+
+        missing = self.sensitive is None or (named and self.person is None)
+        if missing or (self.group is None) == (self.quasi_identifiers is None):
+            person = "--person COLUMN, " if named else ""
+            raise SchemaError(
+                f"say what the columns are: --policy FILE; or --sensitive COLUMN, {person}and "
+                "either --group COLUMN or --quasi-identifiers COLUMN,COLUMN"
+            )
+        how: dict[str, Any] = {
+            "sensitive": self.sensitive,
+            "person": self.person,
+            "semantics": check_semantics(self.semantics or "single"),
+        }
+        if self.group is not None:
+            return Release.from_groups(path, group=self.group, **how)
+        names = [name.strip() for name in (self.quasi_identifiers or "").split(",")]
+        return Release.from_generalized(path, quasi_identifiers=names, **how)
+
+
+def is_published(path: Path) -> bool:
+    """Whether a path is a folder that `foreknow publish` wrote."""
+    return path.is_dir() and (path / "certificate.json").is_file()
+
+
+def schema_of(rules: Policy) -> Schema:
+    """The schema of a policy, which must have one."""
+    if rules.schema is None:
+        raise SchemaError("the policy has no [schema] table, which says what the columns are")
+    return rules.schema
+
+
 def open_release(path: Path, rules: Policy, group: str | None) -> Release:
     """Open a release as the policy, the option or its certificate describe it."""
-    from foreknow.certificate import Certificate
+    if is_published(path):
+        return open_published(path, rules.schema)
+    return open_table_by(path, schema_of(rules), group)
+
+
+def open_table_by(path: Path, schema: Schema, group: str | None) -> Release:
+    """Open a table by a schema; the option `--group` goes before the schema's group."""
     from foreknow.release import Release
 
-    if path.is_dir() and (path / "certificate.json").is_file():
-        known = Certificate.load(path / "certificate.json")
-        return _published(path, known, rules)
-    schema = rules.schema
-    if schema is None:
-        raise SchemaError("the policy has no [schema] table, which says what the columns are")
     group = group or schema.group
     how: dict[str, Any] = {
         "sensitive": schema.sensitive,
@@ -37,13 +90,14 @@ def open_release(path: Path, rules: Policy, group: str | None) -> Release:
     return Release.from_generalized(path, quasi_identifiers=schema.quasi_identifiers, **how)
 
 
-def _published(folder: Path, known: Certificate, rules: Policy) -> Release:
-    """Open what `foreknow publish` wrote; the policy, not the certificate, says what to judge."""
-    from foreknow.certificate import digest_of
+def open_published(folder: Path, schema: Schema | None) -> Release:
+    """Open what `foreknow publish` wrote; a schema, if given, must be that of the certificate."""
+    from foreknow.certificate import Certificate, digest_of
     from foreknow.frames.writing import disarm_name
     from foreknow.release import Release
     from foreknow.schema import check_semantics
 
+    known = Certificate.load(folder / "certificate.json")
     if set(known.files) != {f"{part}.{known.format}" for part in known.parts}:
         raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
     for name, digest in known.files.items():
@@ -52,21 +106,8 @@ def _published(folder: Path, known: Certificate, rules: Policy) -> Release:
                 f"{name} is not the file of {str(folder)!r} that was certified; name the file "
                 "itself to audit it as it is"
             )
-    schema = rules.schema
     if schema is not None:
-        wanted = set(schema.quasi_identifiers)
-        other_groups = known.form == "generalized" and set(known.groups) != wanted
-        if other_groups or known.sensitive != schema.sensitive:
-            raise SchemaError(
-                f"the certificate is for {', '.join(known.groups)} and {known.sensitive}, the "
-                f"policy for {', '.join(schema.quasi_identifiers)} and {schema.sensitive}"
-            )
-        if known.semantics != schema.semantics:
-            raise SchemaError(
-                f"the certificate is for semantics {known.semantics!r}, the policy for "
-                f"{schema.semantics!r}"
-            )
-
+        _refuse_other_schema(known, schema)
     columns = [*known.groups, known.sensitive]
     if known.escaped:
         columns = [disarm_name(column) for column in columns]
@@ -85,6 +126,22 @@ def _published(folder: Path, known: Certificate, rules: Policy) -> Release:
             people=tables["people"],
         )
     return release.rearmed() if known.escaped else release
+
+
+def _refuse_other_schema(known: Certificate, schema: Schema) -> None:
+    other_groups = known.form == "generalized" and set(known.groups) != set(
+        schema.quasi_identifiers
+    )
+    if other_groups or known.sensitive != schema.sensitive:
+        raise SchemaError(
+            f"the certificate is for {', '.join(known.groups)} and {known.sensitive}, the "
+            f"policy for {', '.join(schema.quasi_identifiers)} and {schema.sensitive}"
+        )
+    if known.semantics != schema.semantics:
+        raise SchemaError(
+            f"the certificate is for semantics {known.semantics!r}, the policy for "
+            f"{schema.semantics!r}"
+        )
 
 
 def _person_in(path: Path, schema: Schema) -> str | None:

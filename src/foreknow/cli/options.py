@@ -18,6 +18,23 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 Html = Annotated[
     Path | None, typer.Option("--html", help="Write a report, one file that opens offline.")
 ]
+Group = Annotated[
+    str | None, typer.Option("--group", "-g", help="The column with the group of each row.")
+]
+QuasiIdentifiers = Annotated[
+    str | None,
+    typer.Option("--quasi-identifiers", help="Columns that make a group, with commas between."),
+]
+Sensitive = Annotated[
+    str | None, typer.Option("--sensitive", "-s", help="The column of sensitive values.")
+]
+Person = Annotated[str | None, typer.Option("--person", help="The column that names people.")]
+SemanticsOption = Annotated[
+    str | None, typer.Option("--semantics", help="single, set or multiset; single if not.")
+]
+SomePolicy = Annotated[
+    Path | None, typer.Option("--policy", "-p", help="A policy, to say what the columns are.")
+]
 Json = Annotated[Path | None, typer.Option("--json", help="Write the audit as JSON.")]
 
 

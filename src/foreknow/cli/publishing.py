@@ -127,9 +127,10 @@ def _say_verified(known: Certificate) -> None:
         highlight=False,
     )
     for finding in known.findings:
-        amounts = ", ".join(f"{k} = {v}" for k, v in finding["adversary"].get("facts", {}).items())
+        ((kind, amounts),) = finding["adversary"].items()
+        told = ", ".join(f"{name} = {amount}" for name, amount in amounts.items())
         say.print(
-            f"  against {amounts}: at most {finding['exact']} ({finding['value']}), below "
+            f"  against {kind} {told}: at most {finding['exact']} ({finding['value']}), below "
             f"{finding['below']}",
             markup=False,
             highlight=False,

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foreknow.cli.opening import open_release
-from foreknow.cli.options import Html, Quiet, console, progress, refuse_inputs
+from foreknow.cli.opening import (
+    Columns,
+    is_published,
+    open_published,
+    open_table_by,
+    schema_of,
+)
+from foreknow.cli.options import (
+    Group,
+    Html,
+    Person,
+    QuasiIdentifiers,
+    Quiet,
+    SemanticsOption,
+    Sensitive,
+    SomePolicy,
+    console,
+    progress,
+    refuse_inputs,
+)
 from foreknow.errors import InputError, SchemaError
 
 if TYPE_CHECKING:
@@ -35,26 +54,12 @@ def skyline(
     name_people: Annotated[
         bool, typer.Option("--name-people", help="Print who the worst case is about, by name.")
     ] = False,
-    policy: Annotated[
-        Path | None,
-        typer.Option("--policy", "-p", help="A policy file, for what its columns are."),
-    ] = None,
-    group: Annotated[
-        str | None, typer.Option("--group", "-g", help="The column with the group of each row.")
-    ] = None,
-    quasi_identifiers: Annotated[
-        str | None,
-        typer.Option("--quasi-identifiers", help="Columns that make a group, with commas between."),
-    ] = None,
-    sensitive: Annotated[
-        str | None, typer.Option("--sensitive", "-s", help="The column of sensitive values.")
-    ] = None,
-    person: Annotated[
-        str | None, typer.Option("--person", help="The column that names people, if any.")
-    ] = None,
-    semantics: Annotated[
-        str | None, typer.Option("--semantics", help="single, set or multiset; single if not.")
-    ] = None,
+    policy: SomePolicy = None,
+    group: Group = None,
+    quasi_identifiers: QuasiIdentifiers = None,
+    sensitive: Sensitive = None,
+    person: Person = None,
+    semantics: SemanticsOption = None,
     html: Html = None,
     json: Annotated[Path | None, typer.Option("--json", help="Write the skylines as JSON.")] = None,
     quiet: Quiet = False,
@@ -68,18 +73,14 @@ def skyline(
 
     if (above is not None or name_people) and not value:
         raise InputError("--above and --name-people are about values; add --value")
-    columns = {
-        "quasi_identifiers": quasi_identifiers,
-        "sensitive": sensitive,
-        "semantics": semantics,
-    }
+    columns = Columns(group, quasi_identifiers, sensitive, person, semantics)
     refuse_inputs(html, json, tuple(path for path in (release, policy) if path is not None))
     point = None if above is None else _amounts(above)
     with progress("Counting the release", quiet):
-        opened = _open(release, policy, group, person, columns)
+        opened = _open(release, policy, columns)
         if name_people:
             _refuse_nameless(opened)
-        wanted = [_label(opened.counts, text) for text in value] if value else None
+        wanted = [_label(opened.counts, text) for text in dict.fromkeys(value)] if value else None
         report = skyline_report(opened, wanted, confidence=confidence)
     if html is not None:
         with progress("Writing the page", quiet):
@@ -124,58 +125,30 @@ def _refuse_nameless(release: Release) -> None:
         ) from None
 
 
-def _open(
-    path: Path,
-    policy: Path | None,
-    group: str | None,
-    person: str | None,
-    columns: dict[str, str | None],
-) -> Release:
+def _open(path: Path, policy: Path | None, columns: Columns) -> Release:
     """Open a release as a policy, the options, or the certificate in its folder describe it."""
-    from foreknow.adversaries.facts import Facts
-    from foreknow.policy import Policy, Requirement
-    from foreknow.release import Release
-    from foreknow.schema import check_semantics
+    from foreknow.policy import Policy
 
-    given = [f"--{name.replace('_', '-')}" for name, column in columns.items() if column]
-    certified = path.is_dir() and (path / "certificate.json").is_file()
-    if policy is not None:
-        if given:
-            raise SchemaError(f"{given[0]} contradicts --policy, which says it; give one of them")
-        return open_release(path, _with_person(Policy.load(policy), person, certified), group)
-    if certified:
-        if given or group or person:
-            raise SchemaError(
-                f"the columns of {str(path)!r} are in its certificate; leave out "
-                f"{(given or ['--group' if group else '--person'])[0]}"
-            )
-        return open_release(path, Policy([Requirement(Facts(), below=1)]), None)
-    groups, sensitive = columns["quasi_identifiers"], columns["sensitive"]
-    if sensitive is None or (group is None) == (groups is None):
-        raise SchemaError(
-            "say what the columns are: --policy FILE; or --sensitive COLUMN, and either --group "
-            "COLUMN or --quasi-identifiers COLUMN,COLUMN"
-        )
-    how: dict[str, Any] = {
-        "sensitive": sensitive,
-        "person": person,
-        "semantics": check_semantics(columns["semantics"] or "single"),
-    }
-    if group is not None:
-        return Release.from_groups(path, group=group, **how)
-    names = [name.strip() for name in (groups or "").split(",")]
-    return Release.from_generalized(path, quasi_identifiers=names, **how)
-
-
-def _with_person(rules: Any, person: str | None, certified: bool) -> Any:
-    """The policy, with the column that names people where the option says it."""
-    from dataclasses import replace
-
-    if person is None:
-        return rules
-    if rules.schema is None or certified:
-        raise SchemaError("--person needs a policy with a [schema] table, and a table with names")
-    return replace(rules, schema=replace(rules.schema, person=person))
+    if policy is None and not is_published(path):
+        return columns.open(path)
+    if policy is None:
+        for name, column in vars(columns).items():
+            if column:
+                raise SchemaError(
+                    f"the columns of {str(path)!r} are in its certificate; leave out "
+                    f"--{name.replace('_', '-')}"
+                )
+        return open_published(path, None)
+    columns.refuse_beside_policy()
+    rules = Policy.load(policy)
+    if is_published(path):
+        if columns.person is not None:
+            raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
+        return open_published(path, rules.schema)
+    schema = schema_of(rules)
+    if columns.person is not None:
+        schema = replace(schema, person=columns.person)
+    return open_table_by(path, schema, columns.group)
 
 
 def _amounts(text: str) -> Point:
