@@ -6,6 +6,7 @@ Data flows one way: a frame is *counted*, counts are *judged*, judgements are *s
 `Release`              a published table; its counts are made where the data lives
 `GroupCounts`          groups x sensitive values, sparse: what nearly every adversary needs
 `Facts`                an adversary, with `disclosure`, `disclosures`, `monotone` and `ledger`
+`Statements`           an adversary who knows these very things about these very people
 `Policy`               requirements: values, adversary, limit; read from TOML or made in Python
 `audit`                release x policy -> verdicts, each with its witness
 `skyline_report`       release x confidence -> the most knowledge that it withstands
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from foreknow.adversaries.negations import Negations
     from foreknow.adversaries.skylines import knowledge_skyline, knowledge_skylines
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
-    from foreknow.anonymizers.fulldomain import FullDomain
     from foreknow.anonymizers.mondrian import Mondrian
     from foreknow.auditing import Audit, Verdict, audit
     from foreknow.certificate import Certificate
@@ -60,7 +60,6 @@ _ROOMS = {
     "adversaries.implications": ["Implications"],
     "adversaries.skylines": ["knowledge_skyline", "knowledge_skylines"],
     "adversaries.statements": ["Has", "Posterior", "Statements", "same"],
-    "anonymizers.fulldomain": ["FullDomain"],
     "anonymizers.mondrian": ["Mondrian"],
     "auditing": ["Audit", "Verdict", "audit"],
     "certificate": ["Certificate"],
@@ -86,7 +85,6 @@ __all__ = [
     "Disclosure",
     "Facts",
     "ForeknowError",
-    "FullDomain",
     "GroupCounts",
     "Has",
     "Implications",

@@ -1,12 +1,13 @@
 """PolicyWeighing.settle where minima may rise: what is safe together, and by halves otherwise."""
 
+import random
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.adversaries.releases_many import VALUES, counted, groupings, parted, worst
+from tests.adversaries.releases_many import VALUES, counted, groupings, parted, weighed, worst
 from tests.anonymizers.tables import AMOUNTS
 
 import foreknow as fk
@@ -73,24 +74,20 @@ def by_halves(proposals, is_safe):
     return settled([p for p in proposals if is_safe([p])], [])
 
 
-@settings(max_examples=200)
-@given(situations())
-def test_settle_accepts_what_is_safe_by_halves_and_commits_just_that(case):
-    semantics, groups, proposals, rules = case
+def settled_as_by_halves(semantics, groups, proposals, rules):
+    """Hold what a fresh ledger accepts, and knows afterwards, against plain judging."""
     ledger = policy_of(rules, semantics).ledger(VALUES)
     assert not ledger.monotone
     ledger.commit(None, counted(groups, semantics))
-    removed = counted([groups[g] for g, _ in proposals], semantics)
-    added = counted([part for _, parts in proposals for part in parts], semantics)
-    owner = np.repeat(np.arange(len(proposals)), [len(parts) for _, parts in proposals])
-    weighing = ledger.weigh(removed, added, owner)
+    weighing = weighed(ledger, groups, [([g], parts) for g, parts in proposals], semantics)
 
     def is_safe(chosen):
         return share(after(groups, chosen), semantics, rules) < 1
 
     shares = [float(share(after(groups, [p]), semantics, rules)) for p in proposals]
     assert weighing.reach() == pytest.approx(shares, rel=1e-9, abs=1e-300)
-    assert weighing.alone().tolist() == [is_safe([p]) for p in proposals]
+    alone = [is_safe([p]) for p in proposals]
+    assert weighing.alone().tolist() == alone
     accepted = weighing.settle()
     assert accepted.dtype == bool
     expected = by_halves(proposals, is_safe)
@@ -100,16 +97,57 @@ def test_settle_accepts_what_is_safe_by_halves_and_commits_just_that(case):
     nothing = counted([], semantics)
     assert ledger.admits(None, nothing) is (share(left, semantics, rules) < 1)
     ledger.commit(counted(left, semantics), nothing)  # it knows just these
+    return alone, accepted.tolist()
+
+
+@settings(max_examples=100)
+@given(situations())
+def test_settle_accepts_what_is_safe_by_halves_and_commits_just_that(case):
+    settled_as_by_halves(*case)
+
+
+def crossing(chance, n_proposals, semantics):
+    """Groups from which something is cut that is weak in one of two ways, by more or by less.
+
+    Where nearly everybody has b, an adversary who knows that b comes only with a is nearly sure
+    of a target. Where many have a, relatives probably have it. Together that is worse.
+    """
+    rest, proposals = ["a", *[""] * 40], []
+    for g in range(n_proposals):
+        if chance.random() < 0.5:
+            free = chance.randint(2, 4)
+            size = 40 if semantics == "set" else 20 * free
+            often = "b" if semantics == "set" else "bbb"
+            part = ["a", *[often] * (size - free), *[""] * (free - 1)]
+        else:
+            part = [*"aaaa", *[""] * 4 * chance.randint(5, 19)]
+        proposals.append((g, [part, rest]))
+    return [part + rest for _, (part, rest) in proposals], proposals
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+@pytest.mark.parametrize("odds", [("1.5", "0.1"), ("0.1", "1.5"), ("1.5", "1.5")])
+def test_of_proposals_that_are_safe_by_themselves_some_are_refused_beside_others(semantics, odds):
+    only_a, refused = [True, False, False, False], 0
+    rules = [
+        (point, 1 / (1 + Fraction(least)), only_a)
+        for point, least in zip([(1, 0, 4), (1, 1, 4)], odds, strict=True)
+    ]
+    for seed in range(3):  # either rule may be the one that refuses
+        groups, proposals = crossing(random.Random(seed), 13, semantics)
+        alone, accepted = settled_as_by_halves(semantics, groups, proposals, rules)
+        print(sum(alone), sum(accepted))
+        assert sum(accepted) >= 2
+        refused += sum(alone) - sum(accepted)
+    assert refused >= 3
 
 
 def test_all_are_accepted_where_all_are_safe_together_and_none_where_there_is_none():
     groups = [["a", "", "", ""]] * 8
     proposals = [(g, [["a", ""], ["", ""]]) for g in range(8)]
     rules = [((0, 0, 0), Fraction(2, 3), [True] * 4)]
+    alone, accepted = settled_as_by_halves("set", groups, proposals, rules)
+    assert alone == accepted == [True] * 8
     ledger = policy_of(rules, "set").ledger(VALUES)
-    ledger.commit(None, counted(groups, "set"))
-    added = counted([part for _, parts in proposals for part in parts], "set")
-    weighing = ledger.weigh(counted(groups, "set"), added, np.repeat(np.arange(8), 2))
-    assert weighing.settle().all()
     nothing = ledger.weigh(None, counted([], "set"), np.zeros(0, dtype=np.int64))
     assert nothing.settle().tolist() == []

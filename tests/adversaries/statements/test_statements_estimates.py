@@ -102,7 +102,28 @@ def test_a_disclosure_takes_the_upper_end():
     assert found.exact is None
     assert found.probability == max(row["v0"].interval[1] for row in rows.values())
     assert found.witness.interval[1] == found.probability
+    assert found.estimated
     assert not found.below(found.probability)
+    assert not found.below(1)
+    assert "about" in repr(found)
+    assert "person" not in found.witness.to_dict()
+    assert found.witness.person in rows
+    shown = known.posteriors(release, people=["p0"], values=["v0"])._repr_html_()
+    assert "<td>about 0." in shown
+
+
+def test_a_disclosure_is_an_estimate_as_long_as_anybody_has_one():
+    release, said = crowd()
+    names, bag = [f"p{i}" for i in range(60)], release.counts.bag(0)
+    bag = [value for value, count in bag.items() for _ in range(count)]
+    both = release_of([(names, bag), (["Ann", "Tom", "Ed"], ["v0", "v0", "v1"])])
+    # In the other group it is exactly 2/3, which is above all intervals.
+    likely = fk.Statements(*said, budget=10).disclosure(both, "v0")
+    assert (likely.probability, likely.exact) == (2 / 3, None)
+    assert likely.estimated
+    assert likely.witness.interval is None
+    certain = fk.Statements(*said, "Ed = v1", budget=10).disclosure(both, "v0")
+    assert (certain.exact, certain.estimated) == (1, False)
 
 
 def test_seeds_make_estimates_reproducible_whatever_is_asked_first():
@@ -158,6 +179,16 @@ def test_what_no_sample_agrees_with_is_not_called_a_contradiction():
     known = fk.Statements(*said, budget=50)
     with pytest.raises(UnsupportedError, match="not known whether these statements can hold"):
         known.posterior(release, "p0", "v0")
+    # Nor is anything said of anybody else.
+    both = release_of([(names, [f"v{i}" for i in range(20)]), (["Ann", "Tom"], ["v0", "v1"])])
+    known = fk.Statements(*said, "Ann != v0", budget=50)
+    for ask in (
+        lambda: known.posterior(both, "Tom", "v0"),
+        lambda: known.posterior(both, "Ann", "v7"),
+        lambda: known.disclosure(both, "v0"),
+    ):
+        with pytest.raises(UnsupportedError, match="not known whether these statements can hold"):
+            ask()
 
 
 def test_sampling_says_what_it_does(caplog):

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import random
 from decimal import Decimal
 from fractions import Fraction
 
@@ -241,6 +242,59 @@ def test_a_prior_that_leaves_no_world(semantics):
         known.posterior(release, "A", "x")
 
 
+@pytest.mark.parametrize(
+    ("semantics", "groups", "prior"),
+    [
+        ("multiset", [(["in"], ["or", "a", "not"])], {("in", "or"): 0}),
+        ("single", [(["p0", "p1", "p2"], ["a", "b", "b"]), (["q0", "q1"], ["a", "b"])], None),
+        ("set", [(["p0"], ["a"]), (["q0", "q1", "q2"], ["b", "a", "a"])], None),
+    ],
+)
+def test_a_prior_that_leaves_no_world_somewhere_is_told_wherever_one_asks(semantics, groups, prior):
+    prior = prior or {("q0", "a"): 0, ("q1", "a"): 0}
+    assert not worlds(groups, semantics, prior)
+    release = release_of(groups, semantics)
+    some = groups[0][0][0]
+    for said in ([], [f"'{some}' = a"], [f"'{some}' = a and '{some}' != a"]):
+        known = fk.Statements(*said, prior=prior, budget=1)
+        with pytest.raises(StatementError, match="the prior leaves no way to deal") as caught:
+            known.posterior(release, some, "a")
+        assert not isinstance(caught.value, ContradictionError)
+        with pytest.raises(StatementError, match="the prior leaves no way to deal"):
+            known.disclosure(release)
+
+
+@pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
+def test_what_a_prior_leaves_no_way_to_deal_agrees_with_enumeration(semantics):
+    outcomes = []
+    for seed in range(300):
+        chance = random.Random(f"{seed} {semantics}")
+        people, values = [f"p{i}" for i in range(chance.randint(2, 4))], ["a", "b", "c"]
+        bag = [chance.choice(values) for _ in people]
+        prior = {(p, v): chance.choice([0, 0, 1, 2]) for p in people for v in sorted({*bag, "a"})}
+        groups = [(people, bag), (["z"], ["a"])]
+        known = fk.Statements(prior=prior, budget=1)
+        release = release_of(groups, semantics)
+        outcomes.append(bool(worlds(groups, semantics, prior)))
+        if outcomes[-1]:
+            assert known.posterior(release, "z", "a").exact == 1
+        else:
+            with pytest.raises(StatementError, match="leaves no way to deal"):
+                known.posterior(release, "z", "a")
+    assert 20 < sum(outcomes) < 280
+
+
+def test_a_prior_on_a_large_group_is_checked_soon():
+    names = [f"p{i}" for i in range(600)]
+    release = release_of([(names, [f"v{i % 60}" for i in range(600)]), (["z"], ["v0"])])
+    # Ten have v59; the ten whom the prior leaves alone must be those.
+    prior = {(name, "v59"): 0 for name in names[:590]}
+    assert fk.Statements(prior=prior).posterior(release, "z", "v0").exact == 1
+    prior[names[590], "v59"] = 0
+    with pytest.raises(StatementError, match="the prior leaves no way to deal"):
+        fk.Statements(prior=prior).posterior(release, "z", "v0")
+
+
 # ---- contradictions ----------------------------------------------------------------------------
 
 
@@ -319,6 +373,38 @@ def test_posteriors_are_a_mapping_that_works_when_asked():
         known.posteriors(FIGURE, people="Ann")
 
 
+def test_what_is_named_repeatedly_is_answered_once():
+    known = fk.Statements("Tom != Cancer")
+    some = known.posteriors(FIGURE, people=["Tom", "Ann", "Tom"], values=iter(["Flu", "Flu"]))
+    assert {name: list(row) for name, row in some.items()} == {"Tom": ["Flu"], "Ann": ["Flu"]}
+    for more in ({"people": 1}, {"values": 1}):
+        with pytest.raises(InputError, match="expected a list of labels, not 1"):
+            known.posteriors(FIGURE, **more)
+
+
+def test_posteriors_as_plain_values_and_as_a_table():
+    known = fk.Statements("Tom != Cancer")
+    some = known.posteriors(FIGURE, people=["Tom", "Ann"], values=["AIDS"])
+    told = json.loads(json.dumps(some.to_dict()))
+    assert told == {"answers": [some[name]["AIDS"].to_dict() for name in ("Tom", "Ann")]}
+    assert some["Ann"].to_dict() == {"answers": told["answers"][1:]}
+    assert [answer["exact"] for answer in told["answers"]] == ["1/3", "1/2"]
+    assert some["Tom"]._repr_html_() == (
+        "<table><tr><th>person</th><th>value</th><th>before</th><th>after</th></tr>"
+        "<tr><td>Tom</td><td>AIDS</td><td>1/4</td><td>1/3</td></tr></table>"
+    )
+    assert some._repr_html_().count("<tr>") == 3
+
+
+def test_a_table_shows_a_few_and_escapes_names():
+    names = ["<b>", *(f"p{i}" for i in range(29))]
+    release = release_of([(names, ["a"] * 30)])
+    shown = fk.Statements().posteriors(release)._repr_html_()
+    assert shown.count("<tr>") == 22
+    assert "…" in shown
+    assert "<td>&lt;b&gt;</td>" in shown
+
+
 def test_nothing_is_worked_out_before_it_is_asked():
     known = fk.Statements("Tom = AIDS", "Tom = Flu")
     row = known.posteriors(FIGURE)["Ann"]
@@ -368,10 +454,19 @@ def test_the_disclosure_is_the_highest_posterior(semantics):
 def test_a_disclosure_comes_with_a_witness():
     found = fk.Statements("Tom != Cancer", "Tom != Flu").disclosure(FIGURE, "AIDS")
     assert (found.exact, found.below(1)) == (1, False)
-    assert found.to_dict()["witness"] == {"person": "Tom", "group": 1, "interval": None}
+    assert found.witness.person == "Tom"
+    assert found.to_dict()["witness"] == {"group": 1, "interval": None}
+    assert not found.estimated
     assert fk.Statements().disclosure(FIGURE, "Plague").exact == 0
     untouched = fk.Statements("Tom != Cancer").disclosure(FIGURE, "AIDS")
     assert (untouched.witness.person, untouched.exact) == ("Ann", Fraction(1, 2))
+
+
+def test_a_disclosure_names_contradictions_too():
+    known = fk.Statements("Ann = Cancer")
+    for value in ("AIDS", "Plague"):
+        with pytest.raises(ContradictionError):
+            known.disclosure(FIGURE, value)
 
 
 def test_statements_guide_no_search():

@@ -72,6 +72,7 @@ class Case:
         self.ground = ground
         self._statements, self._budget, self._seed = statements, budget, seed
         self._dealing = ground.dealing()
+        self._dealing.check_prior()
         self._said = [ground.node(formula, self._dealing) for formula in statements]
         rank = dealing_rank(self._together())
         # Apart, so that what is asked first does not change the steps of what is asked later.
@@ -92,13 +93,21 @@ class Case:
 
     def answer(self, person: int, code: int) -> Answer:
         """The probability that a person has a value; a fraction unless that is out of reach."""
-        parts = self._parts
+        self.check()
         pool = self._dealing.pool(self.ground.group_of(person), code)
         if pool is None:
             return Fraction(0)
-        part = parts.get(pool) or self._prior_of(pool)
+        part = self._parts.get(pool) or self._prior_of(pool)
         exact = self._exactly(part, person, code)
         return self._estimate(part, person, code) if exact is None else exact
+
+    def check(self) -> None:
+        """Refuse statements that cannot hold together, or of which nothing tells whether they can.
+
+        Their number of worlds is a factor of every probability, about whomever.
+        """
+        for part in self._uncounted:
+            self._sample(part)
 
     def before(self, person: int, code: int) -> Fraction | None:
         """The same without the statements; None where it is out of reach."""
@@ -143,13 +152,16 @@ class Case:
             found.update(dict.fromkeys(self._pools(own), part))
         return found
 
+    @cached_property
+    def _uncounted(self) -> list[Part]:
+        """The parts of which only samples can tell whether they are possible."""
+        return [part for part in dict.fromkeys(self._parts.values()) if part.ways is None]
+
     def _prior_of(self, pool: Pool) -> Part:
         """The part of a pool that no statement is about."""
         if pool not in self._priors:
-            part = self._part(frozenset(self._dealing.marks(pool)), self._alone, 0)
-            if part.ways is not None and not part.ways[0]:
-                raise self._dealing.impossible(pool)
-            self._priors[pool] = part
+            marks = frozenset(self._dealing.marks(pool))
+            self._priors[pool] = self._part(marks, self._alone, 0)
         return self._priors[pool]
 
     def _part(self, formulas: frozenset[Node], counter: Counter, number: int) -> Part:
@@ -228,6 +240,13 @@ class Case:
         return code in self.ground.prior.get(person, ())
 
     def _estimate(self, part: Part, person: int, code: int) -> Estimate:
+        number = self._dealing.variable(person, self.ground.group_of(person), code)
+        if number is None:
+            return Estimate(0.0, 0.0, 0.0)
+        return self._sample(part).estimate(number, code)
+
+    def _sample(self, part: Part) -> Sample:
+        """Worlds of a part; there must be some."""
         if part.sample is None:
             part.sample = Sample(self._dealing, part.formulas, part.seed)
         if part.sample.empty:
@@ -236,17 +255,12 @@ class Case:
                 "steps did not suffice to tell, and no sampled world agrees with them; give a "
                 "larger budget or fewer statements"
             )
-        number = self._dealing.variable(person, self.ground.group_of(person), code)
-        if number is None:
-            return Estimate(0.0, 0.0, 0.0)
-        return part.sample.estimate(number, code)
+        return part.sample
 
     # ---- refusing -------------------------------------------------------------------------
 
     def _refuse(self, part: Part) -> None:
         """Raise the error for a part that no world agrees with."""
-        for pool in self._pools(part.formulas):
-            self._prior_of(pool)
         # One statement may have simplified another, so all that are linked are suspects.
         linked = {slot for node in part.formulas for slot in self._slots(node)}
         for said in components(self._said, self._slots):

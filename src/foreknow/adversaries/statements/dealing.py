@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm, perm
 
+from foreknow.adversaries.statements.feasibility import stuck
 from foreknow.adversaries.statements.nodes import FALSE, Node, Nodes
 from foreknow.counts import GroupCounts
 from foreknow.errors import InternalError, StatementError
@@ -218,11 +219,20 @@ class Dealing:
         self.guards |= 1 << (self._bits + bits)
         self._bits += bits + 1
 
-    def impossible(self, pool: Pool) -> StatementError:
+    def check_prior(self) -> None:
+        """Refuse a prior that leaves no way to deal something, in whichever group."""
+        for group, people in self._groups.items():
+            bag, size = self.bag(group), int(self.counts.sizes[group])
+            rows = (self._prior[person] for person in people)
+            code = stuck(bag, size, self.counts.semantics, rows)
+            if code is not None:
+                raise self._impossible(group, code)
+
+    def _impossible(self, group: int, code: int) -> StatementError:
         """The error for a pool that the prior leaves no way to deal."""
-        what = "the values" if pool.code < 0 else repr(self.counts.values[pool.code])
-        group = self.counts.group_label(pool.group)
-        return StatementError(f"the prior leaves no way to deal {what} of group {group!r}")
+        what = "the values" if code < 0 else repr(self.counts.values[code])
+        label = self.counts.group_label(group)
+        return StatementError(f"the prior leaves no way to deal {what} of group {label!r}")
 
     # ---- making ---------------------------------------------------------------------------
 
@@ -245,10 +255,7 @@ class Dealing:
             scale, given = self._masses(group, code)
             size = int(scale * sum(given.values(), Fraction(size - len(given))))
         slot = self._slot(size, bag[code], spread)
-        pool = Pool(group, code, slot, {code: slot})
-        if not size:
-            raise self.impossible(pool)
-        return pool
+        return Pool(group, code, slot, {code: slot})
 
     def _slot(self, size: int | None, count: int | None, spread: bool = False) -> Slot:
         self._slots += 1

@@ -26,6 +26,10 @@ class StatementsWitness:
     person, value, group : label
     interval : (float, float) or None
         Of an estimate.
+
+    Notes
+    -----
+    `to_dict` leaves out the person: who it is, is told on request only.
     """
 
     person: Label
@@ -34,9 +38,8 @@ class StatementsWitness:
     interval: tuple[float, float] | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Plain values for JSON, which name nobody."""
         return {
-            "person": self.person,
             "group": self.group,
             "interval": None if self.interval is None else list(self.interval),
         }
@@ -49,17 +52,28 @@ class Highest:
     case: Case
 
     def disclosure(self, code: int) -> Disclosure:
-        """The highest posterior of a value; of an estimate, the upper end of its interval."""
+        """The highest posterior of a value; of an estimate, the upper end of its interval.
+
+        As long as somebody's is an estimate, so is the highest of all: theirs may be higher.
+        """
+        self.case.check()
+        estimated = sure = False
         best: tuple[Fraction, Answer, int | None, int] | None = None
         for person, group, answer in self._candidates(code):
             bound = Fraction(answer.high) if isinstance(answer, Estimate) else answer
-            if best is None or bound > best[0]:
+            known = not isinstance(answer, Estimate)
+            estimated |= not known and bound > 0
+            # Of two that are equal, the one that is known.
+            if best is None or bound > best[0] or (bound == best[0] and known and not sure):
+                sure = known
                 best = (bound, answer, person, group)
         value = self.case.ground.counts.values[code]
         if best is None or not best[0]:
             return Disclosure(value, 0.0, lambda: Fraction(0))
         bound, answer, person, group = best
-        exact = None if isinstance(answer, Estimate) else answer
+        # Nothing is higher than 1.
+        estimated &= answer != Fraction(1)
+        exact = None if estimated or isinstance(answer, Estimate) else answer
         interval = (answer.low, answer.high) if isinstance(answer, Estimate) else None
 
         def witness() -> StatementsWitness:
@@ -68,7 +82,7 @@ class Highest:
             name = ground.members.names[person] if person is not None else who
             return StatementsWitness(name, value, ground.counts.group_label(group), interval)
 
-        return Disclosure(value, float(bound), lambda: exact, witness)
+        return Disclosure(value, float(bound), lambda: exact, witness, estimated=estimated)
 
     def _candidates(self, code: int) -> Iterator[tuple[int | None, int, Answer]]:
         """Person, group and probability: of those named, and of one of the others in each group."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from foreknow.adversaries.disclosure import Number, as_fraction
 from foreknow.labels import Label, Labels
+
+# Rows of a table in a notebook.
+_ROWS = 20
+# A fraction longer than this says less than its decimals.
+_SHORT = 11
 
 
 @dataclass(frozen=True)
@@ -131,8 +137,15 @@ class Posteriors(Mapping[Label, Mapping[Label, Posterior]]):
     def __contains__(self, person: object) -> bool:
         return person in self._people.codes
 
+    def to_dict(self) -> dict[str, Any]:
+        """All answers as plain values for JSON; works all of them out."""
+        return {"answers": [answer.to_dict() for row in self.values() for answer in row.values()]}
+
     def __repr__(self) -> str:
         return f"Posteriors({len(self)} people)"
+
+    def _repr_html_(self) -> str:
+        return _table((row, value) for row in self.values() for value in row)
 
 
 class PosteriorsOfOne(Mapping[Label, Posterior]):
@@ -157,5 +170,42 @@ class PosteriorsOfOne(Mapping[Label, Posterior]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def to_dict(self) -> dict[str, Any]:
+        """All answers as plain values for JSON; works all of them out."""
+        return {"answers": [answer.to_dict() for answer in self.values()]}
+
     def __repr__(self) -> str:
         return f"{{{', '.join(f'{value!r}: {self[value]!r}' for value in self)}}}"
+
+    def _repr_html_(self) -> str:
+        return _table((self, value) for value in self)
+
+
+def _table(pairs: Iterable[tuple[Mapping[Label, Posterior], Label]]) -> str:
+    """An HTML table of the first answers; the others are not worked out."""
+    from html import escape
+
+    def row(cells: Iterable[object], kind: str = "td") -> str:
+        return f"<tr>{''.join(f'<{kind}>{escape(str(cell))}</{kind}>' for cell in cells)}</tr>"
+
+    shown = list(islice(pairs, _ROWS + 1))
+    rows = [row(("person", "value", "before", "after"), "th")]
+    for answers, value in shown[:_ROWS]:
+        found = answers[value]
+        before = "not known" if found.before is None else _chance(found.before)
+        rows.append(row((found.person, found.value, before, _after(found))))
+    if len(shown) > _ROWS:
+        rows.append(row(["…"] * 4))
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _after(found: Posterior) -> str:
+    if found.exact is not None:
+        return _chance(found.exact)
+    low, high = found.interval
+    return f"about {found.probability:.4g} ({low:.4g} to {high:.4g})"
+
+
+def _chance(exact: Fraction) -> str:
+    """A fraction where that is short, else a decimal."""
+    return str(exact) if len(str(exact)) <= _SHORT else f"{float(exact):.6g}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from foreknow.adversaries.disclosure import Disclosure, Number, worst
 from foreknow.adversaries.protocol import HasCounts, Mask
@@ -81,6 +81,8 @@ class Statements:
     (Fraction(1, 4), Fraction(1, 2))
     """
 
+    about_people: ClassVar[bool] = True
+
     statements: tuple[Formula, ...]
     prior: Weights
     budget: int
@@ -133,19 +135,22 @@ class Statements:
         ----------
         release : Release
         people : iterable of labels, optional
-            All people of the release when left out.
+            All people of the release when left out; of repeated ones, the first counts.
         values : iterable of labels, optional
-            For each person the values of their group, when left out.
+            For each person the values of their group, when left out; of repeated ones, the
+            first counts.
         """
         case = self._case(release)
         ground = case.ground
         names, labels = ground.members.names, ground.counts.values
         asked = names
         if people is not None:
-            asked = Labels(names[ground.people.of_label(person)] for person in _several(people))
+            places = [ground.people.of_label(person) for person in _several(people)]
+            asked = Labels(names[place] for place in dict.fromkeys(places))
         chosen: tuple[Label, ...] | None = None
         if values is not None:
-            chosen = tuple(labels[ground.values.of_label(value)] for value in _several(values))
+            codes = [ground.values.of_label(value) for value in _several(values)]
+            chosen = tuple(labels[code] for code in dict.fromkeys(codes))
 
         def values_of(person: Label) -> tuple[Label, ...]:
             if chosen is not None:
@@ -163,8 +168,8 @@ class Statements:
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior of a value over all people, or of any value.
 
-        Where that is an estimate, `probability` is the upper end of its interval and `exact` is
-        None.
+        Where somebody's is an estimate, so is the disclosure: `estimated` is True, `exact` is None
+        and `below` is never True. `probability` is the highest upper end of an interval then.
         """
         if value is None:
             return worst(self.disclosures(release).values())
@@ -172,6 +177,7 @@ class Statements:
         try:
             code = case.ground.values.of_label(value)
         except Unknown:
+            case.check()
             return Disclosure(value, 0.0, lambda: Fraction(0))
         return Highest(case).disclosure(code)
 
@@ -259,6 +265,8 @@ def _whole(given: object, name: str, least: int) -> int:
 def _several(given: Iterable[Label]) -> Iterable[Label]:
     if isinstance(given, str):
         raise InputError(f"expected a list of labels, not the text {given!r}")
+    if not isinstance(given, Iterable):
+        raise InputError(f"expected a list of labels, not {given!r}")
     return given
 
 
