@@ -38,6 +38,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.statements
 	$(BIN)/python -m benchmarks.set_valued
+	$(BIN)/python -m benchmarks.implications
 
 clean:
 	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

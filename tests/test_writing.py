@@ -246,3 +246,28 @@ def test_a_disk_that_is_full_at_the_last_moment_leaves_nothing(tmp_path, monkeyp
     with pytest.raises(OutputError, match="No space left on device; nothing was written"):
         way(tmp_path / "out")
     assert listing(tmp_path) == []
+
+
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "said")
+    assert os.read(reader, 10) == b"said"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "there").mkdir()
+    target = tmp_path / "there" / "page.html"
+    link = tmp_path / "link.html"
+    link.symlink_to(target)
+    write_whole(link, "said")
+    assert link.is_symlink()
+    assert target.read_text() == "said"
+
+
+def test_the_folder_one_is_in_is_no_file():
+    with pytest.raises(OutputError, match="Is a directory"):
+        write_whole(".", "said")

@@ -199,7 +199,8 @@ def publish(
         _refuse_empty_lines(tables)
     release = _release(tables, options.form, microdata.schema)
     _log.info("judging the release")
-    utility = utility_of(release.counts, microdata, groups)
+    coarsened = options.form == "generalized"  # the other form keeps quasi-identifiers exact
+    utility = utility_of(release.counts, *((microdata, groups) if coarsened else ()))
     verdicts = audit(release, policy, utility=utility, name="the release")
     certificate, private = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed

@@ -263,7 +263,8 @@ class Release:
             return hold_values(table, person, sensitive, semantics, how, counts.values)
 
         hold = None if person is None else held
-        return cls(table, groups, [sensitive], semantics, counted, place, linked, hold)
+        seen = [sensitive, *people]
+        return cls(table, groups, seen, semantics, counted, place, linked, hold)
 
     def rearmed(self) -> Release:
         """The same release with the apostrophes off that `escape_formulas` put before texts."""

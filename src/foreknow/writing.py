@@ -16,6 +16,8 @@ from foreknow.errors import OutputError
 def write_whole(path: str | Path, text: str) -> None:
     """Write a text file; an existing one is replaced only by the complete new one.
 
+    A link is followed. What is no file, such as a pipe or a terminal, is written to as it is.
+
     Raises
     ------
     OutputError
@@ -23,6 +25,13 @@ def write_whole(path: str | Path, text: str) -> None:
     """
     target = Path(path)
     with _clear_errors(target):
+        target = Path(os.path.realpath(target))
+        if target.is_dir():
+            raise OutputError(f"cannot write {str(path)!r}: Is a directory; nothing was written")
+        if target.exists() and not target.is_file():
+            with target.open("wb") as stream:
+                stream.write(text.encode("utf-8", "backslashreplace"))
+            return
         handle, aside = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as file:

@@ -135,6 +135,29 @@ def test_several_groups_tempt_the_adversary_to_use_them_all(bags, k):
     check_point(GroupCounts.from_bags(bags), k, by_value, bags)
 
 
+@pytest.mark.parametrize("k", [2, 3])
+def test_implications_that_begin_in_two_groups_end_in_a_third(k):
+    # One atom about the second group is best, or two about the first; of three, one and two.
+    bags = ["aaaaaaabbbccd", "aaaaaabbbbbbcd", "zefghi"]
+    values = sorted(set("".join(bags)))
+    by_value = {value: group_by_group(bags, value, k)[k] for value in values}
+    check_point(GroupCounts.from_bags(bags), k, by_value, bags)
+    if k == 3:
+        about = Implications(k).disclosure(GroupCounts.from_bags(bags), "z").witness.implications
+        assert sorted({each.position for each in about}) == [0, 1]
+
+
+LARGE = ["aaaaaaabbbccd", "aaaaaabbbbbbcd", "aaaabbbbcd", "aaabbbcccd", "abbbbbbbbcccc", "abcdef"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(FEW + LARGE), min_size=2, max_size=4), st.integers(0, 4))
+def test_larger_groups_that_differ(bags, k):
+    values = sorted(set("".join(bags)))
+    by_value = {value: group_by_group(bags, value, 4)[k] for value in values}
+    check_point(GroupCounts.from_bags(bags), k, by_value, bags)
+
+
 @settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from("aaabbbccd"), min_size=4, max_size=7), min_size=2, max_size=3)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.adversaries.checks_implications import check_witness
 from tests.oracle.minimize import minimize2
+from tests.oracle.worlds import worlds
 
 from foreknow.adversaries.implications import Implications
 from foreknow.counts import GroupCounts
@@ -143,6 +144,20 @@ def test_a_witness_says_what_is_known():
     ]
 
 
+def test_who_is_certain_through_several_people_needs_them_all():
+    # That neither of two others has a leaves it to the target; the first of them is not enough.
+    found = Implications(2).disclosure(GroupCounts.from_bags(["abc"]), "a")
+    assert found.exact == 1
+    check_witness(["abc"], found, 2, worlds(["abc"]))
+
+
+def test_the_witness_is_about_the_value_that_is_named_also_where_two_are_certain():
+    found = Implications(1).disclosure(GroupCounts.from_bags(["aab", "c"]))
+    assert found.exact == 1
+    assert found.witness.value == found.value
+    check_witness(["aab", "c"], found, 1, worlds(["aab", "c"]))
+
+
 # ---- larger groups, against the paper's dynamic program ---------------------------------------
 
 
@@ -175,6 +190,14 @@ def test_near_ties_between_values_are_ranked_by_fractions(k):
         assert (worst.value, worst.witness.value, worst.exact) == ("b", "b", b.exact)
         assert a.below(b.exact)
         assert not b.below(b.exact)
+
+
+def test_groups_that_look_alike_differ_in_who_has_the_value():
+    counts = [{"a": 10**11, "b": 10**11 + 1, "c": 5}, {"a": 10**11 + 1, "b": 10**11, "c": 5}]
+    for bags in (counts, counts[::-1]):
+        found = Implications(0).disclosure(GroupCounts.from_bags(bags), "a")
+        assert found.exact == Fraction(10**11 + 1, 2 * 10**11 + 6)
+        assert bags[found.witness.target_position]["a"] == 10**11 + 1
 
 
 def test_many_groups_are_judged_alike_whichever_are_worked_on_together():

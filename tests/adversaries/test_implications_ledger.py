@@ -3,12 +3,14 @@
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.adversaries.splitting import ROOTS, counted, histories, letters, split, stages
 from tests.oracle.implication_worlds import group_by_group
 
+import foreknow as fk
 from foreknow.adversaries.implications import Implications
 from foreknow.counts import GroupCounts
 from foreknow.errors import InputError, InternalError
@@ -184,6 +186,23 @@ def test_a_threshold_that_the_root_attains_admits_neither_the_root_nor_any_cut(r
     assert ledger.admits(whole, whole) is False
 
 
+COUNTS = st.lists(
+    st.dictionaries(st.sampled_from("abcdefg"), st.integers(1, 60), min_size=3),
+    min_size=1,
+    max_size=3,
+)
+
+
+@settings(max_examples=200)
+@given(COUNTS, AMOUNTS)
+def test_a_threshold_that_is_attained_is_refused_however_floats_are_rounded(bags, k):
+    counts = GroupCounts.from_bags(bags)
+    truth = Implications(k).disclosure(counts).exact
+    assert not Implications(k).ledger(truth).admits(None, counts)
+    if truth < 1:
+        assert Implications(k).ledger(truth + (1 - truth) / 10**6).admits(None, counts)
+
+
 def test_asking_changes_nothing():
     ledger = Implications(1).ledger("9/10")
     root = counted(["aabbccdd" * 4], "abcd")
@@ -211,6 +230,16 @@ def test_a_target_beside_atoms_elsewhere_is_weighed_exactly():
         ledger = Implications(1).ledger(threshold, only_a)
         ledger.commit(None, parts.merge([0, 0]))
         assert ledger.admits(None, parts) is safe
+        weighing = ledger.weigh(None, parts, np.array([0, 1]))
+        assert weighing.alone().tolist() == [True, True]
+        for first in (0, 1):
+            one, other = np.arange(2) == first, np.arange(2) != first
+            ledger = Implications(1).ledger(threshold, only_a)
+            weighing = ledger.weigh(None, parts, np.array([0, 1]))
+            assert weighing.together(np.array([True, True])) is safe
+            weighing.commit(one)
+            assert weighing.together(other) is safe
+            assert weighing.alone()[other].tolist() == [safe]
 
 
 @pytest.mark.parametrize("threshold", [0, -1, "3/2", "half", None])
@@ -240,3 +269,18 @@ def test_all_groups_at_once_are_as_one_by_one(bags, k):
     for limit in ("1/2", "3/4", "19/20", 1):
         verdict = Implications(k).ledger(limit).admits(None, counts)
         assert agrees(verdict, truth, Fraction(limit))
+
+
+@pytest.mark.parametrize("values", [None, ["v5", "v6"]])
+def test_a_search_ends_where_every_disclosure_is_below_the_limit(values):
+    random = np.random.default_rng(1)
+    drawn = np.minimum(random.exponential(3, 900), 11).astype(int)
+    columns = {"x": random.integers(0, 30, 900), "y": random.integers(0, 9, 900)}
+    table = pa.table({**columns, "disease": [f"v{i}" for i in drawn]})
+    schema = fk.Schema(quasi_identifiers=["x", "y"], sensitive="disease")
+    microdata = fk.Microdata(table, schema)
+    policy = fk.Policy([fk.Requirement(Implications(2), below="3/4", values=values)])
+    counts = microdata.counts(fk.Mondrian().partition(microdata, policy))
+    assert counts.n_groups > 20
+    found = Implications(2).disclosures(counts)
+    assert max(found[x].exact for x in values or found) < Fraction(3, 4)

@@ -140,9 +140,10 @@ def test_negations_list_themselves_as_in_a_policy_file():
     assert hash(Negations(3)) == hash(Negations(3))
 
 
-@settings(max_examples=100, deadline=None)
-@given(BAGS, st.integers(0, 3), st.sampled_from(["1/3", "1/2", "3/4", 1]))
-def test_the_ledger_is_about_the_same_limit(bags, k, limit):
+@settings(max_examples=60, deadline=None)
+@given(BAGS, st.integers(0, 3))
+def test_the_ledger_is_about_the_same_limit(bags, k):
     counts = GroupCounts.from_bags(bags)
-    safe = Negations(k).disclosure(counts).below(limit)
-    assert Negations(k).ledger(limit).admits(None, counts) is safe
+    attained = Negations(k).disclosure(counts).exact
+    for limit in (attained, min(attained + Fraction(1, 10**9), 1), Fraction(3, 4)):
+        assert Negations(k).ledger(limit).admits(None, counts) is (attained < limit)

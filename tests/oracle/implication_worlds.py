@@ -176,19 +176,24 @@ class Truth:
         return list(accumulate(best, max))
 
 
-# ---- several groups, each enumerated by itself: they are dealt independently ------------------
+# ---- several groups, each by itself: they are dealt independently ------------------------------
+
+
+def space_of(bag):
+    """The worlds of one group, one by one where they are few."""
+    return Worlds([bag]) if len(bag) < 8 else Dealing(bag)
 
 
 @cache
 def chances_of(bag, most):
     """`least_chances` of one group, given as a sorted text."""
-    return least_chances(Worlds([bag]), most)
+    return least_chances(space_of(bag), most)
 
 
 @cache
 def odds_of(bag, value, most):
     """`least_odds` of a target in one group, given as a sorted text."""
-    return least_odds(Worlds([bag]), 0, value, most)
+    return least_odds(space_of(bag), 0, value, most)
 
 
 def group_by_group(bags, value, most):

@@ -184,7 +184,12 @@ class Implications:
             plan = known.plan(k, cells, odds)
             code = code if plan is None else plan.code
         chance = float(1 / (1 + ratios.min()))
-        return self._disclosure(counts, counts.values[code], chance, lambda: (cells, odds))
+
+        def own() -> tuple[Cells, Any]:
+            mine = np.flatnonzero(cells.code == code)
+            return cells.take(mine), odds[:, mine]
+
+        return self._disclosure(counts, counts.values[code], chance, own)
 
     def _disclosure(
         self,

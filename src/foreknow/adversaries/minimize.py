@@ -200,5 +200,6 @@ class _ExactChances:
         least = self.rest(i, cap, left)
         for chance, c in options:
             if chance == least:
-                return [c] if not chance else [c, *self.sizes(i + 1, c, left - c)]
+                certain = self.n - i <= self.tops[c]  # whoever else is asked about
+                return [c] if certain else [c, *self.sizes(i + 1, c, left - c)]
         return []

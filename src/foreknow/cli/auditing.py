@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from foreknow.cli.opening import open_release
+from foreknow.cli.opening import open_release, warn_of_the_rest
 from foreknow.cli.options import (
     UNSAFE,
     Html,
@@ -52,19 +52,5 @@ def audit(
         result.to_json(json)
     if not quiet:
         console().print(result)
-        unseen = judged.unseen([] if rules.schema is None else rules.schema.other)
-        if unseen:
-            console().print(
-                f"Not judged: {', '.join(unseen)}. Whoever knows them of a person may find out "
-                "more.",
-                markup=False,
-                highlight=False,
-            )
-        if judged.linked:
-            console().print(
-                "Judged by the counts of its groups. The table itself shows which values are of "
-                "one person: publish counts instead, as foreknow publish does.",
-                markup=False,
-                highlight=False,
-            )
+        warn_of_the_rest(judged, [] if rules.schema is None else rules.schema.other)
     raise typer.Exit(0 if result.safe else UNSAFE)

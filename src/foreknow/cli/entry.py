@@ -69,6 +69,9 @@ def main() -> None:
         if hasattr(error, "show"):
             error.show()  # of the command line's own grammar, such as an unknown option
             sys.exit(BAD_INPUT)
+        if "interrupt" in str(error).lower():  # how an engine says that Ctrl-C reached it
+            error_console().print("interrupted; nothing was left half-written")
+            sys.exit(INTERRUPTED)
         if os.environ.get("FOREKNOW_DEBUG"):
             raise
         bug = InternalError(f"{type(error).__name__}: {error}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from foreknow.cli.options import console
 from foreknow.errors import CertificateError, SchemaError
 
 if TYPE_CHECKING:
@@ -151,3 +153,21 @@ def _person_in(path: Path, schema: Schema) -> str | None:
     if schema.person is None or schema.semantics != "single":
         return schema.person
     return schema.person if schema.person in open_table(path).columns else None
+
+
+def warn_of_the_rest(release: Release, known: Sequence[str] = ()) -> None:
+    """Say what of a table was not judged: its other columns, and which values are of one person."""
+    unseen = release.unseen(known)
+    if unseen:
+        console().print(
+            f"Not judged: {', '.join(unseen)}. Whoever knows this of a person may find out more.",
+            markup=False,
+            highlight=False,
+        )
+    if release.linked:
+        console().print(
+            "Judged by the counts of its groups. The table itself shows which values are of one "
+            "person: publish counts instead, as foreknow publish does.",
+            markup=False,
+            highlight=False,
+        )

@@ -14,6 +14,7 @@ from foreknow.cli.opening import (
     open_published,
     open_table_by,
     schema_of,
+    warn_of_the_rest,
 )
 from foreknow.cli.options import (
     Group,
@@ -89,6 +90,7 @@ def skyline(
         report.to_json(json)
     if not quiet:
         _print(report, opened, wanted, point, name_people)
+        warn_of_the_rest(opened)
 
 
 def _print(
