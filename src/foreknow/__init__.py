@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from foreknow.adversaries.negations import Negations
     from foreknow.adversaries.skylines import knowledge_skyline, knowledge_skylines
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
-    from foreknow.anonymizers.fulldomain import FullDomain
     from foreknow.anonymizers.mondrian import Mondrian
     from foreknow.auditing import Audit, Verdict, audit
     from foreknow.certificate import Certificate
@@ -61,7 +60,6 @@ _ROOMS = {
     "adversaries.implications": ["Implications"],
     "adversaries.skylines": ["knowledge_skyline", "knowledge_skylines"],
     "adversaries.statements": ["Has", "Posterior", "Statements", "same"],
-    "anonymizers.fulldomain": ["FullDomain"],
     "anonymizers.mondrian": ["Mondrian"],
     "auditing": ["Audit", "Verdict", "audit"],
     "certificate": ["Certificate"],
@@ -87,7 +85,6 @@ __all__ = [
     "Disclosure",
     "Facts",
     "ForeknowError",
-    "FullDomain",
     "GroupCounts",
     "Has",
     "Implications",

@@ -7,6 +7,9 @@ import pytest
 from tests.anonymizers.several import breach, crowd_of, into_intervals, safe
 
 import foreknow as fk
+from foreknow.anonymizers import levels
+from foreknow.anonymizers.levels import Level
+from foreknow.anonymizers.points import Points
 
 EXACT = Fraction(1, 10**8)  # nearer to a threshold than this, a case is left out
 
@@ -22,10 +25,9 @@ def grouped(method, crowd, policy, rules):
     return groups
 
 
-def policy_of(rules):
-    return fk.Policy(
-        [fk.Requirement(fk.Facts(*point), c, values=values) for values, point, c in rules]
-    )
+def policy_of(rules, schema=None):
+    asked = [fk.Requirement(fk.Facts(*point), c, values=values) for values, point, c in rules]
+    return fk.Policy(asked, schema)
 
 
 def random_crowd(chance):
@@ -97,6 +99,54 @@ def test_with_the_usual_candidates_most_of_it_is_found():
 @pytest.mark.parametrize(("cuts", "least"), [(6, 0.99), (5, 0.96)])
 def test_of_many_cases_nearly_all_are_found(cuts, least):
     assert share_found(fk.Mondrian(cuts), seed=3, cases=1500) >= least
+
+
+# ---- one step of the search ------------------------------------------------------------------
+
+
+def nearest(crowd, groups, rules):
+    """The least share of any threshold that one threshold cut of one group leads to; or None."""
+    least = None
+    for g, group in enumerate(groups):
+        others = groups[:g] + groups[g + 1 :]
+        for last in sorted({crowd.rows[p] for p in group})[:-1]:
+            low = [p for p in group if crowd.rows[p] <= last]
+            bags = crowd.bags([*others, low, [p for p in group if p not in low]])
+            least = min(least or 99, share_of(crowd, bags, rules))
+    return least
+
+
+def share_of(crowd, bags, rules):
+    """The worst breach probability as a share of its threshold."""
+    return max(breach(bags, x, point, crowd.semantics) / c for xs, point, c in rules for x in xs)
+
+
+@pytest.mark.parametrize("cells", [1, 1 << 16])
+def test_each_step_divides_the_one_group_that_leads_nearest_to_safety(cells, monkeypatch):
+    monkeypatch.setattr(levels, "_CELLS", cells)
+    chance, steps = random.Random(4), 0
+    while steps < 60:
+        crowd = random_crowd(chance)
+        if not crowd.values:
+            continue
+        point = (chance.randint(1, 3), chance.choice([0, 1]), chance.choice([0, 1]))
+        rules = [([chance.choice(crowd.values)], point, Fraction("0.37"))]
+        microdata = crowd.microdata()
+        points, ledger = Points.of(microdata), policy_of(rules, crowd.schema).ledger(crowd.values)
+        level = Level(points, microdata, 9)
+        ledger.commit(None, level.everyone())
+        groups = [list(range(len(crowd.rows)))]
+        while (expected := nearest(crowd, groups, rules)) is not None:
+            safe_now, reached = level.divide_one(ledger)
+            steps += 1
+            groups = crowd.groups_of(microdata.rows_of(points.spread(level.node)).tolist())
+            assert level.n_groups == len(groups)
+            assert share_of(crowd, crowd.bags(groups), rules) == expected
+            assert reached == pytest.approx(float(expected), rel=1e-9)
+            assert safe_now == (expected < 1)
+            ledger.commit(microdata.counts(points.spread(level.node)), level.everyone())  # in step
+            ledger.commit(level.everyone(), microdata.counts(points.spread(level.node)))
+        assert level.divide_one(ledger) is None
 
 
 # ---- cases worked out by hand ----------------------------------------------------------------

@@ -136,7 +136,6 @@ def test_of_proposals_that_are_safe_by_themselves_some_are_refused_beside_others
     for seed in range(3):  # either rule may be the one that refuses
         groups, proposals = crossing(random.Random(seed), 13, semantics)
         alone, accepted = settled_as_by_halves(semantics, groups, proposals, rules)
-        print(sum(alone), sum(accepted))
         assert sum(accepted) >= 2
         refused += sum(alone) - sum(accepted)
     assert refused >= 3
