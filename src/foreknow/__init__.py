@@ -12,6 +12,7 @@ Data flows one way: a frame is *counted*, counts are *judged*, judgements are *s
 `skyline_report`       release x confidence -> the most knowledge that it withstands
 `Microdata`, `Schema`  the raw table and the roles of its columns
 `Mondrian`             a method that groups rows as far as the policy allows
+`FullDomain`           another: one level of generalization per column, the same for everybody
 `publish`              microdata x policy x method -> a verified release with its certificate
 =====================  ==========================================================================
 
@@ -35,10 +36,14 @@ if TYPE_CHECKING:
     from foreknow.adversaries.negations import Negations
     from foreknow.adversaries.skylines import knowledge_skyline, knowledge_skylines
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
+    from foreknow.anonymizers.at_levels import counts_at
+    from foreknow.anonymizers.fulldomain import FullDomain
+    from foreknow.anonymizers.lattice_result import LatticeResult
     from foreknow.anonymizers.mondrian import Mondrian
     from foreknow.auditing import Audit, Verdict, audit
     from foreknow.certificate import Certificate
     from foreknow.counts import GroupCounts
+    from foreknow.curving import DisclosureCurves, disclosure_curves
     from foreknow.errors import ForeknowError, InputError, NoSafeRelease
     from foreknow.hierarchy import DateLevels, Intervals, Mask
     from foreknow.hierarchy_files import Ordered, Tree
@@ -49,6 +54,7 @@ if TYPE_CHECKING:
     from foreknow.release import Release
     from foreknow.schema import Schema
     from foreknow.skylining import SkylineReport, skyline_report
+    from foreknow.surveying import LatticeSurvey, SurveyedNode, survey
     from foreknow.utility import Utility
 
 # Where each public name lives; a room is entered when one of its names is first asked for.
@@ -60,10 +66,14 @@ _ROOMS = {
     "adversaries.implications": ["Implications"],
     "adversaries.skylines": ["knowledge_skyline", "knowledge_skylines"],
     "adversaries.statements": ["Has", "Posterior", "Statements", "same"],
+    "anonymizers.at_levels": ["counts_at"],
+    "anonymizers.fulldomain": ["FullDomain"],
+    "anonymizers.lattice_result": ["LatticeResult"],
     "anonymizers.mondrian": ["Mondrian"],
     "auditing": ["Audit", "Verdict", "audit"],
     "certificate": ["Certificate"],
     "counts": ["GroupCounts"],
+    "curving": ["DisclosureCurves", "disclosure_curves"],
     "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
     "hierarchy": ["DateLevels", "Intervals", "Mask"],
     "hierarchy_files": ["Ordered", "Tree"],
@@ -74,6 +84,7 @@ _ROOMS = {
     "release": ["Release"],
     "schema": ["Schema"],
     "skylining": ["SkylineReport", "skyline_report"],
+    "surveying": ["LatticeSurvey", "SurveyedNode", "survey"],
     "utility": ["Utility"],
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -83,13 +94,17 @@ __all__ = [
     "Certificate",
     "DateLevels",
     "Disclosure",
+    "DisclosureCurves",
     "Facts",
     "ForeknowError",
+    "FullDomain",
     "GroupCounts",
     "Has",
     "Implications",
     "InputError",
     "Intervals",
+    "LatticeResult",
+    "LatticeSurvey",
     "Mask",
     "Microdata",
     "Mondrian",
@@ -106,11 +121,14 @@ __all__ = [
     "Schema",
     "SkylineReport",
     "Statements",
+    "SurveyedNode",
     "Tree",
     "Utility",
     "Verdict",
     "__version__",
     "audit",
+    "counts_at",
+    "disclosure_curves",
     "is_recursively_diverse",
     "k_anonymity",
     "knowledge_skyline",
@@ -119,6 +137,7 @@ __all__ = [
     "publish",
     "same",
     "skyline_report",
+    "survey",
 ]
 
 

@@ -27,6 +27,11 @@ class PolicyLedger:
     parts: Sequence[Ledger]
     monotone: bool = True
 
+    @property
+    def exact(self) -> bool:
+        """Whether it decides what is close to a threshold, rather than refuse it."""
+        return all(getattr(part, "exact", False) for part in self.parts)
+
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
         """Whether every requirement still holds when `added` replaces `removed`."""
         return all(part.admits(removed, added) for part in self.parts)

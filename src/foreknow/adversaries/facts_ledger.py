@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +39,13 @@ class FactsLedger:
     amounts: tuple[int, int, int]
     threshold: Fraction
     wanted: Mask | None = None
+    # It decides what is close to the threshold, too.
+    exact: ClassVar[bool] = True
     _values: Labels | None = field(default=None, init=False)
     _unsafe: bool = field(default=False, init=False)
     _front: Profiles = field(init=False)
     _minima: Five = field(init=False)
+    _settled: dict[tuple[int, bytes], bool] = field(init=False, default_factory=dict)
 
     # ---- one change at a time -------------------------------------------------------------
 
@@ -106,6 +109,7 @@ class FactsLedger:
         """Fold the profiles of new groups into the minima."""
         if not len(added):
             return
+        self._settled.clear()
         _, k, m = self.amounts
         self._front = attaining(self._front.join(attaining(added, k, m)), k, m)
         front, starts = self._front, self._front.starts
@@ -120,9 +124,17 @@ class FactsLedger:
     def settle(self, value: int, added: Profiles) -> bool:
         """Decide with fractions whether one value stays safe with more groups."""
         first, last = np.searchsorted(self._front.value, (value, value + 1))
-        _, k, m = self.amounts
-        everything = self._front.take(slice(first, last)).join(added)
-        return exact_minimum(everything, k, m).probability < self.threshold
+        # Groups are asked about again and again; without others, all values are alike.
+        key = (
+            value if first < last else -1,
+            np.concatenate((added.n, added.s, added.identity)).tobytes(),
+        )
+        if key not in self._settled:
+            _, k, m = self.amounts
+            everything = self._front.take(slice(first, last)).join(added)
+            least = exact_minimum(everything, k, m)
+            self._settled[key] = least.probability < self.threshold
+        return self._settled[key]
 
 
 @dataclass(eq=False)

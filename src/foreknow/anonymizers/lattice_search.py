@@ -1,0 +1,217 @@
+"""Search of the lattice: which nodes to judge, and what follows about the others.
+
+Where merging never hurts, a safe node makes all above it safe, and an unsafe one all below it
+unsafe. That holds Incognito's pruning by subsets of the quasi-identifiers, too: its projection on a
+subset is the node at which all others are suppressed.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from foreknow.anonymizers.lattice import Lattice
+from foreknow.anonymizers.lattice_order import Bounds, Marks, Order
+from foreknow.anonymizers.losses import Loss
+from foreknow.anonymizers.outliers import Judge, Judged
+from foreknow.anonymizers.rollup import Rollup, View
+
+UNKNOWN, SAFE, UNSAFE = 0, 1, 2
+# How far sums of losses, which lie between 0 and 1, may be off.
+_ROUNDING = 1e-12
+
+
+class OutOfTime(Exception):
+    """The time budget is used up; what is known by then is kept."""
+
+
+class LatticeSearch:
+    """What is known about the nodes of one table's lattice, and how to learn more.
+
+    Parameters
+    ----------
+    lattice : Lattice
+    rollup : Rollup
+    judge : Judge
+    loss : Loss
+    until : float, optional
+        On `time.monotonic`'s clock: when to stop.
+
+    Attributes
+    ----------
+    status : int8 array, shape (nodes,)
+        UNKNOWN, SAFE or UNSAFE.
+    checked : bool array, shape (nodes,)
+        Which were judged themselves; the status of others follows.
+    losses : float64 array, shape (nodes,)
+        What a safe node loses; not a number where it is not known.
+    suppressed : dict of int to int
+        How many people are suppressed at the nodes that are only safe so.
+    best : int or None
+        The safe node that loses least, of those whose loss is known.
+    """
+
+    def __init__(
+        self, lattice: Lattice, rollup: Rollup, judge: Judge, loss: Loss, until: float | None = None
+    ) -> None:
+        self.lattice = lattice
+        self.status = np.zeros(len(lattice), dtype=np.int8)
+        self.checked = np.zeros(len(lattice), dtype=bool)
+        self.losses = np.full(len(lattice), np.nan)
+        self.suppressed: dict[int, int] = {}
+        self.best: int | None = None
+        self._rollup = rollup
+        self._judge = judge
+        self._loss = loss
+        self._until = until
+        self._order = Order(lattice, rollup.sizes)
+        self._fewest = np.zeros(len(lattice), dtype=np.int64)  # people who must be suppressed
+        self._covered = np.zeros(len(lattice), dtype=bool)  # at or above a safe node
+        # Of nodes that lose the same: the lower one, then the first in order.
+        self._tie = lattice.heights * len(lattice) + np.arange(len(lattice))
+
+    # ---- one node -------------------------------------------------------------------------
+
+    def check(self, number: int) -> bool:
+        """Judge one node, unless its status is known, and note what follows."""
+        if self.status[number] == UNKNOWN:
+            self._stop_in_time()
+            view, found = self.judged(number)
+            self._note(number, view, found)
+            if view.is_counted:
+                self._rollup.keep(view)
+        return bool(self.status[number] == SAFE)
+
+    def judged(self, number: int) -> tuple[View, Judged]:
+        """The groups at a node, and what the judge says of them."""
+        view = self._rollup.view(self.lattice.node(number))
+        return view, self._judge.judge(view)
+
+    def minimal(self) -> list[int]:
+        """Safe nodes below which all are unsafe, as far as that is known."""
+        others = self.lattice.count_below(self.status != UNSAFE)
+        return np.flatnonzero((self.status == SAFE) & (others == 1)).tolist()
+
+    def least(self, numbers: list[int]) -> int:
+        """Of some nodes, the one that loses least."""
+        return min(numbers, key=self._place)
+
+    def _note(self, number: int, view: View, found: Judged) -> None:
+        lattice, monotone = self.lattice, self._judge.monotone
+        self.checked[number] = True
+        self._order.saw(number, found.safe, found.hopeless)
+        self._loss.saw(number, view)
+        if found.safe:
+            self.status[number] = SAFE
+            if found.outliers is not None:
+                self.suppressed[number] = int(view.people[found.outliers].sum())
+            elif monotone:
+                lattice.above(self.status, number)[...] = SAFE
+            lattice.above(self._covered, number)[...] = True
+            self._measure(number, view, found.outliers)
+        elif monotone and found.hopeless:
+            lattice.below(self.status, number)[...] = UNSAFE
+        else:
+            self.status[number] = UNSAFE
+        if monotone and found.fewest:
+            below = lattice.below(self._fewest, number)
+            np.maximum(below, found.fewest, out=below)
+
+    def _measure(self, number: int, view: View, outliers: Marks | None) -> None:
+        self.losses[number] = self._loss.of(number, view, outliers)
+        if self.best is None or self._place(number) < self._place(self.best):
+            self.best = number
+
+    def _place(self, number: int) -> tuple[float, int]:
+        return float(self.losses[number]), int(self._tie[number])
+
+    def _stop_in_time(self) -> None:
+        if self._until is not None and time.monotonic() > self._until and self.checked.any():
+            raise OutOfTime
+
+    # ---- all nodes that matter ------------------------------------------------------------
+
+    def all_minimal(self) -> None:
+        """Find every safe node below which there is none."""
+        self.check(0)
+        while (marks := (self.status == UNKNOWN) & ~self._covered).any():
+            self._check_first(marks)
+
+    def the_best(self) -> None:
+        """Find the safe node that loses least."""
+        loss = self._loss
+        bounds = Bounds(loss.bounds) if loss.known else None
+        self.check(0)
+        while True:
+            marks: Marks = self.status == UNKNOWN
+            if self.best is not None:
+                least = self.losses[self.best]
+                tied = (loss.bounds == least) & (self._tie < self._tie[self.best])
+                marks &= (loss.bounds < least) | tied
+                marks &= loss.bounds + self._fewest * loss.each <= least + _ROUNDING
+            if not marks.any():
+                break
+            self._check_first(marks, bounds)
+        if not loss.rising:
+            self._measure_all()
+
+    def one_minimal(self) -> int | None:
+        """Find one safe node below which there is none: first on a chain, then below."""
+        found = self._lowest_on_chain()
+        while found is not None:
+            lower = np.zeros(len(self.lattice), dtype=bool)
+            self.lattice.below(lower, found)[...] = True
+            lower[found] = False
+            while (marks := lower & (self.status == UNKNOWN)).any():
+                number = self._check_first(marks)
+                if self.status[number] == SAFE and lower[number]:
+                    found = number
+                    break
+            else:
+                return found
+        return None
+
+    def _check_first(self, marks: Marks, bounds: Bounds | None = None) -> int:
+        """Check the node that tells most about the marked ones."""
+        others = None
+        if self._judge.monotone:
+            # Above a safe node there is none that makes all below it unsafe.
+            others = (self.status == UNKNOWN) & ~self._covered
+        number = self._order.first(marks, others, bounds)
+        self.check(number)
+        return number
+
+    def _lowest_on_chain(self) -> int | None:
+        """A safe node whose predecessor on the chain is unsafe, by bisection; else any safe one."""
+        chain = self._chain()
+        if not self.check(chain[-1]):
+            every = np.argsort(-self._tie).tolist()
+            return next((number for number in [*chain[::-1], *every] if self.check(number)), None)
+        low, high = -1, len(chain) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.check(chain[middle]):
+                high = middle
+            else:
+                low = middle
+        return chain[high]
+
+    def _chain(self) -> list[int]:
+        """From the bottom to the top, each step the one that loses least, as far as is known."""
+        bounds, tops = self._loss.bounds, self.lattice.tops
+
+        def place(number: int) -> tuple[float, float, int]:
+            levels = np.array(self.lattice.node(number))
+            climbed = float(((levels / np.maximum(tops, 1)) ** 2).sum())
+            return float(bounds[number]), climbed, number
+
+        chain = [0]
+        while chain[-1] != self.lattice.top:
+            chain.append(min(self.lattice.parents(chain[-1]), key=place))
+        return chain
+
+    def _measure_all(self) -> None:
+        for number in np.flatnonzero((self.status == SAFE) & np.isnan(self.losses)).tolist():
+            self._stop_in_time()
+            self._measure(number, self._rollup.view(self.lattice.node(number)), None)
