@@ -39,6 +39,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.statements
 	$(BIN)/python -m benchmarks.set_valued
 	$(BIN)/python -m benchmarks.implications
+	$(BIN)/python -m benchmarks.fulldomain
 
 clean:
 	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from foreknow.adversaries.disclosure import worst
 from foreknow.adversaries.facts import Facts
-from foreknow.auditing import as_json, audit, group_name
+from foreknow.auditing import audit, group_name
 from foreknow.counts import GroupCounts
 from foreknow.errors import DataError, InputError, OutputError, PolicyError, UnsupportedError
 from foreknow.policy import Policy, Requirement
 from foreknow.release import Release
 from foreknow.schema import Schema
+from foreknow.writing import as_json
 
 ILL = GroupCounts.from_bags(
     [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Cold", "HIV", "Flu"]],

@@ -32,7 +32,7 @@ FLOORS = """
     policy_file
     anonymizers
     auditing
-    skylining  naming
+    skylining  naming  curving  surveying
     verifier_facts  verifier_implications
     verifier
     certificate
@@ -52,7 +52,12 @@ FOLDERS = {"frames", "adversaries", "anonymizers", "report", "sample", "cli"}
 DOORS = {
     ("auditing", "report.html"),  # results know how to be shown,
     ("auditing", "report.terminal"),  # without importing how until asked
+    ("anonymizers", "report.lattice_html"),
     ("naming", "report.naming_words"),
+    ("curving", "report.curving_html"),
+    ("curving", "report.curving_terminal"),
+    ("surveying", "report.survey_html"),
+    ("surveying", "report.survey_terminal"),
     ("skylining", "report.skyline_html"),
     ("skylining", "report.skyline_terminal"),
     ("policy", "policy_file"),  # Policy.load and Policy.from_dict

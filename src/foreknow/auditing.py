@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,12 +14,13 @@ import numpy as np
 from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.anonymizers.lattice_result import LatticeResult
 from foreknow.counts import GroupCounts
 from foreknow.errors import DataError, InputError, UnsupportedError
 from foreknow.labels import Label
 from foreknow.policy import Point, Policy, Requirement
 from foreknow.utility import Utility, utility_of
-from foreknow.writing import write_whole
+from foreknow.writing import as_json, write_whole
 
 FORMAT = "foreknow audit"
 FORMAT_VERSION = 1
@@ -90,6 +89,8 @@ class Audit:
     counts : GroupCounts
     name : str
         What the release is called in reports.
+    lattice : LatticeResult, optional
+        Among which generalizations the release was chosen, where the method searched a lattice.
     """
 
     policy: Policy
@@ -97,6 +98,7 @@ class Audit:
     verdicts: tuple[Verdict, ...]
     utility: Utility
     name: str
+    lattice: LatticeResult | None = None
 
     @property
     def safe(self) -> bool:
@@ -118,6 +120,7 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
+        searched = {} if self.lattice is None else {"lattice": self.lattice.to_dict()}
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -128,6 +131,7 @@ class Audit:
             "policy": self.policy.to_dict(),
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             "utility": self.utility.to_dict(),
+            **searched,
         }
 
     def to_json(self, path: str | Path) -> None:
@@ -225,23 +229,6 @@ def audit(
         utility or utility_of(counts),
         name or str(getattr(release, "name", "release")),
     )
-
-
-def as_json(table: dict[str, Any]) -> str:
-    """JSON of plain values; labels of other types as they print."""
-    plain = _finite(table)
-    return json.dumps(plain, indent=2, ensure_ascii=False, default=str, allow_nan=False) + "\n"
-
-
-def _finite(value: Any) -> Any:
-    """Write NaN and infinity, which JSON lacks, as texts."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
 
 
 def group_name(label: Label) -> str:

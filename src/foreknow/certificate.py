@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from foreknow._version import __version__
-from foreknow.auditing import as_json
 from foreknow.errors import CertificateError
 from foreknow.verifier import Finding, Written, count_people, verify
-from foreknow.writing import write_whole
+from foreknow.writing import as_json, write_whole
 
 FORMAT = "foreknow certificate"
 FORMAT_VERSION = 2  # 1 knew one value per person only

@@ -48,7 +48,11 @@ def style_of(attribute: Attribute, wanted: str | None) -> Style:
 
 
 def labels_of(
-    attribute: Attribute, groups: IntArray, n_groups: int, style: Style
+    attribute: Attribute,
+    groups: IntArray,
+    n_groups: int,
+    style: Style,
+    floor: IntArray | None = None,
 ) -> tuple[list[str | None], IntArray]:
     """Write the label of each group along one attribute.
 
@@ -58,6 +62,9 @@ def labels_of(
     groups : int64 array, shape (people,)
     n_groups : int
     style : "range", "hierarchy" or "set"
+    floor : int64 array, shape (groups,), optional
+        The least level that each group is written at, though its members may have more in common.
+        Only the highest level, "*", counts where no hierarchy is written.
 
     Returns
     -------
@@ -70,21 +77,44 @@ def labels_of(
     offsets, codes, _ = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
     low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]
     places = np.stack((low, high), axis=1)
+    if style == "hierarchy":
+        nodes = _Nodes(attribute)
+        rows = np.column_stack((places, np.zeros_like(low) if floor is None else floor))
+        covered = _each(rows, lambda row: nodes.covers(*row))
+        return _each(rows, lambda row: nodes.label(*row)), np.array(
+            covered, dtype=np.int64
+        ).reshape(n_groups, 2)
+    labels = _members_as(style, attribute, offsets, codes)
+    for group in _suppressed(attribute, floor):
+        labels[group] = _suppressed_label(attribute)
+        places[group] = 0, len(attribute.domain) - 1
+    return labels, places
+
+
+def _members_as(
+    style: Style, attribute: Attribute, offsets: IntArray, codes: IntArray
+) -> list[str | None]:
+    """Write the members of each group as a set or a range."""
+    low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]
     if style == "set":
         write = _set_writer(attribute)
         cells = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
-        return [write(codes[a:b].tolist()) for a, b in cells], places
-    if style == "range":
-        # The range of the members that have a value; a null comes first, as code 0.
-        null_too = (low == 0) & (high > 0) & (attribute.domain[0] is None)
-        least = np.where(null_too, codes[np.minimum(offsets[:-1] + 1, offsets[1:] - 1)], low)
-        return _each(
-            np.stack((null_too, least, high), axis=1), lambda row: _range(attribute, *row)
-        ), places
-    nodes = _Nodes(attribute)
-    return _each(places, lambda row: nodes.label(*row)), np.array(
-        _each(places, lambda row: nodes.covers(*row)), dtype=np.int64
-    ).reshape(n_groups, 2)
+        return [write(codes[a:b].tolist()) for a, b in cells]
+    # The range of the members that have a value; a null comes first, as code 0.
+    null_too = (low == 0) & (high > 0) & (attribute.domain[0] is None)
+    least = np.where(null_too, codes[np.minimum(offsets[:-1] + 1, offsets[1:] - 1)], low)
+    return _each(np.stack((null_too, least, high), axis=1), lambda row: _range(attribute, *row))
+
+
+def _suppressed(attribute: Attribute, floor: IntArray | None) -> list[int]:
+    """Groups that are to keep nothing of an attribute."""
+    if floor is None:
+        return []
+    return np.flatnonzero(floor >= max(1, len(attribute.ancestors))).tolist()
+
+
+def _suppressed_label(attribute: Attribute) -> str:
+    return "* (level 1)" if "*" in map(text_of, attribute.domain) else "*"
 
 
 def _each(rows: IntArray, write: Callable[[list[int]], _T]) -> list[_T]:
@@ -167,17 +197,17 @@ class _Nodes:
         nodes = self.levels[level]
         return int(np.searchsorted(nodes, node)), int(np.searchsorted(nodes, node, "right")) - 1
 
-    def _lowest(self, low: int, high: int) -> tuple[int, int]:
+    def _lowest(self, low: int, high: int, floor: int) -> tuple[int, int]:
         for level, nodes in enumerate(self.levels):
-            if nodes[low] == nodes[high]:
+            if level >= floor and nodes[low] == nodes[high]:
                 return level, int(nodes[low])
         raise InternalError(f"the hierarchy of {self.attribute.name!r} has no single top")
 
-    def label(self, low: int, high: int) -> str | None:
-        """Name of the lowest node that holds a run of leaves."""
-        level, node = self._lowest(low, high)
+    def label(self, low: int, high: int, floor: int) -> str | None:
+        """Name of the lowest node, from a level on, that holds a run of leaves."""
+        level, node = self._lowest(low, high, floor)
         return self.names[level][node]
 
-    def covers(self, low: int, high: int) -> tuple[int, int]:
+    def covers(self, low: int, high: int, floor: int) -> tuple[int, int]:
         """First and last leaf of that node."""
-        return self._span(*self._lowest(low, high))
+        return self._span(*self._lowest(low, high, floor))

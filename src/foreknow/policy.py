@@ -185,6 +185,8 @@ class PublishOptions:
         How a quasi-identifier is written in a generalized release; by its kind when left out.
     escape_formulas : bool
         Whether texts that a spreadsheet would run are disarmed in CSV; it changes values.
+    settings : mapping of method to mapping
+        Parameters of a method, such as ``{"fulldomain": {"suppression": 0.05}}``.
     """
 
     method: str = "mondrian"
@@ -192,6 +194,7 @@ class PublishOptions:
     format: FileFormat = "csv"
     labels: dict[str, str] = field(default_factory=dict)
     escape_formulas: bool = False
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, given, known in (
@@ -209,7 +212,7 @@ class PublishOptions:
             table["labels"] = dict(self.labels)
         if self.escape_formulas:
             table["escape_formulas"] = True
-        return table
+        return {**table, **{name: dict(given) for name, given in self.settings.items()}}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pydantic import (
     Discriminator,
     Field,
     StrictBool,
+    StrictFloat,
     StrictInt,
     StrictStr,
     Tag,
@@ -31,6 +32,9 @@ from foreknow.policy import FileFormat, Form, Policy, PublishOptions, Requiremen
 from foreknow.schema import Schema
 
 _Amount = Annotated[StrictInt, Field(ge=0)]
+_Number = StrictInt | StrictFloat | Decimal
+_Share = Annotated[_Number, Field(ge=0, lt=1)]
+_Seconds = Annotated[_Number, Field(gt=0)]
 _Threshold = Any  # read by as_threshold, whose messages say what is wrong
 
 
@@ -97,12 +101,37 @@ class _SchemaTable(_Table):
     missing: Literal["error", "drop"] | dict[StrictStr, StrictStr] = "error"
 
 
+class _MondrianTable(_Table):
+    cuts: StrictInt = 5
+
+
+class _FullDomainTable(_Table):
+    objective: Literal["ncp", "entropy", "height", "discernibility"] = "ncp"
+    find: Literal["best", "minimal", "chain"] = "best"
+    suppression: _Share = 0
+    seconds: _Seconds | None = None
+
+
 class _PublishTable(_Table):
-    method: Literal["mondrian"] = "mondrian"
+    method: Literal["mondrian", "fulldomain"] = "mondrian"
     form: Form = "generalized"
     format: FileFormat = "csv"
     labels: dict[StrictStr, Literal["range", "hierarchy", "set"]] = {}
     escape_formulas: StrictBool = False
+    mondrian: _MondrianTable | None = None
+    fulldomain: _FullDomainTable | None = None
+
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """What is set for each method."""
+        tables = {"mondrian": self.mondrian, "fulldomain": self.fulldomain}
+        return {
+            name: {
+                key: float(given) if isinstance(given, Decimal) else given
+                for key, given in table.model_dump(exclude_unset=True).items()
+            }
+            for name, table in tables.items()
+            if table is not None
+        }
 
 
 class _PolicyTable(_Table):
@@ -147,6 +176,7 @@ def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
             publish.format,
             dict(publish.labels),
             publish.escape_formulas,
+            publish.settings(),
         )
         for column in publish.labels:
             if schema is not None and column not in schema.quasi_identifiers:
@@ -242,6 +272,8 @@ def _keys_beside(place: tuple[int | str, ...]) -> list[str]:
         "schema": _SchemaTable,
         "require": _RequireTable,
         "publish": _PublishTable,
+        "mondrian": _MondrianTable,
+        "fulldomain": _FullDomainTable,
         "facts": _FactsPoint if listed else _FactsTable,
         "implications": count,
         "negations": count,
@@ -258,6 +290,14 @@ def _keys(table: type[_Table]) -> list[str]:
 
 _KEYS = {
     key
-    for table in (_PolicyTable, _SchemaTable, _RequireTable, _PublishTable, _FactsPoint)
+    for table in (
+        _PolicyTable,
+        _SchemaTable,
+        _RequireTable,
+        _PublishTable,
+        _FactsPoint,
+        _MondrianTable,
+        _FullDomainTable,
+    )
     for key in _keys(table)
 }

@@ -6,7 +6,7 @@ import json
 import logging
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,6 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from foreknow.anonymizers.fulldomain import FullDomain
+from foreknow.anonymizers.lattice_result import LatticeResult
 from foreknow.anonymizers.mondrian import Mondrian
 from foreknow.auditing import Audit, audit
 from foreknow.certificate import NOT_MINIMAL, Certificate, digest_of, finding_to_dict
@@ -32,7 +34,7 @@ from foreknow.writing import whole_folder
 
 _log = logging.getLogger(__name__)
 
-METHODS = {"mondrian": Mondrian}
+METHODS: dict[str, type[Mondrian | FullDomain]] = {"mondrian": Mondrian, "fulldomain": FullDomain}
 
 
 class Anonymizer(Protocol):
@@ -182,15 +184,16 @@ def publish(
         raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
     # What is certified and reported is what was done, not what a file said before.
     policy = replace(policy, schema=microdata.schema, options=options)
-    anonymizer = _method(method if method is not None else options.method)
+    anonymizer = _method(method if method is not None else options.method, options.settings)
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
-    groups, n_groups = _grouped(anonymizer, microdata, policy, seed)
+    groups, n_groups, lattice = _grouped(anonymizer, microdata, policy, seed)
+    floors = None if lattice is None else lattice.floors
     random = np.random.default_rng(seed)
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
-        tables = generalized(microdata, groups, n_groups, options.labels, random)
+        tables = generalized(microdata, groups, n_groups, options.labels, random, floors)
         columns = tuple(microdata.schema.quasi_identifiers)
     else:
         tables = bucketized(microdata, groups, n_groups, random)
@@ -200,8 +203,9 @@ def publish(
     release = _release(tables, options.form, microdata.schema)
     _log.info("judging the release")
     coarsened = options.form == "generalized"  # the other form keeps quasi-identifiers exact
-    utility = utility_of(release.counts, *((microdata, groups) if coarsened else ()))
+    utility = utility_of(release.counts, *((microdata, groups, floors) if coarsened else ()))
     verdicts = audit(release, policy, utility=utility, name="the release")
+    verdicts = replace(verdicts, lattice=lattice)
     certificate, private = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
@@ -210,9 +214,17 @@ def publish(
 
 def _grouped(
     anonymizer: Anonymizer, microdata: Microdata, policy: Policy, seed: int | None
-) -> tuple[IntArray, int]:
-    """The group of everybody, and how many groups there are; a method's mistakes are bugs."""
-    of_row = anonymizer.partition(microdata, policy, seed=seed)
+) -> tuple[IntArray, int, LatticeResult | None]:
+    """The group of everybody, how many there are, and the lattice they were found in, if any.
+
+    A method's mistakes are bugs.
+    """
+    lattice = None
+    if isinstance(anonymizer, FullDomain):
+        lattice = anonymizer.search(microdata, policy, explain=True)
+        of_row = lattice.groups
+    else:
+        of_row = anonymizer.partition(microdata, policy, seed=seed)
     groups = of_row[microdata.kept]
     n_groups = int(groups.max()) + 1
     if groups.min() < 0 or not np.bincount(groups).all():
@@ -220,7 +232,7 @@ def _grouped(
     several = microdata.schema.semantics != "single"
     if several and not np.array_equal(microdata.rows_of(groups), of_row):
         raise InternalError(f"{type(anonymizer).__name__} put one person into two groups")
-    return groups, n_groups
+    return groups, n_groups, lattice
 
 
 def _release(tables: Mapping[str, pa.Table], form: str, schema: Schema) -> Release:
@@ -270,7 +282,8 @@ def _refuse_empty_lines(tables: Mapping[str, pa.Table]) -> None:
             )
 
 
-def _method(given: Anonymizer | str) -> Anonymizer:
+def _method(given: Anonymizer | str, settings: Mapping[str, Mapping[str, Any]]) -> Anonymizer:
+    """The method, or the one of a name with what the policy sets for it."""
     if isinstance(given, type):
         raise PolicyError(f"give a method, such as {given.__name__}(), not its class")
     if not isinstance(given, str):
@@ -279,7 +292,11 @@ def _method(given: Anonymizer | str) -> Anonymizer:
         return given
     if given not in METHODS:
         raise PolicyError(f"there is no method {given!r}{did_you_mean(given, METHODS)}")
-    return METHODS[given]()
+    known = {field.name for field in fields(METHODS[given])}
+    for key in settings.get(given, {}):
+        if key not in known:
+            raise PolicyError(f"publish.{given}: there is no {key!r}{did_you_mean(key, known)}")
+    return METHODS[given](**settings.get(given, {}))
 
 
 def _certify(
@@ -303,7 +320,7 @@ def _certify(
     if claimed != found or not verdicts.safe:
         raise InternalError(f"the search and the verifier disagree: {claimed} and {found}")
     key = secrets.token_hex(32)
-    settings: dict[str, Any] = vars(anonymizer) if is_dataclass(anonymizer) else {}
+    settings = _settings_of(anonymizer)
     certificate = Certificate(
         policy=policy.to_dict(),
         form=options.form,
@@ -327,6 +344,17 @@ def _certify(
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private
+
+
+def _settings_of(anonymizer: Anonymizer) -> dict[str, Any]:
+    """Plain values of a method's parameters; what is no plain value, by its name."""
+    if not is_dataclass(anonymizer):
+        return {}
+    plain = (str, int, float, bool, type(None))
+    return {
+        name: given if isinstance(given, plain) else getattr(given, "__name__", repr(given))
+        for name, given in vars(anonymizer).items()
+    }
 
 
 def _notes(policy: Policy, counts: GroupCounts, sensitive: str) -> tuple[str, ...]:

@@ -18,11 +18,10 @@ from foreknow.adversaries.minima import five
 from foreknow.adversaries.profiles import front
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.adversaries.skylines import Skyline, knowledge_skyline, knowledge_skylines
-from foreknow.auditing import as_json
 from foreknow.counts import GroupCounts
 from foreknow.errors import DataError, InputError
 from foreknow.labels import Label
-from foreknow.writing import write_whole
+from foreknow.writing import as_json, write_whole
 
 FORMAT = "foreknow skylines"
 FORMAT_VERSION = 1

@@ -28,6 +28,7 @@ def generalized(
     n_groups: int,
     styles: Mapping[str, str],
     random: np.random.Generator,
+    floors: Mapping[str, IntArray] | None = None,
 ) -> dict[str, pa.Table]:
     """Make the tables of a release with coarsened quasi-identifiers.
 
@@ -40,6 +41,8 @@ def generalized(
     styles : mapping of column to "range", "hierarchy" or "set"
     random : numpy Generator
         For the order of rows within groups.
+    floors : mapping of column to int64 array, shape (groups,), optional
+        The least level of generalization that each group is written at.
 
     Returns
     -------
@@ -50,7 +53,8 @@ def generalized(
     labels, keys = {}, []
     for attribute in microdata.attributes:
         style = style_of(attribute, styles.get(attribute.name))
-        labels[attribute.name], places = labels_of(attribute, groups, n_groups, style)
+        floor = (floors or {}).get(attribute.name)
+        labels[attribute.name], places = labels_of(attribute, groups, n_groups, style, floor)
         keys += [places[:, 0], places[:, 1], in_text_order(labels[attribute.name])]
     # Groups with the same labels are one group to a reader: they get one rank, and are mixed.
     _, one_of, rank = np.unique(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +60,10 @@ class Utility:
 
 
 def utility_of(
-    counts: GroupCounts, microdata: Microdata | None = None, groups: IntArray | None = None
+    counts: GroupCounts,
+    microdata: Microdata | None = None,
+    groups: IntArray | None = None,
+    floors: Mapping[str, IntArray] | None = None,
 ) -> Utility:
     """Measure a release.
 
@@ -70,13 +74,16 @@ def utility_of(
         The original table, for the NCP.
     groups : int64 array, shape (people,), optional
         The group of each published row, in the order of the microdata.
+    floors : mapping of column to int64 array, shape (groups,), optional
+        The least level of generalization that each group is published at.
     """
     sizes = counts.sizes
     ncp = {}
     if microdata is not None and groups is not None:
         members = np.bincount(groups)
         for attribute in microdata.attributes:
-            widths = ncp_of_groups(attribute, groups, len(members))
+            floor = (floors or {}).get(attribute.name)
+            widths = ncp_of_groups(attribute, groups, len(members), floor)
             ncp[attribute.name] = float((widths * members).sum() / members.sum())
     return Utility(
         people=counts.n_people,
@@ -89,8 +96,18 @@ def utility_of(
     )
 
 
-def ncp_of_groups(attribute: Attribute, groups: IntArray, n_groups: int) -> Any:
+def ncp_of_groups(
+    attribute: Attribute, groups: IntArray, n_groups: int, floor: IntArray | None = None
+) -> Any:
     """Width of each group along an attribute, as a share of the whole domain.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    groups : int64 array, shape (people,)
+    n_groups : int
+    floor : int64 array, shape (groups,), optional
+        The least level of generalization that each group is published at.
 
     Returns
     -------
@@ -102,14 +119,19 @@ def ncp_of_groups(attribute: Attribute, groups: IntArray, n_groups: int) -> Any:
     low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]
     if attribute.ancestors:
         width = np.zeros(n_groups)
-        inside = low == high
-        for nodes in attribute.ancestors:
+        least = np.zeros(n_groups, dtype=np.int64) if floor is None else floor
+        inside = (low == high) & (least == 0)
+        for level, nodes in enumerate(attribute.ancestors, 1):
             leaves = np.bincount(nodes)
-            fits = ~inside & (nodes[low] == nodes[high])
+            fits = ~inside & (nodes[low] == nodes[high]) & (least <= level)
             width[fits] = leaves[nodes[low[fits]]] - 1.0
             inside |= fits
         return width / max(len(attribute.domain) - 1, 1)
     if attribute.order == "ordered":
         place = attribute.positions
-        return (place[high] - place[low]) / (float(place[-1] - place[0]) or 1.0)
-    return (np.diff(offsets) - 1.0) / max(len(attribute.domain) - 1, 1)
+        width = (place[high] - place[low]) / (float(place[-1] - place[0]) or 1.0)
+    else:
+        width = (np.diff(offsets) - 1.0) / max(len(attribute.domain) - 1, 1)
+    if floor is not None and len(attribute.domain) > 1:
+        width[floor > 0] = 1.0
+    return width

@@ -1,7 +1,9 @@
-"""Write files and folders whole or not at all: aside first, then renamed."""
+"""Write texts, files and folders whole or not at all: aside first, then renamed."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import shutil
 import stat
@@ -9,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from foreknow.errors import OutputError
 
@@ -101,3 +104,20 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def as_json(table: dict[str, Any]) -> str:
+    """JSON of plain values; labels of other types as they print."""
+    plain = _finite(table)
+    return json.dumps(plain, indent=2, ensure_ascii=False, default=str, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    """Write NaN and infinity, which JSON lacks, as texts."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value

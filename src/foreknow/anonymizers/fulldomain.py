@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from foreknow.anonymizers.lattice import Lattice
 from foreknow.anonymizers.lattice_result import LatticeResult
 from foreknow.anonymizers.lattice_search import SAFE, LatticeSearch, OutOfTime
+from foreknow.anonymizers.level_names import level_names
 from foreknow.anonymizers.losses import OBJECTIVES, Objective, loss_by
 from foreknow.anonymizers.outliers import Judge
 from foreknow.anonymizers.rollup import Rollup
@@ -23,6 +25,8 @@ from foreknow.sparse import IntArray
 
 _log = logging.getLogger(__name__)
 _FINDS = ("best", "minimal", "chain")
+# Of how many nodes all minimal ones are found, and all are judged, for the sake of a report.
+_MOST_EXPLAINED, _MOST_JUDGED = 1_000, 200
 
 
 @dataclass(frozen=True)
@@ -120,13 +124,18 @@ class FullDomain:
         """
         return self.search(microdata, policy).groups
 
-    def search(self, microdata: Microdata, policy: Policy | None = None) -> LatticeResult:
+    def search(
+        self, microdata: Microdata, policy: Policy | None = None, *, explain: bool = False
+    ) -> LatticeResult:
         """Search the lattice of a table.
 
         Parameters
         ----------
         microdata : Microdata
         policy : Policy
+        explain : bool
+            Whether to find out more than the answer needs, for a report and while there is time:
+            of up to a thousand nodes all minimal ones, of up to two hundred whether each is safe.
 
         Returns
         -------
@@ -156,6 +165,11 @@ class FullDomain:
         except OutOfTime:
             complete, found = False, search.best
             _log.info("the time budget is used up")
+        if explain and found is not None and len(lattice) <= _MOST_EXPLAINED:
+            with suppress(OutOfTime):
+                search.all_minimal()
+                if len(lattice) <= _MOST_JUDGED:
+                    search.check_all()
         _log.info("%d of %d nodes checked", search.checked.sum(), len(lattice))
         if found is None:
             raise NoSafeRelease(self._nowhere(search, rollup, judge, complete))
@@ -164,8 +178,13 @@ class FullDomain:
         safe_as_they_are = np.flatnonzero((search.status == SAFE) & np.isnan(search.losses))
         if loss.known and judge.monotone:
             search.losses[safe_as_they_are] = loss.bounds[safe_as_they_are]
+        attributes = tuple(attribute.name for attribute in rollup.attributes)
         return LatticeResult(
-            attributes=tuple(attribute.name for attribute in rollup.attributes),
+            attributes=attributes,
+            names=tuple(
+                level_names(microdata.schema, name, top)
+                for name, top in zip(attributes, rollup.tops, strict=True)
+            ),
             tops=lattice.tops,
             status=search.status,
             checked=search.checked,

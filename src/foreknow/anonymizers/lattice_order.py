@@ -94,7 +94,7 @@ class Order:
     def _count(self, marks: Marks, above: bool) -> None:
         """Count open nodes anew where a good part of them was settled since."""
         n_open = np.count_nonzero(marks)
-        if n_open < _STALE * self._counted:
+        if n_open < _STALE * self._counted or (above and not len(self._above)):
             self._below = self._lattice.count_below(marks)
             if above:
                 self._above = self._lattice.count_above(marks)

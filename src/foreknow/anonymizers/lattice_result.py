@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow._version import __version__
 from foreknow.anonymizers.lattice import Lattice, Node
 from foreknow.errors import InputError
 from foreknow.sparse import IntArray
+from foreknow.writing import as_json, write_whole
+
+FORMAT = "foreknow lattice"
+FORMAT_VERSION = 1
 
 _WORDS = ("unknown", "safe", "unsafe")
 
@@ -28,6 +34,8 @@ class LatticeResult:
     ----------
     attributes : tuple of str
         The quasi-identifiers.
+    names : tuple of tuples of str
+        What each level of each is called, from "exact" to "*".
     tops : Node
         The highest level of each.
     status : int8 array, shape (nodes,)
@@ -50,6 +58,7 @@ class LatticeResult:
     """
 
     attributes: tuple[str, ...]
+    names: tuple[tuple[str, ...], ...]
     tops: Node
     status: NDArray[np.int8]
     checked: NDArray[np.bool_]
@@ -69,6 +78,17 @@ class LatticeResult:
         return self._spread()
 
     @property
+    def floors(self) -> dict[str, IntArray]:
+        """Level of each group along each quasi-identifier; the highest for suppressed people."""
+        n_groups = int(self.groups.max()) + 1
+        floors = {}
+        for name, level, top in zip(self.attributes, self.chosen, self.tops, strict=True):
+            floors[name] = np.full(n_groups, level)
+            if self.outlier_group is not None:
+                floors[name][self.outlier_group] = top
+        return floors
+
+    @property
     def levels(self) -> dict[str, int]:
         """The chosen level of each quasi-identifier."""
         return dict(zip(self.attributes, self.chosen, strict=True))
@@ -83,6 +103,12 @@ class LatticeResult:
         """Nodes that were judged themselves."""
         return int(self.checked.sum())
 
+    def in_words(self, node: Node) -> dict[str, str]:
+        """What each quasi-identifier is coarsened to at a node."""
+        self._number(node)
+        words = (names[level] for names, level in zip(self.names, node, strict=True))
+        return dict(zip(self.attributes, words, strict=True))
+
     def nodes(self, status: str | None = None) -> list[Node]:
         """All nodes, or those that are "safe", "unsafe" or "unknown"."""
         if status is None:
@@ -95,6 +121,15 @@ class LatticeResult:
     def status_of(self, node: Node) -> str:
         """Whether a node is "safe", "unsafe", or "unknown"."""
         return _WORDS[self.status[self._number(node)]]
+
+    def was_judged(self, node: Node) -> bool:
+        """Whether a node was judged itself; its status may follow from others."""
+        return bool(self.checked[self._number(node)])
+
+    @cached_property
+    def minimal_set(self) -> frozenset[Node]:
+        """The minimal nodes, for looking up."""
+        return frozenset(self.minimal)
 
     def loss_of(self, node: Node) -> float | None:
         """What a safe node loses; None where it is not known."""
@@ -113,10 +148,14 @@ class LatticeResult:
         return self._lattice.number(node)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; what is said of nodes, in lexicographic order."""
+        """Plain values for JSON, with the version of their format; nodes in lexicographic order."""
         losses = [None if np.isnan(loss) else loss for loss in self.losses.tolist()]
         return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "foreknow": __version__,
             "attributes": list(self.attributes),
+            "names": [list(names) for names in self.names],
             "tops": list(self.tops),
             "objective": self.objective,
             "find": self.find,
@@ -128,6 +167,21 @@ class LatticeResult:
             "checked": self.checked.tolist(),
             "losses": losses,
         }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write what `to_dict` gives, whole or not at all."""
+        write_whole(path, as_json(self.to_dict()))
+
+    def to_html(self, path: str | Path) -> None:
+        """Write a page that shows the lattice and opens offline, whole or not at all."""
+        from foreknow.report.lattice_html import lattice_page
+
+        write_whole(path, lattice_page(self))
+
+    def _repr_html_(self) -> str:
+        from foreknow.report.lattice_html import lattice_summary
+
+        return lattice_summary(self)
 
     def __repr__(self) -> str:
         levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())

@@ -138,6 +138,11 @@ class LatticeSearch:
         while (marks := (self.status == UNKNOWN) & ~self._covered).any():
             self._check_first(marks)
 
+    def check_all(self) -> None:
+        """Find out about every node."""
+        for number in range(len(self.lattice)):
+            self.check(number)
+
     def the_best(self) -> None:
         """Find the safe node that loses least."""
         loss = self._loss

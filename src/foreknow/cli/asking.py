@@ -181,8 +181,7 @@ def _text(path: Path) -> str:
 
 def _write(path: Path, release: Release, known: Statements, answers: list[Posterior]) -> None:
     from foreknow._version import __version__
-    from foreknow.auditing import as_json
-    from foreknow.writing import write_whole
+    from foreknow.writing import as_json, write_whole
 
     table = {
         "format": FORMAT,

@@ -12,9 +12,11 @@ import typer
 from foreknow._version import __version__
 from foreknow.cli.asking import ask
 from foreknow.cli.auditing import audit
+from foreknow.cli.curves import curves
 from foreknow.cli.options import BAD_INPUT, BUG, INTERRUPTED, UNSAFE, console, error_console
 from foreknow.cli.publishing import demo, publish, verify
 from foreknow.cli.skyline import skyline
+from foreknow.cli.survey import survey
 from foreknow.errors import ForeknowError, InputError, InternalError, NoSafeRelease
 
 app = typer.Typer(
@@ -27,7 +29,7 @@ app = typer.Typer(
     "3 a bug in Foreknow, 130 interrupted.",
 )
 
-for command in (audit, skyline, ask, publish, verify, demo):
+for command in (audit, skyline, curves, survey, ask, publish, verify, demo):
     app.command()(command)
 
 

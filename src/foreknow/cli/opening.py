@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foreknow.cli.options import console
-from foreknow.errors import CertificateError, SchemaError
+from foreknow.errors import CertificateError, InputError, SchemaError
 
 if TYPE_CHECKING:
     from foreknow.certificate import Certificate
+    from foreknow.counts import GroupCounts
+    from foreknow.labels import Label
+    from foreknow.microdata import Microdata
     from foreknow.policy import Policy
     from foreknow.release import Release
     from foreknow.schema import Schema
@@ -55,6 +58,52 @@ class Columns:
             return Release.from_groups(path, group=self.group, **how)
         names = [name.strip() for name in (self.quasi_identifiers or "").split(",")]
         return Release.from_generalized(path, quasi_identifiers=names, **how)
+
+
+def open_by(path: Path, policy: Path | None, columns: Columns) -> Release:
+    """Open a release as a policy, the options, or the certificate in its folder describe it."""
+    from foreknow.policy import Policy
+
+    if policy is None and not is_published(path):
+        return columns.open(path)
+    if policy is None:
+        for name, column in vars(columns).items():
+            if column:
+                raise SchemaError(
+                    f"the columns of {str(path)!r} are in its certificate; leave out "
+                    f"--{name.replace('_', '-')}"
+                )
+        return open_published(path, None)
+    columns.refuse_beside_policy()
+    rules = Policy.load(policy)
+    if is_published(path):
+        if columns.person is not None:
+            raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
+        return open_published(path, rules.schema)
+    schema = schema_of(rules)
+    if columns.person is not None:
+        schema = replace(schema, person=columns.person)
+    return open_table_by(path, schema, columns.group)
+
+
+def open_raw(path: Path, policy: Path | None, columns: Columns) -> Microdata:
+    """Open a raw table as a policy or the options describe it, to be generalized."""
+    from foreknow.microdata import Microdata
+    from foreknow.policy import Policy
+    from foreknow.schema import Schema
+
+    if is_published(path):
+        raise SchemaError(f"{str(path)!r} is published already; give the raw table")
+    if policy is not None:
+        columns.refuse_beside_policy()
+        return Microdata(path, schema_of(Policy.load(policy)))
+    if columns.sensitive is None or columns.quasi_identifiers is None:
+        raise SchemaError(
+            "say what the columns are: --policy FILE, which may give them hierarchies; or "
+            "--sensitive COLUMN and --quasi-identifiers COLUMN,COLUMN"
+        )
+    names = [name.strip() for name in columns.quasi_identifiers.split(",")]
+    return Microdata(path, Schema(quasi_identifiers=names, sensitive=columns.sensitive))
 
 
 def is_published(path: Path) -> bool:
@@ -171,3 +220,11 @@ def warn_of_the_rest(release: Release, known: Sequence[str] = ()) -> None:
             markup=False,
             highlight=False,
         )
+
+
+def value_named(counts: GroupCounts, text: str) -> Label:
+    """The sensitive value that prints like a text; unknown ones are left to be refused."""
+    same = [value for value in counts.values if str(value) == text]
+    if len(same) > 1:
+        raise InputError(f"several sensitive values print as {text!r}; make their labels differ")
+    return same[0] if same else text

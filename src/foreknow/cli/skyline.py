@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foreknow.cli.opening import (
-    Columns,
-    is_published,
-    open_published,
-    open_table_by,
-    schema_of,
-    warn_of_the_rest,
-)
+from foreknow.cli.opening import Columns, open_by, value_named, warn_of_the_rest
 from foreknow.cli.options import (
     Group,
     Html,
@@ -29,10 +21,9 @@ from foreknow.cli.options import (
     progress,
     refuse_inputs,
 )
-from foreknow.errors import InputError, SchemaError
+from foreknow.errors import InputError
 
 if TYPE_CHECKING:
-    from foreknow.counts import GroupCounts
     from foreknow.labels import Label
     from foreknow.release import Release
     from foreknow.skylining import Point, SkylineReport
@@ -78,10 +69,12 @@ def skyline(
     refuse_inputs(html, json, tuple(path for path in (release, policy) if path is not None))
     point = None if above is None else _amounts(above)
     with progress("Counting the release", quiet):
-        opened = _open(release, policy, columns)
+        opened = open_by(release, policy, columns)
         if name_people:
             _refuse_nameless(opened)
-        wanted = [_label(opened.counts, text) for text in dict.fromkeys(value)] if value else None
+        wanted = (
+            [value_named(opened.counts, text) for text in dict.fromkeys(value)] if value else None
+        )
         report = skyline_report(opened, wanted, confidence=confidence)
     if html is not None:
         with progress("Writing the page", quiet):
@@ -127,32 +120,6 @@ def _refuse_nameless(release: Release) -> None:
         ) from None
 
 
-def _open(path: Path, policy: Path | None, columns: Columns) -> Release:
-    """Open a release as a policy, the options, or the certificate in its folder describe it."""
-    from foreknow.policy import Policy
-
-    if policy is None and not is_published(path):
-        return columns.open(path)
-    if policy is None:
-        for name, column in vars(columns).items():
-            if column:
-                raise SchemaError(
-                    f"the columns of {str(path)!r} are in its certificate; leave out "
-                    f"--{name.replace('_', '-')}"
-                )
-        return open_published(path, None)
-    columns.refuse_beside_policy()
-    rules = Policy.load(policy)
-    if is_published(path):
-        if columns.person is not None:
-            raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
-        return open_published(path, rules.schema)
-    schema = schema_of(rules)
-    if columns.person is not None:
-        schema = replace(schema, person=columns.person)
-    return open_table_by(path, schema, columns.group)
-
-
 def _amounts(text: str) -> Point:
     """Read "l,k,m"."""
     parts = [part.strip() for part in text.split(",")]
@@ -162,11 +129,3 @@ def _amounts(text: str) -> Point:
         )
     l, k, m = map(int, parts)  # noqa: E741
     return l, k, m
-
-
-def _label(counts: GroupCounts, text: str) -> Label:
-    """The sensitive value that prints like a text; unknown ones are left to be refused."""
-    same = [value for value in counts.values if str(value) == text]
-    if len(same) > 1:
-        raise InputError(f"several sensitive values print as {text!r}; make their labels differ")
-    return same[0] if same else text

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 # Middle tones: at least 3:1 against white and against near-black. Dashes tell them apart in grey.
-_OWN, _LIMIT, _BARS = "#2f7ed8", "#d64545", "#2f7ed8"
+_OWN, LIMIT, _BARS = "#2f7ed8", "#d64545", "#2f7ed8"
 _OTHERS = (("#7a8290", "dot"), ("#cf6a10", "dash"), ("#8a63d2", "dashdot"))
 _INK, _GRID = "#5b6470", "rgba(128,136,148,0.28)"
-_PAPER = "rgba(255,255,255,0.8)"
+PAPER = "rgba(255,255,255,0.8)"
 _SIZE = 14
 _LONGEST = 40
 
@@ -82,7 +82,7 @@ def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) ->
         showlegend=False,
         cliponaxis=False,
     )
-    figure = Figure([*lines[::-1], point], layout=_layout())
+    figure = Figure([*lines[::-1], point], layout=base_layout())
     low = found.probability < 0.12
     figure.add_annotation(
         x=facts.k,
@@ -93,14 +93,14 @@ def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) ->
         yanchor="bottom" if low else "top",
         xshift=9,
         yshift=7 if low else -7,
-        bgcolor=_PAPER,
+        bgcolor=PAPER,
     )
     figure.add_hline(
         y=float(limit),
-        line={"color": _LIMIT, "dash": "dash", "width": 2},
+        line={"color": LIMIT, "dash": "dash", "width": 2},
         annotation={
             "text": f"limit {limit_text(limit)}",
-            "font": {"color": _LIMIT},
+            "font": {"color": LIMIT},
             "x": 1,
             "xanchor": "right",
             "yanchor": "bottom" if limit < 0.9 else "top",
@@ -128,7 +128,7 @@ def sizes_figure(counts: GroupCounts) -> Figure:
         marker={"color": _BARS},
         hovertemplate="%{y} groups of %{text}<extra></extra>",
     )
-    figure = Figure([bars], layout=_layout())
+    figure = Figure([bars], layout=base_layout())
     figure.update_xaxes(title_text="people in the group")
     figure.update_yaxes(title_text="groups", rangemode="tozero", tickformat=",d")
     if max(groups) < 5:
@@ -142,7 +142,8 @@ def _legend(curve: Curve, terms: Terms, own: bool) -> str:
     return f"{known} (this requirement)" if own else known
 
 
-def _layout() -> dict[str, Any]:
+def base_layout() -> dict[str, Any]:
+    """What the figures of a page have in common; page.js adapts it to the reader's screen."""
     axis = {
         "gridcolor": _GRID,
         "linecolor": _INK,

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from foreknow.anonymizers.lattice_result import LatticeResult
 from foreknow.auditing import Audit, Verdict
 from foreknow.counts import Semantics
 from foreknow.report.percent import limit_text, percent
@@ -72,6 +73,20 @@ class _AuditTable:
         if warning is not None:
             yield Padding(text(f"Note: {warning}", "yellow"), (0, 0, 1, 0))
         yield text(f"Utility: {utility_line(audit.utility)}")
+        if audit.lattice is not None:
+            yield text(lattice_line(audit.lattice))
+
+
+def lattice_line(found: LatticeResult) -> str:
+    """Say in a line which levels were chosen, among how many."""
+    words = [f"{visible(name)} {word}" for name, word in found.in_words(found.chosen).items()]
+    suppressed = found.suppressed.get(found.chosen, 0)
+    people = f"; {some(suppressed, 'person', 'people')} suppressed" if suppressed else ""
+    cut = "" if found.complete else "; the time budget was used up"
+    return (
+        f"Levels: {', '.join(words)}{people} ({number(found.n_checked)} of "
+        f"{number(found.n_nodes)} generalizations judged{cut})"
+    )
 
 
 def encodable(text: str, encoding: str) -> str:

@@ -1,0 +1,121 @@
+"""Disclosure curves: the adversaries' own values at every point, and the paper's on Adult."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from tests import adult
+
+import foreknow as fk
+from foreknow.curving import curves_at, telling_groups
+from foreknow.errors import DataError, InputError, UnsupportedError
+
+BAGS = [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Mumps"]]
+
+
+def random_counts(seed, groups=30, values=6, people=200):
+    draw = np.random.default_rng(seed)
+    of = np.concatenate((np.arange(groups), draw.integers(0, groups, people)))
+    return fk.GroupCounts.from_pairs(
+        of,
+        draw.integers(0, values, len(of)),
+        values=[f"v{i}" for i in range(values)],
+        n_groups=groups,
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("value", [None, "v2"])
+def test_every_point_is_what_the_adversary_attains_on_all_groups(seed, value):
+    counts = random_counts(seed)
+    curves = fk.disclosure_curves(counts, 8, value)
+    assert curves.ks == tuple(range(9))
+    for k, worst, mild in zip(curves.ks, curves.implications, curves.negations, strict=True):
+        fresh = random_counts(seed)
+        assert worst.exact == fk.Implications(k).disclosure(fresh, value).exact
+        assert mild.exact == fk.Negations(k).disclosure(fresh, value).exact
+        assert mild.exact <= worst.exact
+
+
+def test_a_curve_of_a_value_needs_few_groups():
+    counts = random_counts(0, groups=2000, people=9000)
+    few = telling_groups(counts, 6, counts.code("v1"))
+    assert few.n_groups < 30
+    same = fk.Implications(6).disclosure(few, "v1").exact
+    assert same == fk.Implications(6).disclosure(counts, "v1").exact
+
+
+def test_groups_that_are_alike_are_kept_once():
+    counts = fk.GroupCounts.from_bags([["a", "b", "b", "c"]] * 500)
+    assert telling_groups(counts, 3, counts.code("a")).n_groups == 1
+
+
+def test_some_points_only():
+    counts = fk.GroupCounts.from_bags(BAGS)
+    curves = curves_at(counts, [0, 2], "Cold", name="two wards")
+    assert [str(found.exact) for found in curves.implications] == ["1/3", "1"]
+    assert (
+        repr(curves) == "DisclosureCurves(two wards: 'Cold', k = 0 to 2, implications 0.3333 to 1)"
+    )
+
+
+def test_the_figure_of_adult_to_six_decimals():
+    """Figure 5: ages in steps of 20 years, everything else suppressed."""
+    counts = fk.counts_at(adult.microdata(), {"age": 3})
+    golden = json.loads(adult.GOLDEN.read_text())
+    curves = fk.disclosure_curves(counts, upto=12)
+    for kind in ("implications", "negations"):
+        found = [round(found.probability, golden["decimals"]) for found in getattr(curves, kind)]
+        assert found == golden[kind]
+    # What the page of the docs says of the difference.
+    pairs = list(zip(curves.implications, curves.negations, strict=True))
+    gaps = [worst.exact - mild.exact for worst, mild in pairs]
+    assert [k for k, gap in enumerate(gaps) if gap == 0] == [0, 1, 11, 12]
+    assert (gaps.index(max(gaps)), f"{100 * float(max(gaps)):.1f}") == (5, "5.2")
+
+
+def test_what_is_kept_as_json(tmp_path):
+    curves = fk.disclosure_curves(fk.GroupCounts.from_bags(BAGS), 1, sensitive="illness")
+    curves.to_json(tmp_path / "curves.json")
+    read = json.loads((tmp_path / "curves.json").read_text())
+    assert read == curves.to_dict()
+    assert (read["format"], read["version"], read["sensitive"]) == ("foreknow curves", 1, "illness")
+    assert [point["k"] for point in read["points"]] == [0, 1]
+    assert read["points"][1]["implications"] == {
+        "probability": 0.75,
+        "exact": "3/4",
+        "value": "Flu",
+    }
+
+
+def test_a_release_gives_its_name_and_column(tmp_path):
+    path = tmp_path / "ward.csv"
+    path.write_text("ward,illness\n1,Flu\n1,Cold\n")
+    curves = fk.disclosure_curves(fk.Release.from_groups(path, group="ward", sensitive="illness"))
+    assert (curves.name, curves.sensitive) == ("ward.csv", "illness")
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "said"),
+    [
+        ({"upto": -1}, InputError, "upto must be 0 or more"),
+        ({"upto": 1.5}, InputError, "upto must be a whole number"),
+        ({"upto": 201}, InputError, "upto is at most 200"),
+        ({"value": "Flue"}, DataError, "no group contains the sensitive value 'Flue'; did you"),
+        ({"value": ["Flu"]}, DataError, "no group contains"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(asked, error, said):
+    with pytest.raises(error, match=re.escape(said)):
+        fk.disclosure_curves(fk.GroupCounts.from_bags(BAGS), **asked)
+
+
+def test_other_tables_are_refused():
+    with pytest.raises(InputError, match="expected a Release"):
+        fk.disclosure_curves([["Flu"]])
+    sets = fk.GroupCounts.from_people([[{"Flu"}, {"Flu", "Cold"}]], semantics="set")
+    with pytest.raises(UnsupportedError, match="not semantics 'set'"):
+        fk.disclosure_curves(sets)
+    with pytest.raises(DataError, match="no sensitive values"):
+        fk.disclosure_curves(fk.GroupCounts.from_bags([]))
