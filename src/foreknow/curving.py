@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,6 @@ from foreknow.writing import as_json, write_whole
 
 FORMAT = "foreknow curves"
 FORMAT_VERSION = 1
-
-Kind: TypeAlias = Literal["implications", "negations"]
 
 _MOST = 200
 # Relative distance from a minimum within which a group may turn out to attain it.

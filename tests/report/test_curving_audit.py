@@ -1,6 +1,7 @@
 """The curves around a requirement about implications or negations."""
 
 import json
+from html import escape
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from tests.report.audits import BAGS
 
 import foreknow as fk
 from foreknow.report.curving_audit import curves_section
+from foreknow.report.html import audit_page
+from foreknow.report.sentences import sensitive_noun
 
 
 def section(adversary, below, values=None, bags=BAGS):
@@ -47,6 +50,15 @@ def test_a_limit_that_holds_to_the_end_of_the_curve():
     _, figure, caption = section(fk.Implications(1), "0.99", bags=[bag])
     assert "still holds when 12 implications are known" in caption
     assert figure["data"][0]["x"][-1] == 12
+
+
+def test_the_page_of_an_audit_shows_them():
+    counts = fk.GroupCounts.from_bags(BAGS)
+    found = fk.audit(counts, fk.Policy([fk.Requirement(fk.Negations(2), "0.9")]))
+    figure, caption = curves_section(counts, found.verdicts[0], sensitive_noun(found.policy))
+    page = audit_page(found)
+    assert str(figure) in page
+    assert escape(caption) in page
 
 
 def test_many_pieces_are_drawn_at_few_points():

@@ -12,6 +12,7 @@ from foreknow.adversaries.facts_witness import FactsWitness
 from foreknow.auditing import Audit, Verdict
 from foreknow.counts import GroupCounts
 from foreknow.report.curves import steps, withstands, worst_groups
+from foreknow.report.curving_audit import curves_section
 from foreknow.report.figures import knowledge_figure, sizes_figure
 from foreknow.report.lattice_html import lattice_part
 from foreknow.report.page import figure_json, fragment, page
@@ -140,7 +141,7 @@ def _section(
 ) -> _Section:
     found, adversary = verdict.disclosure, verdict.point.adversary
     told = telling(adversary, found.witness, noun, counts.semantics)
-    figure = None if brief else knowledge_figure(counts, verdict, noun)
+    figure, caption = (None, "") if brief else _figure(counts, verdict, noun)
     everything = [] if brief or found.value is None else [found, *verdict.others]
     return _Section(
         anchor=anchor,
@@ -154,8 +155,8 @@ def _section(
         group=group_of(verdict),
         chance=_chance(found, verdict),
         details=told.details,
-        figure=None if figure is None else figure_json(figure),
-        caption="" if figure is None else _caption(counts, verdict, noun),
+        figure=figure,
+        caption=caption,
         groups=[] if brief else _groups(counts, verdict),
         values=[
             (visible(d.value), number(_holders(counts, d)), _chance(d, verdict))
@@ -196,6 +197,14 @@ def _groups(counts: GroupCounts, verdict: Verdict) -> list[tuple[str, str, str, 
 
 def _holders(counts: GroupCounts, found: Disclosure) -> int:
     return int(counts.totals[counts.code(found.value)])
+
+
+def _figure(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Markup | None, str]:
+    """What would be disclosed if more were known, or less: a figure and its caption."""
+    figure = knowledge_figure(counts, verdict, noun)
+    if figure is None:
+        return curves_section(counts, verdict, noun)
+    return figure_json(figure), _caption(counts, verdict, noun)
 
 
 def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
