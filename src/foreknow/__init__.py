@@ -6,6 +6,7 @@ Data flows one way: a frame is *counted*, counts are *judged*, judgements are *s
 `Release`              a published table; its counts are made where the data lives
 `GroupCounts`          groups x sensitive values, sparse: what nearly every adversary needs
 `Facts`                an adversary, with `disclosure`, `disclosures`, `monotone` and `ledger`
+`Priors`               an adversary who knows how likely values are for people of each kind
 `Statements`           an adversary who knows these very things about these very people
 `Policy`               requirements: values, adversary, limit; read from TOML or made in Python
 `audit`                release x policy -> verdicts, each with its witness
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from foreknow.adversaries.facts import Facts
     from foreknow.adversaries.implications import Implications
     from foreknow.adversaries.negations import Negations
+    from foreknow.adversaries.prior_table import PriorTable
+    from foreknow.adversaries.priors import Priors
     from foreknow.adversaries.skylines import knowledge_skyline, knowledge_skylines
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
     from foreknow.anonymizers.at_levels import counts_at
@@ -64,6 +67,8 @@ _ROOMS = {
     "adversaries.facts": ["Facts"],
     "adversaries.negations": ["Negations"],
     "adversaries.implications": ["Implications"],
+    "adversaries.prior_table": ["PriorTable"],
+    "adversaries.priors": ["Priors"],
     "adversaries.skylines": ["knowledge_skyline", "knowledge_skylines"],
     "adversaries.statements": ["Has", "Posterior", "Statements", "same"],
     "anonymizers.at_levels": ["counts_at"],
@@ -114,6 +119,8 @@ __all__ = [
     "Ordered",
     "Policy",
     "Posterior",
+    "PriorTable",
+    "Priors",
     "Publication",
     "PublishOptions",
     "Release",

@@ -57,7 +57,7 @@ class Verdict:
             "values": None if about is None else [str(v) for v in about],
             "except": [str(v) for v in self.requirement.excluded],
             "adversary": self.point.adversary.to_dict(),
-            "below": str(self.point.below),
+            "at_most" if self.point.inclusive else "below": str(self.point.below),
             "safe": self.safe,
             "worst": self.disclosure.to_dict(),
         }
@@ -217,11 +217,11 @@ def audit(
         mask = requirement.mask(counts.values).tolist()
         for point in requirement.points:
             if point.adversary not in known:
-                known[point.adversary] = list(point.adversary.disclosures(counts).values())
+                known[point.adversary] = list(point.adversary.disclosures(release).values())
             found = [d for d, about in zip(known[point.adversary], mask, strict=True) if about]
             top = worst(found)
             others = sorted((d for d in found if d is not top), key=lambda d: -d.probability)
-            verdicts.append(Verdict(requirement, point, top, top.below(point.below), tuple(others)))
+            verdicts.append(Verdict(requirement, point, top, point.holds(top), tuple(others)))
     return Audit(
         policy,
         counts,

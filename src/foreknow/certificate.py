@@ -258,6 +258,7 @@ def finding_to_dict(finding: Finding) -> dict[str, Any]:
         "requirement": finding.requirement,
         "adversary": dict(finding.adversary),
         "below": str(finding.below),
+        **({"inclusive": True} if finding.inclusive else {}),
         "value": finding.value,
         "group": finding.group,
         "exact": exact_text(finding.probability),

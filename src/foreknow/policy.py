@@ -10,9 +10,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import Number, as_threshold, worst
-from foreknow.adversaries.protocol import Adversary, Mask
-from foreknow.counts import GroupCounts, Semantics
+from foreknow.adversaries.disclosure import Disclosure, Number, as_threshold, worst
+from foreknow.adversaries.priors import Priors
+from foreknow.adversaries.protocol import Adversary, HasCounts, Mask, counts_of
+from foreknow.counts import Semantics
 from foreknow.errors import InputError, PolicyError, did_you_mean
 from foreknow.labels import Label, Labels
 from foreknow.policy_ledger import PolicyLedger
@@ -24,10 +25,15 @@ STYLES = ("range", "hierarchy", "set")
 
 
 class Point(NamedTuple):
-    """An adversary and the confidence that it must stay strictly below."""
+    """An adversary and its limit: a confidence that must not be reached, or not be exceeded."""
 
     adversary: Adversary
     below: Fraction
+    inclusive: bool = False
+
+    def holds(self, found: Disclosure) -> bool:
+        """Whether a disclosure keeps the limit."""
+        return found.at_most(self.below) if self.inclusive else found.below(self.below)
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,9 @@ class Requirement:
         Values it is not about (``except`` in a policy file).
     name : str
         What messages and reports call it.
+    at_most : number
+        In place of `below`, for priors: the limit may be reached. ``at_most="1/4"`` is
+        4-robustness.
 
     Examples
     --------
@@ -59,6 +68,7 @@ class Requirement:
     values: Sequence[Label] | None = None
     excluded: Sequence[Label] = ()
     name: str = field(default="requirement", compare=False)
+    at_most: Number | None = field(default=None, compare=False, kw_only=True)
     points: tuple[Point, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -81,12 +91,16 @@ class Requirement:
         given = self.adversary
         try:
             if not isinstance(given, Sequence):
+                if self.below is not None and self.at_most is not None:
+                    raise PolicyError(f"{self.name}: give below or at_most, not both")
+                if self.at_most is not None:
+                    return [self._point(given, self.at_most)._replace(inclusive=True)]
                 if self.below is None:
                     raise PolicyError(
                         f"{self.name}: the threshold is missing; give below = a number in (0, 1]"
                     )
                 return [self._point(given, self.below)]
-            if self.below is not None:
+            if self.below is not None or self.at_most is not None:
                 raise PolicyError(
                     f"{self.name}: a skyline has a threshold in each point, none beside them"
                 )
@@ -112,6 +126,11 @@ class Requirement:
         if isinstance(adversary, type) or not hasattr(adversary, "disclosures"):
             raise PolicyError(
                 f"{self.name}: expected an adversary such as Facts(l=1), not {adversary!r}"
+            )
+        if self.at_most is not None and not isinstance(adversary, Priors):
+            raise PolicyError(
+                f"{self.name}: at_most is for priors only; every other limit must stay strictly "
+                "below: give below"
             )
         return Point(adversary, as_threshold(below))
 
@@ -162,7 +181,8 @@ class Requirement:
             table["except"] = list(self.excluded)
         if len(self.points) == 1:
             point = self.points[0]
-            return {**table, **point.adversary.to_dict(), "below": str(point.below)}
+            limit = "at_most" if point.inclusive else "below"
+            return {**table, **point.adversary.to_dict(), limit: str(point.below)}
         for point in self.points:
             for kind, amounts in point.adversary.to_dict().items():
                 table.setdefault(kind, []).append({**amounts, "below": str(point.below)})
@@ -296,20 +316,20 @@ class Policy:
         """How many sensitive values a person has; one where the policy has no schema."""
         return "single" if self.schema is None else self.schema.semantics
 
-    def failures(self, counts: GroupCounts) -> list[str]:
-        """Say in words which requirements some counts fail, and by how much."""
-        said = []
+    def failures(self, release: HasCounts) -> list[str]:
+        """Say in words which requirements a release fails, and by how much."""
+        counts, said = counts_of(release), []
         for requirement in self.requirements:
             mask = requirement.mask(counts.values)
             for point in requirement.points:
                 found = worst(
                     d
                     for d, about in zip(
-                        point.adversary.disclosures(counts).values(), mask, strict=True
+                        point.adversary.disclosures(release).values(), mask, strict=True
                     )
                     if about
                 )
-                if not found.below(point.below):
+                if not point.holds(found):
                     said.append(
                         f"{requirement.name}: {point.adversary} reaches {found.probability:.4g} "
                         f"for {str(found.value)!r}, the limit is {float(point.below):.4g}"

@@ -24,6 +24,8 @@ from pydantic import (
 from foreknow.adversaries.facts import Facts
 from foreknow.adversaries.implications import Implications
 from foreknow.adversaries.negations import Negations
+from foreknow.adversaries.prior_table import PriorTable
+from foreknow.adversaries.priors import Priors
 from foreknow.adversaries.protocol import Adversary
 from foreknow.counts import Semantics
 from foreknow.errors import ForeknowError, InputError, PolicyError, did_you_mean
@@ -71,6 +73,18 @@ _Count = Annotated[
 ]
 
 
+class _TableOfPriors(_Table):
+    attributes: list[StrictStr]
+    values: list[StrictStr]
+    rows: list[Any]
+
+
+class _PriorsTable(_Table):
+    semantics: Literal["joint", "binary"] = "joint"
+    file: StrictStr | list[StrictStr] | None = None
+    tables: list[_TableOfPriors] | None = None
+
+
 class _RequireTable(_Table):
     name: StrictStr | None = None
     values: list[Any] | None = None
@@ -78,14 +92,28 @@ class _RequireTable(_Table):
     facts: _Facts | None = None
     implications: _Count | None = None
     negations: _Count | None = None
+    priors: _PriorsTable | None = None
     below: _Threshold = None
+    at_most: _Threshold = None
 
 
 _ADVERSARIES: dict[str, Callable[[Any], Adversary]] = {
     "facts": lambda read: Facts(read.l, read.k, read.m),
     "implications": lambda read: Implications(read.k),
     "negations": lambda read: Negations(read.k),
+    "priors": lambda read: _priors(read),
 }
+
+
+def _priors(read: _PriorsTable) -> Priors:
+    """The priors of a policy: of files, or written out as in a certificate."""
+    if (read.file is None) == (read.tables is None):
+        raise PolicyError("priors: give file = a table of probabilities, or several in a list")
+    if read.tables is not None:
+        tables = [PriorTable.from_dict(table.model_dump()) for table in read.tables]
+        return Priors(tables, read.semantics)
+    files = [read.file] if isinstance(read.file, str) else read.file
+    return Priors(files, read.semantics)
 
 
 class _SchemaTable(_Table):
@@ -165,7 +193,7 @@ def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
         raise PolicyError(f"{name}: {_explain(error)}") from None
     try:
         requirements = [
-            _requirement(required, required.name or f"require[{i}]")
+            _requirement(required, required.name or f"require[{i}]", folder)
             for i, required in enumerate(read.require)
         ]
         schema = None if read.schema_ is None else _schema(read.schema_, folder)
@@ -190,7 +218,7 @@ def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
         raise kind(f"{name}: {error}") from None
 
 
-def _requirement(read: _RequireTable, name: str) -> Requirement:
+def _requirement(read: _RequireTable, name: str, folder: Path) -> Requirement:
     values, excluded = read.values, read.excluded
     tables = {kind: getattr(read, kind) for kind in _ADVERSARIES}
     given = {kind: table for kind, table in tables.items() if table is not None}
@@ -203,8 +231,11 @@ def _requirement(read: _RequireTable, name: str) -> Requirement:
             f"{alone[0]} = [{{ ..., below = ... }}], or make it a requirement of its own"
         )
     if alone:
+        if read.priors is not None and read.priors.file is not None:
+            named = [read.priors.file] if isinstance(read.priors.file, str) else read.priors.file
+            read.priors.file = [str(folder / path) for path in named]
         adversary = _ADVERSARIES[alone[0]](given[alone[0]])
-        return Requirement(adversary, read.below, values, excluded, name)
+        return Requirement(adversary, read.below, values, excluded, name, at_most=read.at_most)
     points = [
         (_ADVERSARIES[kind](point), point.below) for kind, table in given.items() for point in table
     ]
@@ -277,6 +308,7 @@ def _keys_beside(place: tuple[int | str, ...]) -> list[str]:
         "facts": _FactsPoint if listed else _FactsTable,
         "implications": count,
         "negations": count,
+        "priors": _PriorsTable,
     }
     owner: type[_Table] = _PolicyTable
     for part in place[:-1]:
@@ -298,6 +330,7 @@ _KEYS = {
         _FactsPoint,
         _MondrianTable,
         _FullDomainTable,
+        _PriorsTable,
     )
     for key in _keys(table)
 }

@@ -13,14 +13,15 @@ from foreknow.errors import InputError, SchemaError
 from foreknow.frames import Holdings, Table, count_groups, count_held, count_tally, open_table
 from foreknow.frames.holders import hold_values
 from foreknow.frames.holding import require_person
-from foreknow.frames.membership import place_people
 from foreknow.frames.missing import Missing, as_missing, refuse_missing
 from foreknow.frames.people import refuse_repeats
 from foreknow.frames.sources import require
 from foreknow.frames.writing import rearmed
 from foreknow.labels import Labels
+from foreknow.looking import Placing, Signing, placing, signing
 from foreknow.members import Members
 from foreknow.schema import check_semantics
+from foreknow.signatures import Signatures
 
 
 class Release:
@@ -52,15 +53,17 @@ class Release:
         other_columns: Sequence[str],
         semantics: Semantics,
         count: Callable[[], GroupCounts],
-        place: Callable[[GroupCounts], Members] | None,
+        place: Placing | None,
         linked: bool = False,
         hold: Callable[[GroupCounts], Holdings] | None = None,
+        sign: Signing | None = None,
     ) -> None:
         self._table = table
         self._columns = (*group_columns, *other_columns)
         self._count = count
         self._place = place
         self._hold = hold
+        self._sign = sign
         self._counts: GroupCounts | None = None
         self.group_columns = tuple(group_columns)
         self.semantics: Semantics = semantics
@@ -214,8 +217,9 @@ class Release:
 
         place = None
         if members is not None and person is not None:
-            place = _placing(members, person, groups, as_tuples, None)
-        return cls(table, groups, [sensitive, count], semantics, counted, place)
+            place = placing(members, person, groups, as_tuples, None)
+        sign = None if members is None else signing(members, groups, as_tuples, None)
+        return cls(table, groups, [sensitive, count], semantics, counted, place, sign=sign)
 
     @classmethod
     def _of(
@@ -255,7 +259,7 @@ class Release:
             )
 
         needed = sensitive if how == "drop" else None
-        place = None if person is None else _placing(table, person, groups, null_groups, needed)
+        place = None if person is None else placing(table, person, groups, null_groups, needed)
         linked = semantics != "single"
 
         def held(counts: GroupCounts) -> Holdings:
@@ -264,7 +268,8 @@ class Release:
 
         hold = None if person is None else held
         seen = [sensitive, *people]
-        return cls(table, groups, seen, semantics, counted, place, linked, hold)
+        sign = signing(table, groups, null_groups, needed) if semantics == "single" else None
+        return cls(table, groups, seen, semantics, counted, place, linked, hold, sign)
 
     def rearmed(self) -> Release:
         """The same release with the apostrophes off that `escape_formulas` put before texts."""
@@ -283,13 +288,13 @@ class Release:
             self._place,
             self.linked,
             None if self._hold is None else lambda _: self.holdings,
+            self._sign,
         )
 
     @property
     def counts(self) -> GroupCounts:
         """Counts per group and value, made on first use."""
-        if self._counts is None:
-            self._counts = self._count()
+        self._counts = self._counts or self._count()
         return self._counts
 
     @cached_property
@@ -323,6 +328,26 @@ class Release:
             "it was made from, with a column of groups"
         )
 
+    def signatures(self, attributes: Sequence[str]) -> Signatures:
+        """How many people of each group have which values of some columns; one GROUP BY.
+
+        Parameters
+        ----------
+        attributes : sequence of str
+            Columns of the table with one row per person.
+
+        Raises
+        ------
+        InputError
+            If the release has no such table: one of counts alone, or people with several values.
+        """
+        if self._sign is None:
+            raise InputError(
+                f"{self.name}: {', '.join(attributes)} of each person are not at hand; give a "
+                "table of people and their one value, as from_bucketized(..., people=...) does"
+            )
+        return self._sign(self.counts, attributes)
+
     @property
     def sensitive(self) -> str:
         """The column of sensitive values."""
@@ -348,7 +373,7 @@ class Release:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """What is known of the release without looking at people."""
+        """What is known of the release."""
         return {
             "name": self.name,
             "group_columns": list(self.group_columns),
@@ -369,22 +394,7 @@ class Release:
         )
 
 
-def _placing(
-    table: Table, person: str, groups: Sequence[str], as_tuples: bool, needed: str | None
-) -> Callable[[GroupCounts], Members]:
-    """How the members of a release are found once it is counted."""
-
-    def place(counts: GroupCounts) -> Members:
-        known = counts.groups or ()
-        return Members(
-            *place_people(table, person, groups, known, as_tuples=as_tuples, needed=needed)
-        )
-
-    return place
-
-
 def _check_roles(columns: Sequence[str]) -> None:
     """Refuse a column with two roles."""
     if len(set(columns)) < len(columns):
-        shown = ", ".join(repr(column) for column in columns)
-        raise SchemaError(f"{shown}: one column plays two roles")
+        raise SchemaError(f"{', '.join(map(repr, columns))}: one column plays two roles")

@@ -21,6 +21,7 @@ import duckdb
 from foreknow.errors import CertificateError, UnsupportedError
 from foreknow.verifier_facts import Cell, Group, worst_of
 from foreknow.verifier_implications import worst_implications
+from foreknow.verifier_priors import Chances, worst_priors
 
 Bag = dict[str, int]
 
@@ -42,6 +43,8 @@ class Finding:
     value, group : str or None
         The sensitive value, and the target's group; None where no value is at risk.
     probability : Fraction
+    inclusive : bool
+        Whether the limit may be reached.
     """
 
     requirement: int
@@ -50,10 +53,13 @@ class Finding:
     value: str | None
     group: str | None
     probability: Fraction
+    inclusive: bool = False
 
     @property
     def safe(self) -> bool:
-        """Whether the probability is strictly below the threshold."""
+        """Whether the probability keeps the limit: strictly below, unless it may be reached."""
+        if self.inclusive:
+            return self.probability <= self.below
         return self.probability < self.below
 
 
@@ -114,10 +120,16 @@ def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[
         if "values" in table:
             about = {v for v in values if v in {str(x) for x in table["values"]}}
         about = about - {str(x) for x in table.get("except", ())}
+        inclusive = "at_most" in table
         for adversary, below in _points(table):
-            value, group, probability = _worst(held, about, adversary, written.semantics)
+            if "priors" in adversary:
+                value, group, probability = _worst_of_priors(written, about, adversary["priors"])
+            else:
+                value, group, probability = _worst(held, about, adversary, written.semantics)
             name = None if group is None else _name(group)
-            findings.append(Finding(position, adversary, below, value, name, probability))
+            findings.append(
+                Finding(position, adversary, below, value, name, probability, inclusive)
+            )
     return findings
 
 
@@ -132,11 +144,11 @@ def same_groups(one: Written, other: Written) -> bool:
 
 
 def _points(table: Mapping[str, Any]) -> Iterable[tuple[Mapping[str, Any], Fraction]]:
-    kinds = [key for key in table if key not in ("name", "values", "except", "below")]
+    kinds = [key for key in table if key not in ("name", "values", "except", "below", "at_most")]
     for kind in kinds:
         amounts = table[kind]
         if isinstance(amounts, Mapping):
-            yield {kind: dict(amounts)}, Fraction(str(table["below"]))
+            yield {kind: dict(amounts)}, Fraction(str(table.get("at_most", table.get("below"))))
         else:
             for point in amounts:
                 rest = {key: amount for key, amount in point.items() if key != "below"}
@@ -170,6 +182,27 @@ def _worst(
             told = tuple(others) if semantics == "set" else (sum(others),)
             cells.setdefault(value, {}).setdefault(Cell(people, holders, told), group)
     return worst_of(cells, semantics, k, m)
+
+
+def _worst_of_priors(
+    written: Written, wanted: Collection[str], priors: Mapping[str, Any]
+) -> tuple[str | None, Group | None, Fraction]:
+    """Judge by each table of priors; attributes are read from the table of people."""
+    reading = priors.get("semantics", "joint")
+    if reading not in ("joint", "binary") or written.semantics != "single":
+        raise CertificateError(f"priors cannot be read as {reading!r} under {written.semantics!r}")
+    one_table = written.form == "generalized"
+    worst: tuple[str | None, Group | None, Fraction] = (None, None, Fraction(0))
+    for table in priors.get("tables", ()):
+        chances = Chances(table)
+        people: dict[Group, dict[tuple[str | None, ...], int]] = {}
+        columns = [*written.groups, *chances.attributes]
+        for *row, count in _grouped(written, "release" if one_table else "people", columns):
+            group, signature = tuple(row[: len(written.groups)]), tuple(row[len(written.groups) :])
+            people.setdefault(group, {})[signature] = int(count)
+        found = worst_priors(written.held, people, wanted, chances, reading)
+        worst = max(worst, found, key=lambda item: item[2])
+    return worst
 
 
 def _worst_of_atoms(

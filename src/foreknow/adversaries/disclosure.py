@@ -47,6 +47,8 @@ class Disclosure:
         What attains it, computed on first use; None where the probability is 0.
     estimated : bool
         Whether the probability is only the upper end of a statistical interval.
+    bounded : bool
+        Whether the probability is only an upper bound, though never too low.
     """
 
     value: Label
@@ -54,6 +56,7 @@ class Disclosure:
     _exact: Callable[[], Fraction | None] = field(default=lambda: None)
     _witness: Callable[[], Witness | None] = field(default=lambda: None)
     estimated: bool = False
+    bounded: bool = False
 
     @cached_property
     def exact(self) -> Fraction | None:
@@ -87,6 +90,14 @@ class Disclosure:
         # Without a fraction, a probability this near the threshold does not count as below it.
         return exact is not None and exact < bound
 
+    def at_most(self, threshold: Number) -> bool:
+        """Whether the probability is at most a threshold, settled as `below` is."""
+        bound = as_fraction(threshold)
+        if self.estimated or abs(self.probability - float(bound)) > SETTLED:
+            return self.below(bound) or bound >= 1
+        exact = self.exact
+        return bound >= 1 or (exact is not None and exact <= bound)
+
     def to_dict(self) -> dict[str, Any]:
         """Value, probability, exact fraction as text, and witness."""
         return {
@@ -94,11 +105,12 @@ class Disclosure:
             "probability": self.probability,
             "exact": None if self.exact is None else str(self.exact),
             **({"estimated": True} if self.estimated else {}),
+            **({"bounded": True} if self.bounded else {}),
             "witness": None if self.witness is None else self.witness.to_dict(),
         }
 
     def __repr__(self) -> str:
-        about = "about " if self.estimated else ""
+        about = "about " if self.estimated else "at most " if self.bounded else ""
         return f"Disclosure({self.value!r}, {about}{self.probability:.6g})"
 
     def _repr_html_(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -141,6 +142,14 @@ def _say_notes(known: Certificate) -> None:
         console().print(f"Note: {note}.", markup=False, highlight=False)
 
 
+def _told(amounts: Mapping[str, Any]) -> str:
+    """An adversary's amounts; of priors, by which columns they are."""
+    if "tables" in amounts:
+        sets = "; ".join(", ".join(table["attributes"]) for table in amounts["tables"])
+        return f"by {sets} ({amounts['semantics']})"
+    return ", ".join(f"{name} = {amount}" for name, amount in amounts.items())
+
+
 def _say_verified(known: Certificate) -> None:
     """Say what was verified: of which columns, against whom, with which limit."""
     say = console()
@@ -152,10 +161,10 @@ def _say_verified(known: Certificate) -> None:
     )
     for finding in known.findings:
         ((kind, amounts),) = finding["adversary"].items()
-        told = ", ".join(f"{name} = {amount}" for name, amount in amounts.items())
+        limit = "not above" if finding.get("inclusive") else "below"
         say.print(
-            f"  against {kind} {told}: at most {finding['exact']} ({finding['value']}), below "
-            f"{finding['below']}",
+            f"  against {kind} {_told(amounts)}: at most {finding['exact']} ({finding['value']}), "
+            f"{limit} {finding['below']}",
             markup=False,
             highlight=False,
         )

@@ -175,7 +175,7 @@ def _chance(found: Disclosure, verdict: Verdict) -> _Chance:
         limit_text(limit),
         f"{100 * found.probability:.2f}",
         f"{100 * float(limit):.2f}",
-        found.below(limit),
+        verdict.point.holds(found),
     )
 
 

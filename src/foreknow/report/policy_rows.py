@@ -44,8 +44,9 @@ def policy_rows(policy: Policy, semantics: Semantics = "single") -> list[tuple[s
     for place, requirement in enumerate(policy.requirements, 1):
         about = values_phrase(requirement, noun, most=_MANY)
         lines = [
-            f"Someone who {adversary_phrase(point.adversary, noun, semantics)} must stay less "
-            f"than {limit_text(point.below)} sure that a particular person has it."
+            f"Someone who {adversary_phrase(point.adversary, noun, semantics)} must "
+            f"{'be at most' if point.inclusive else 'stay less than'} {limit_text(point.below)} "
+            "sure that a particular person has it."
             for point in requirement.points
         ]
         rows.append((requirement_title(requirement, place), [f"About {about}.", *lines]))

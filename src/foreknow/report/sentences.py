@@ -11,6 +11,8 @@ from foreknow.adversaries.facts_witness import FactsWitness
 from foreknow.adversaries.implications import Implications
 from foreknow.adversaries.implications_witness import ImplicationsWitness
 from foreknow.adversaries.negations import Negations
+from foreknow.adversaries.priors import Priors
+from foreknow.adversaries.priors_judged import PriorsWitness
 from foreknow.auditing import Audit, Verdict
 from foreknow.counts import Semantics
 from foreknow.policy import Policy, Requirement
@@ -21,6 +23,7 @@ from foreknow.report.implications_words import (
     used_implications,
 )
 from foreknow.report.percent import is_certain, limit_text, percent, reaches_just
+from foreknow.report.priors_words import known_priors, prior_details, used_prior
 from foreknow.report.terms import NOUN, Terms
 from foreknow.report.words import (
     group_text,
@@ -102,6 +105,11 @@ def telling(
         case Implications(), _:
             short = some(adversary.k, "implication", "implications")
             return Telling(known_implications(adversary.k, noun), short, nobody=witness is None)
+        case Priors(), PriorsWitness():
+            whose = f"a member of {group_words(witness.group)}"
+            return Telling(used_prior(witness), "priors", whose, prior_details(witness))
+        case Priors(), _:
+            return Telling(known_priors(adversary, noun), "priors", nobody=witness is None)
     name = visible(adversary)
     return Telling(f"has the knowledge {name}", name)
 
@@ -135,12 +143,16 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         who, sure = "Someone", f"{percent(found, limit)} sure"
     if not verdict.safe and reaches_just(found, limit):
         bound += ", which must not be reached"
+    elif found.bounded and not verdict.safe:
+        bound += "; that is an upper bound, since the group is out of reach of an exact answer"
     return f"{who} who {told.knows} can be {sure} that {told.whose} has {value}; {bound}."
 
 
 def group_of(verdict: Verdict) -> str:
     """Name the group of the person found out, for a table; a dash where there is none."""
     witness: Any = verdict.disclosure.witness
+    if isinstance(witness, PriorsWitness):
+        return group_text(witness.group)
     known = isinstance(witness, (FactsWitness, ImplicationsWitness))
     return group_text(witness.target_group) if known else "–"
 

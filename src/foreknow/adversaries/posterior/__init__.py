@@ -1,0 +1,1 @@
+"""What somebody who knows the statistics concludes about each person of a release."""

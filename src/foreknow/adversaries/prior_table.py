@@ -1,0 +1,156 @@
+"""PriorTable: how likely each sensitive value is for people of each signature, by labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from foreknow.adversaries.posterior.priors import PriorMatrix
+from foreknow.errors import DataError, did_you_mean
+from foreknow.signatures import Signature, signature_text
+
+# Probabilities that came from floats may add up to a little more than they stand for.
+_ROUNDING = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True, repr=False)
+class PriorTable:
+    """The distribution of sensitive values for each signature of one attribute set.
+
+    Definition 2 of the paper. Labels are texts, compared as they print; None is a missing value
+    of an attribute.
+
+    Parameters
+    ----------
+    attributes : tuple of str
+        The columns that the adversary knows.
+    values : tuple of str
+        The sensitive values.
+    chances : mapping of signature to tuple of Fraction
+        A probability for each of the values.
+    name : str
+        What messages call the table.
+
+    Raises
+    ------
+    DataError
+        If a probability is not from 0 to 1, or those of a signature add up to more than 1.
+
+    Examples
+    --------
+    >>> half = Fraction(1, 2)
+    >>> PriorTable(("sex",), ("Flu", "HIV"), {("f",): (half, half), ("m",): (half, Fraction(0))})
+    PriorTable(sex: 2 signatures, 2 values)
+    """
+
+    attributes: tuple[str, ...]
+    values: tuple[str, ...]
+    chances: Mapping[Signature, tuple[Fraction, ...]]
+    name: str = "the priors"
+
+    def __post_init__(self) -> None:
+        for signature, row in self.chances.items():
+            for value, chance in zip(self.values, row, strict=True):
+                if not 0 <= chance <= 1:
+                    raise DataError(
+                        f"{self.name}: the probability of {value!r} for {self._text(signature)} "
+                        f"is {_shown(chance)}, not from 0 to 1"
+                    )
+            if sum(row) > 1 + _ROUNDING:
+                raise DataError(
+                    f"{self.name}: the probabilities for {self._text(signature)} add up to "
+                    f"{_shown(sum(row, Fraction(0)))}, above 1"
+                )
+
+    def __hash__(self) -> int:
+        return hash((self.attributes, self.values, tuple(self.chances)))
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {value: i for i, value in enumerate(self.values)}
+
+    def prior(self, signature: Signature, value: str) -> Fraction:
+        """The probability of a value for a signature.
+
+        Raises
+        ------
+        DataError
+            With a hint, if there is none.
+        """
+        return self._row(signature)[self._column(value)]
+
+    def matrix(self, signatures: Sequence[Signature], values: Sequence[str]) -> PriorMatrix:
+        """The probabilities of some signatures and values, in their order.
+
+        Raises
+        ------
+        DataError
+            If one of them is not in the table.
+        """
+        columns = [self._column(value) for value in values]
+        rows = [self._row(signature) for signature in signatures]
+        return PriorMatrix.from_fractions([[row[column] for column in columns] for row in rows])
+
+    def _row(self, signature: Signature) -> tuple[Fraction, ...]:
+        try:
+            return self.chances[signature]
+        except KeyError:
+            hint = ""
+            if len(self.attributes) == 1:
+                known = [str(label) for (label,) in self.chances]
+                hint = did_you_mean(str(signature[0]), known)
+            raise DataError(
+                f"{self.name}: there are no probabilities for {self._text(signature)}{hint}"
+            ) from None
+
+    def _column(self, value: str) -> int:
+        try:
+            return self._columns[value]
+        except KeyError:
+            raise DataError(
+                f"{self.name}: there are no probabilities of the sensitive value {value!r}"
+                f"{did_you_mean(value, self.values)}; give 0 where it never occurs"
+            ) from None
+
+    def _text(self, signature: Signature) -> str:
+        return signature_text(self.attributes, signature)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; probabilities as texts, so that none is rounded."""
+        return {
+            "attributes": list(self.attributes),
+            "values": list(self.values),
+            "rows": [
+                [list(signature), [str(chance) for chance in row]]
+                for signature, row in self.chances.items()
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any], name: str = "the priors") -> PriorTable:
+        """Read what `to_dict` gave."""
+        try:
+            return cls(
+                tuple(table["attributes"]),
+                tuple(table["values"]),
+                {
+                    tuple(signature): tuple(Fraction(chance) for chance in row)
+                    for signature, row in table["rows"]
+                },
+                name,
+            )
+        except (KeyError, TypeError, ValueError, ZeroDivisionError):
+            raise DataError(f"{name}: expected attributes, values, and rows of both") from None
+
+    def __repr__(self) -> str:
+        return (
+            f"PriorTable({', '.join(self.attributes)}: {len(self.chances)} signatures, "
+            f"{len(self.values)} values)"
+        )
+
+
+def _shown(chance: Fraction) -> str:
+    return f"{float(chance):.6g}"

@@ -1,0 +1,246 @@
+"""Judge a release against one table of priors: the worst person for each sensitive value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.posterior.exact import exact_group
+from foreknow.adversaries.posterior.groups import SignatureGroups
+from foreknow.adversaries.posterior.judging import posteriors
+from foreknow.adversaries.posterior.priors import PriorMatrix
+from foreknow.adversaries.posterior.results import GroupPosteriors, Reading
+from foreknow.adversaries.prior_table import PriorTable
+from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.counts import GroupCounts
+from foreknow.errors import DataError, UnsupportedError
+from foreknow.labels import Label
+from foreknow.signatures import Signature, Signatures
+from foreknow.sparse import IntArray
+
+
+class HasSignatures(Protocol):
+    """A release that tells the quasi-identifiers of its people."""
+
+    def signatures(self, attributes: Any) -> Signatures:
+        """People by group and signature."""
+        ...
+
+
+@dataclass(frozen=True)
+class PriorsWitness:
+    """The person of whom the adversary becomes surest.
+
+    Attributes
+    ----------
+    value : label
+    group : label
+        The group of the person.
+    signature : dict of str to str or None
+        What the adversary knows of them; all members of the group with it are alike.
+    people : int
+        How many these are.
+    size, holders : int
+        People of the group, and occurrences of the value in it.
+    prior : Fraction
+        How likely the value was before the release.
+    """
+
+    value: Label
+    group: Label
+    signature: dict[str, str | None]
+    people: int
+    size: int
+    holders: int
+    prior: Fraction
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "value": self.value,
+            "group": self.group,
+            "signature": dict(self.signature),
+            "people": self.people,
+            "size": self.size,
+            "holders": self.holders,
+            "prior": str(self.prior),
+        }
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How many times as likely something became by a release.
+
+    Attributes
+    ----------
+    ratio : float
+        Posterior by prior; never too low.
+    posterior : Disclosure
+    witness : PriorsWitness
+    """
+
+    ratio: float
+    posterior: Disclosure
+    witness: PriorsWitness
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The ratio as a fraction; None where the posterior is only bounded."""
+        found = self.posterior.exact
+        return None if found is None else found / self.witness.prior
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        exact = self.exact
+        return {
+            "ratio": self.ratio,
+            "exact": None if exact is None else str(exact),
+            "posterior": self.posterior.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        return f"Gain({self.ratio:.6g} times the prior, {self.posterior!r})"
+
+
+def judged(release: HasCounts, table: PriorTable, reading: Reading) -> Judged:
+    """Judge a release; what was worked out is kept with its counts."""
+    counts = counts_of(release)
+    if counts.semantics != "single":
+        raise UnsupportedError(f"priors need one value per person, not {counts.semantics!r}")
+    if not hasattr(release, "signatures"):
+        raise UnsupportedError(
+            f"priors need to know {', '.join(table.attributes)} of everybody: give a Release with "
+            "these columns, not its counts"
+        )
+    key = ("priors", table, reading)
+    if key not in counts.memory:
+        signatures = cast("HasSignatures", release).signatures(table.attributes)
+        counts.memory[key] = _judge(counts, signatures, table, reading)
+    found: Judged = counts.memory[key]
+    return found
+
+
+def _judge(
+    counts: GroupCounts, signatures: Signatures, table: PriorTable, reading: Reading
+) -> Judged:
+    matrix = table.matrix(signatures.labels, [str(value) for value in counts.values])
+    groups = SignatureGroups.from_counts(
+        counts, signatures.offsets, signatures.codes, signatures.people
+    )
+    found = posteriors(groups, matrix, reading)
+    impossible = found.impossible
+    if len(impossible):
+        label = counts.group_label(int(impossible[0]))
+        raise DataError(
+            f"{table.name}: no way to deal the values of group {label!r} to its people is "
+            f"possible by these priors ({len(impossible)} such groups): no posterior is defined"
+        )
+    return Judged(counts, signatures.labels, table, matrix, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The posteriors of a release under one table of priors."""
+
+    counts: GroupCounts
+    signatures: Any
+    table: PriorTable
+    matrix: PriorMatrix
+    found: GroupPosteriors
+
+    def disclosures(self) -> dict[Label, Disclosure]:
+        """The worst of each value."""
+        highest, group, signature = self.found.highest(self.counts.n_values)
+        made = {}
+        for code, value in enumerate(self.counts.values):
+            if highest[code] <= 0:
+                made[value] = Disclosure(value, 0.0, lambda: Fraction(0))
+                continue
+            made[value] = self._disclosure(code, highest[code], group[code], signature[code])
+        return made
+
+    def gain(self) -> Gain:
+        """The highest posterior by prior."""
+        case, signature, value = self._cells
+        prior = self.matrix.chances[signature, value]
+        upper = np.nan_to_num(self.found.upper(), nan=0.0)
+        ratio = np.divide(upper, prior, out=np.zeros_like(upper), where=prior > 0)
+        cell = int(np.argmax(ratio))
+        group = int(np.argmax(self.found.case_of == case[cell]))
+        own = int(case[cell]), int(signature[cell])
+        code, label = int(value[cell]), self.counts.values[int(value[cell])]
+        disclosure = Disclosure(
+            label,
+            float(upper[cell]),
+            lambda: self._exact_cell(*own, code),
+            lambda: self._witness(code, group, own[1]),
+            bounded=bool(self.found.bounded[cell]),
+        )
+        # A little more than the quotient of floats, which may have been rounded down.
+        most = float(ratio[cell]) * (1 + 2**-50)
+        return Gain(most, disclosure, self._witness(code, group, own[1]))
+
+    @cached_property
+    def _cells(self) -> tuple[IntArray, IntArray, IntArray]:
+        return self.found.cells()
+
+    def _disclosure(self, code: int, upper: float, group: int, signature: int) -> Disclosure:
+        cells = np.flatnonzero(self._cells[2] == code)
+        own = self.found.upper()[cells]
+        first = int(np.argmax(own))
+        return Disclosure(
+            self.counts.values[code],
+            float(upper),
+            lambda: self._exact(code),
+            lambda: self._witness(code, int(group), int(signature)),
+            bounded=bool(self.found.bounded[cells[first]]),
+        )
+
+    def _exact(self, code: int) -> Fraction | None:
+        """The exact maximum over all cells that floats cannot tell from the highest."""
+        case, signature, value = self._cells
+        upper = np.nan_to_num(self.found.upper(), nan=-1.0)
+        error = self.found.errors[case]
+        lower = np.where(self.found.bounded, -1.0, upper * (1 - 8 * error) - 1e-12)
+        mine = value == code
+        near = np.flatnonzero(mine & (upper >= lower[mine].max(initial=-1.0)))
+        best = Fraction(0)
+        for cell in near.tolist():
+            if self.found.bounded[cell]:
+                return None
+            exact = self._exact_cell(int(case[cell]), int(signature[cell]), code)
+            if exact is None:
+                return None
+            best = max(best, exact)
+        return best
+
+    def _exact_cell(self, case: int, signature: int, code: int) -> Fraction | None:
+        cases, reading = self.found.cases, self.found.reading
+        people, bag = cases.people_of(case), cases.bag_of(case)
+        column = [value for value, _ in bag].index(code)
+        if len(people) == 1:  # all are alike: nobody is likelier than another
+            return Fraction(bag[column][1], people[0][1])
+        row = [own for own, _ in people].index(signature)
+        try:
+            return exact_group(cases, case, self.matrix, reading)[row][column]
+        except UnsupportedError:
+            return None
+
+    def _witness(self, code: int, group: int, signature: int) -> PriorsWitness:
+        label: Signature = self.signatures[signature]
+        value = self.counts.values[code]
+        people = dict(self.found.groups.people_of(group))
+        return PriorsWitness(
+            value=value,
+            group=self.counts.group_label(group),
+            signature=dict(zip(self.table.attributes, label, strict=True)),
+            people=people[signature],
+            size=int(self.counts.sizes[group]),
+            holders=self.counts.bag(group)[value],
+            prior=self.table.prior(label, str(value)),
+        )

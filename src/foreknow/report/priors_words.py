@@ -1,0 +1,54 @@
+"""Words for priors: what statistics are known, and how much surer they made somebody."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from foreknow.adversaries.priors import Priors
+from foreknow.adversaries.priors_judged import PriorsWitness
+from foreknow.report.words import group_words, listing, named, number, plural, some, visible
+
+
+def known_priors(priors: Priors, noun: str) -> str:
+    """Say which statistics somebody knows, after "who"."""
+    sets = [
+        listing([visible(name) for name in table.attributes], most=8) for table in priors.tables
+    ]
+    beside = "each by itself, " if len(sets) > 1 else ""
+    by = listing([f"by {columns}" for columns in sets], "or", most=8)
+    each = " (each value by itself)" if priors.semantics == "binary" else ""
+    return f"knows how likely {plural(noun)} are {by}, {beside}and these of everybody{each}"
+
+
+def used_prior(witness: PriorsWitness) -> str:
+    """Say which probability told most, after "who"."""
+    who = _kind(witness)
+    return f"knows that people with {who} have it with probability {_share(witness.prior)}"
+
+
+def prior_details(witness: PriorsWitness) -> tuple[tuple[str, str], ...]:
+    """The person, what was known before, and what the group alone says."""
+    group = group_words(witness.group)
+    alike = some(witness.people, "person there is", "people there are")
+    alone = Fraction(witness.holders, witness.size)
+    return (
+        ("The target", f"in {group}, with {_kind(witness)}; {alike} alike"),
+        ("Before the release", f"{_share(witness.prior)} sure of {named(witness.value)}"),
+        (
+            "By the group alone",
+            f"{_share(alone)}: {number(witness.holders)} of {number(witness.size)} have it",
+        ),
+    )
+
+
+def _kind(witness: PriorsWitness) -> str:
+    parts = [
+        f"{visible(name)} {'missing' if label is None else visible(label)}"
+        for name, label in witness.signature.items()
+    ]
+    return listing(parts, most=8)
+
+
+def _share(chance: Fraction) -> str:
+    """A probability in percent, with three digits that count."""
+    return f"{float(chance * 100):.3g}%"

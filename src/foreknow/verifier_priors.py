@@ -1,0 +1,264 @@
+"""The verifier's own reckoning with priors: every world of small groups, person by person.
+
+It shares no code with the adversary. Floats rank: subsets of a group's values are dealt to its
+first people, and to its last. What comes near the highest is settled with fractions, by taking a
+person and a value away, again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.errors import CertificateError
+
+Bag: TypeAlias = Mapping[str, int]
+Group: TypeAlias = "tuple[str | None, ...]"
+Signature: TypeAlias = "tuple[str | None, ...]"
+# One group as far as it matters: how many people have which signature, and its values.
+_Case: TypeAlias = "tuple[tuple[tuple[Signature, int], ...], tuple[tuple[str, int], ...]]"
+
+# Groups up to this size are dealt out by subsets of their values.
+_SMALL = 12
+_AT_ONCE = 1 << 22
+_NEAR = 1e-9
+_MOST_STATES = 10**6
+
+
+class Chances:
+    """The probabilities of one attribute set, as a certificate holds them."""
+
+    def __init__(self, table: Mapping[str, Any]) -> None:
+        try:
+            self.attributes: list[str] = list(table["attributes"])
+            self.values = {str(value): i for i, value in enumerate(table["values"])}
+            self.rows: dict[Signature, list[Fraction]] = {
+                tuple(signature): [Fraction(chance) for chance in row]
+                for signature, row in table["rows"]
+            }
+        except (KeyError, TypeError, ValueError) as error:
+            raise CertificateError(
+                f"the priors of the certificate cannot be read: {error}"
+            ) from None
+
+    def of(self, signature: Signature, value: str) -> Fraction:
+        """How likely a value is."""
+        if signature not in self.rows or value not in self.values:
+            raise CertificateError(
+                f"the certificate has no probability of {value!r} for people with "
+                f"{', '.join(map(str, signature))}"
+            )
+        return self.rows[signature][self.values[value]]
+
+
+def worst_priors(
+    held: Mapping[Group, tuple[int, Bag]],
+    people: Mapping[Group, Mapping[Signature, int]],
+    wanted: Collection[str],
+    chances: Chances,
+    reading: str,
+) -> tuple[str | None, Group | None, Fraction]:
+    """The highest posterior of a wanted value, who it is about, and the fraction.
+
+    Parameters
+    ----------
+    held : mapping of group to (people, bag)
+    people : mapping of group to mapping of signature to people
+    wanted : collection of values
+    chances : Chances
+    reading : "joint" or "binary"
+    """
+    cases: dict[_Case, Group] = {}
+    for group, (_, bag) in held.items():
+        signed = tuple(sorted(people[group].items(), key=lambda item: str(item[0])))
+        cases.setdefault((signed, tuple(sorted(bag.items()))), group)
+    floats = _joint_floats if reading == "joint" else _binary_floats
+    rough = floats(cases, wanted, chances)
+    best: tuple[str | None, Group | None, Fraction] = (None, None, Fraction(0))
+    top = max((chance for chance in rough.values() if chance == chance), default=0.0)
+    for case, group in cases.items():
+        if case in rough and rough[case] < top - _NEAR:
+            continue
+        for value, chance in _exact(case, wanted, chances, reading):
+            if chance > best[2]:
+                best = (value, group, chance)
+    return best
+
+
+def _exact(
+    case: _Case, wanted: Collection[str], chances: Chances, reading: str
+) -> Iterable[tuple[str, Fraction]]:
+    """Posteriors of one group: of each wanted value, for each signature."""
+    signed, bag = case
+    for place, (value, copies) in enumerate(bag):
+        if value not in wanted:
+            continue
+        if reading == "joint":
+            table = [[chances.of(s, v) for v, _ in bag] for s, _ in signed]
+            counts, column = [count for _, count in bag], place
+        else:
+            rest = sum(count for _, count in bag) - copies
+            table = [[chances.of(s, value), 1 - chances.of(s, value)] for s, _ in signed]
+            counts, column = [copies, rest], 0
+        amounts = [amount for _, amount in signed]
+        for row in range(len(signed)):
+            yield value, _posterior(amounts, counts, table, row, column)
+
+
+def _posterior(
+    people: Sequence[int],
+    counts: Sequence[int],
+    table: Sequence[Sequence[Fraction]],
+    row: int,
+    column: int,
+) -> Fraction:
+    """How likely one person of a signature has one value."""
+    if len(people) == 1 and all(table[0][x] for x in range(len(counts)) if counts[x]):
+        return Fraction(counts[column], people[0])
+    known: dict[tuple[tuple[int, ...], tuple[int, ...]], Fraction] = {}
+
+    def weight(left: tuple[int, ...], bag: tuple[int, ...]) -> Fraction:
+        """Of all ways to deal a bag to the people who are left."""
+        if not sum(left):
+            return Fraction(1)
+        if (left, bag) not in known:
+            if len(known) > _MOST_STATES:
+                raise CertificateError("a group is too large to be verified against priors")
+            first = next(i for i, amount in enumerate(left) if amount)
+            known[left, bag] = sum(
+                (
+                    table[first][x] * weight(_less(left, first), _less(bag, x))
+                    for x, count in enumerate(bag)
+                    if count and table[first][x]
+                ),
+                Fraction(0),
+            )
+        return known[left, bag]
+
+    total = weight(tuple(people), tuple(counts))
+    if not total:
+        raise CertificateError("the priors allow no way to deal the values of a group out")
+    if not counts[column]:
+        return Fraction(0)
+    mine = weight(_less(tuple(people), row), _less(tuple(counts), column))
+    return table[row][column] * mine / total
+
+
+def _less(amounts: tuple[int, ...], at: int) -> tuple[int, ...]:
+    return (*amounts[:at], amounts[at] - 1, *amounts[at + 1 :])
+
+
+def _binary_floats(
+    cases: Mapping[_Case, Group], wanted: Collection[str], chances: Chances
+) -> dict[_Case, float]:
+    """The highest posterior of each group, in floats, where each value is had or not had."""
+    by_shape: dict[tuple[int, int], list[tuple[_Case, list[float]]]] = {}
+    for case in cases:
+        signed, bag = case
+        for value, copies in bag:
+            if value in wanted:
+                row = [float(chances.of(s, value)) for s, n in signed for _ in range(n)]
+                by_shape.setdefault((len(row), copies), []).append((case, row))
+    found: dict[_Case, float] = {}
+    for (size, copies), some in by_shape.items():
+        chance = _by_number(np.array([row for _, row in some]), size, copies)
+        for (case, _), highest in zip(some, chance.max(axis=1).tolist(), strict=True):
+            known = found.get(case, 0.0)
+            found[case] = highest if highest != highest or highest > known else known
+    return found
+
+
+def _by_number(have: NDArray[np.float64], size: int, copies: int) -> NDArray[np.float64]:
+    """Posterior of each person, from how many of the first and of the last people have it."""
+    n_rows = len(have)
+    first = np.zeros((size + 1, copies + 1, n_rows))
+    last = np.zeros((size + 1, copies + 1, n_rows))
+    first[0, 0] = last[0, 0] = 1.0
+    for done in range(size):
+        for sums, person in ((first, done), (last, size - 1 - done)):
+            sums[done + 1] = sums[done] * (1 - have[:, person])
+            sums[done + 1, 1:] += sums[done, :-1] * have[:, person]
+    chance = np.zeros_like(have)
+    for person in range(size):
+        before, after = first[person], last[size - 1 - person]
+        for number in range(copies):
+            chance[:, person] += before[number] * have[:, person] * after[copies - 1 - number]
+    with np.errstate(invalid="ignore"):
+        chance /= first[size, copies][:, None]
+    return chance
+
+
+def _joint_floats(
+    cases: Mapping[_Case, Group], wanted: Collection[str], chances: Chances
+) -> dict[_Case, float]:
+    """The highest posterior of each small group, in floats; NaN where they cannot say."""
+    by_size: dict[int, list[_Case]] = {}
+    for case in cases:
+        size = sum(count for _, count in case[1])
+        if size <= _SMALL:
+            by_size.setdefault(size, []).append(case)
+    found: dict[_Case, float] = {}
+    for size, some in by_size.items():
+        step = max(1, _AT_ONCE >> size)
+        for start in range(0, len(some), step):
+            batch = some[start : start + step]
+            found.update(zip(batch, _highest(batch, size, wanted, chances), strict=True))
+    return found
+
+
+def _highest(
+    cases: Sequence[_Case], size: int, wanted: Collection[str], chances: Chances
+) -> list[float]:
+    table = np.empty((len(cases), size, size))
+    kind = np.empty((len(cases), size), dtype=np.int64)  # which value each copy is of
+    asked = np.zeros((len(cases), size), dtype=bool)
+    for at, (signed, bag) in enumerate(cases):
+        copies = [value for value, count in bag for _ in range(count)]
+        kind[at] = [place for place, (_, count) in enumerate(bag) for _ in range(count)]
+        asked[at] = [value in wanted for value in copies]
+        row = 0
+        for signature, amount in signed:
+            table[at, row : row + amount] = [float(chances.of(signature, v)) for v in copies]
+            row += amount
+    for axis in (1, 2):  # ratios within a column, and within a row, are all that matters
+        most = table.max(axis=axis, keepdims=True)
+        table /= np.where(most > 0, most, 1.0)
+    chance = _by_subsets(table)
+    total = np.zeros_like(chance)
+    for copy in range(size):  # copies of one value are had together
+        same = kind == kind[:, copy : copy + 1]
+        total[:, :, copy] = (chance * same[:, None, :]).sum(axis=2)
+    known = np.isfinite(total).all(axis=(1, 2))
+    highest = np.where(asked[:, None, :], total, 0.0).max(axis=(1, 2))
+    found: list[float] = np.where(known, highest, np.nan).tolist()
+    return found
+
+
+def _by_subsets(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Posterior of each person and copy, from subsets dealt to the first and to the last people."""
+    n_cases, size, _ = table.shape
+    subsets = 1 << size
+    first = np.zeros((subsets, n_cases))
+    last = np.zeros((subsets, n_cases))
+    first[0] = last[0] = 1.0
+    for subset in range(1, subsets):
+        people = subset.bit_count()
+        for copy in range(size):
+            if subset >> copy & 1:
+                rest = subset ^ (1 << copy)
+                first[subset] += first[rest] * table[:, people - 1, copy]
+                last[subset] += last[rest] * table[:, size - people, copy]
+    chance = np.zeros_like(table)
+    for subset in range(subsets - 1):
+        person = subset.bit_count()
+        for copy in range(size):
+            if not subset >> copy & 1:
+                rest = (subsets - 1) ^ subset ^ (1 << copy)
+                chance[:, person, copy] += first[subset] * table[:, person, copy] * last[rest]
+    with np.errstate(invalid="ignore"):  # where floats are too small to say, fractions will
+        chance /= first[-1][:, None, None]
+    return chance
