@@ -13,7 +13,7 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.posterior.exact import exact_group
 from foreknow.adversaries.posterior.groups import SignatureGroups
 from foreknow.adversaries.posterior.judging import posteriors
-from foreknow.adversaries.posterior.priors import PriorMatrix
+from foreknow.adversaries.posterior.priors import FloatArray, PriorMatrix
 from foreknow.adversaries.posterior.results import GroupPosteriors, Reading
 from foreknow.adversaries.prior_table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of
@@ -125,6 +125,11 @@ def judged(release: HasCounts, table: PriorTable, reading: Reading) -> Judged:
     return found
 
 
+def judged_before(counts: GroupCounts, table: PriorTable, reading: Reading) -> Judged | None:
+    """What was worked out before, if it was."""
+    return counts.memory.get(("priors", table, reading))
+
+
 def _judge(
     counts: GroupCounts, signatures: Signatures, table: PriorTable, reading: Reading
 ) -> Judged:
@@ -185,6 +190,16 @@ class Judged:
         most = float(ratio[cell]) * (1 + 2**-50)
         return Gain(most, disclosure, self._witness(code, group, own[1]))
 
+    def surest(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+        """Signature, value, prior and highest posterior of each pair that occurs in a group."""
+        _, signature, value = self._cells
+        pair = signature * self.counts.n_values + value
+        distinct, of_cell = np.unique(pair, return_inverse=True)
+        highest = np.zeros(len(distinct))
+        np.maximum.at(highest, of_cell, np.nan_to_num(self.found.upper(), nan=0.0))
+        who, what = np.divmod(distinct, self.counts.n_values)
+        return who, what, self.matrix.chances[who, what], highest
+
     @cached_property
     def _cells(self) -> tuple[IntArray, IntArray, IntArray]:
         return self.found.cells()
@@ -205,8 +220,7 @@ class Judged:
         """The exact maximum over all cells that floats cannot tell from the highest."""
         case, signature, value = self._cells
         upper = np.nan_to_num(self.found.upper(), nan=-1.0)
-        error = self.found.errors[case]
-        lower = np.where(self.found.bounded, -1.0, upper * (1 - 8 * error) - 1e-12)
+        lower = np.nan_to_num(self.found.lower(), nan=-1.0)
         mine = value == code
         near = np.flatnonzero(mine & (upper >= lower[mine].max(initial=-1.0)))
         best = Fraction(0)

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts import Facts
 from foreknow.adversaries.facts_witness import FactsWitness
+from foreknow.adversaries.priors import Priors
 from foreknow.auditing import Audit, Verdict
 from foreknow.counts import GroupCounts
 from foreknow.report.curves import steps, withstands, worst_groups
@@ -18,6 +19,7 @@ from foreknow.report.lattice_html import lattice_part
 from foreknow.report.page import figure_json, fragment, page
 from foreknow.report.percent import limit_text, percent
 from foreknow.report.policy_rows import policy_rows
+from foreknow.report.priors_figure import priors_section
 from foreknow.report.sentences import (
     adversary_phrase,
     by_requirement,
@@ -118,6 +120,7 @@ class _Section:
     chance: _Chance
     details: tuple[tuple[str, str], ...]
     figure: Markup | None
+    heading: str
     caption: str
     groups: list[tuple[str, str, str, _Chance]]
     values: list[tuple[str, str, _Chance]]
@@ -156,6 +159,9 @@ def _section(
         chance=_chance(found, verdict),
         details=told.details,
         figure=figure,
+        heading="Before and after the release"
+        if isinstance(adversary, Priors)
+        else "If more were known, or less",
         caption=caption,
         groups=[] if brief else _groups(counts, verdict),
         values=[
@@ -201,6 +207,8 @@ def _holders(counts: GroupCounts, found: Disclosure) -> int:
 
 def _figure(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Markup | None, str]:
     """What would be disclosed if more were known, or less: a figure and its caption."""
+    if isinstance(verdict.point.adversary, Priors):
+        return priors_section(counts, verdict)
     figure = knowledge_figure(counts, verdict, noun)
     if figure is None:
         return curves_section(counts, verdict, noun)

@@ -29,12 +29,14 @@ def check(held, groups, priors, reading):
         impossible = any(p is None for row in true for p in row)
         assert found.kind(g) == ("impossible" if impossible else "exact")
         some += not impossible
-    upper = found.upper()
+    lower, upper = found.lower(), found.upper()
     for g, one in enumerate(held):
         case = found.case_of[g]
-        most = upper[found.offsets[case] : found.offsets[case + 1]].tolist()
+        cells = slice(found.offsets[case], found.offsets[case + 1])
+        ends = list(zip(lower[cells].tolist(), upper[cells].tolist(), strict=True))
         flat = [p for row in truth(one, priors, reading) for p in row]
-        assert all(p is None or Fraction(u) >= p for u, p in zip(most, flat, strict=True))
+        for (low, high), p in zip(ends, flat, strict=True):
+            assert p is None or Fraction(low) <= p <= Fraction(high)
     return some
 
 

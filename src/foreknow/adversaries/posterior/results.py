@@ -67,6 +67,15 @@ class GroupPosteriors:
         most = np.minimum(self.probabilities * (1 + 2 * error) + 2 * ABSOLUTE, 1.0)
         return np.where(self.bounded, self.probabilities, most)
 
+    def lower(self) -> FloatArray:
+        """Per cell, a float that is never above the posterior, 0 where `bounded`; NaN stays.
+
+        What lies between `lower` and `upper` is settled by `exact_group`.
+        """
+        error = np.repeat(self.errors, np.diff(self.offsets))
+        least = np.maximum(self.probabilities * (1 - 2 * error) - 2 * ABSOLUTE, 0.0)
+        return np.where(self.bounded, self.probabilities * 0.0, least)
+
     @property
     def _states(self) -> NDArray[np.int8]:
         """0, 1 or 2 for each group that is exact, bounded, impossible."""
