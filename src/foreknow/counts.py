@@ -235,6 +235,17 @@ class GroupCounts:
         labels = values if isinstance(values, Labels) else Labels(values)
         return cls(sizes, offsets, codes, counts, labels, groups, semantics)
 
+    @classmethod
+    def counted(cls, *arrays: IntArray, values: Labels, semantics: Semantics) -> GroupCounts:
+        """Take sizes, offsets, codes and counts as they are: for what was counted from counts."""
+        made = object.__new__(cls)
+        for name, array in zip(("sizes", "offsets", "codes", "counts"), arrays, strict=True):
+            array.flags.writeable = False
+            object.__setattr__(made, name, array)
+        for name, given in (("values", values), ("groups", None), ("semantics", semantics)):
+            object.__setattr__(made, name, given)
+        return made
+
     # ---- looking --------------------------------------------------------------------------
 
     @property

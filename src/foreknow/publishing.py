@@ -20,7 +20,14 @@ from foreknow.anonymizers.mondrian import Mondrian
 from foreknow.auditing import Audit, audit
 from foreknow.certificate import NOT_MINIMAL, Certificate, digest_of, finding_to_dict
 from foreknow.counts import GroupCounts
-from foreknow.errors import InputError, InternalError, OutputError, PolicyError, did_you_mean
+from foreknow.errors import (
+    InputError,
+    InternalError,
+    NoSafeRelease,
+    OutputError,
+    PolicyError,
+    did_you_mean,
+)
 from foreknow.frames import write_csv, write_parquet
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy, PublishOptions
@@ -160,7 +167,8 @@ def publish(
     Raises
     ------
     NoSafeRelease
-        If not even one group of everybody is safe.
+        If not even one group of everybody is safe; or a method that does not ask the policy made
+        groups that fail it.
 
     Examples
     --------
@@ -206,6 +214,12 @@ def publish(
     utility = utility_of(release.counts, *((microdata, groups, floors) if coarsened else ()))
     verdicts = audit(release, policy, utility=utility, name="the release")
     verdicts = replace(verdicts, lattice=lattice)
+    if not verdicts.safe and not isinstance(anonymizer, (Mondrian, FullDomain)):
+        # The others do not ask the policy: what they make is judged by it, and may fail.
+        raise NoSafeRelease(
+            f"{type(anonymizer).__name__} made groups that do not hold what the policy requires: "
+            f"{'; '.join(policy.failures(release))}"
+        )
     certificate, private = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )

@@ -126,7 +126,10 @@ def worst(disclosures: Iterable[Disclosure]) -> Disclosure:
         return Disclosure(None, 0.0, lambda: Fraction(0))
     top = max(d.probability for d in found)
     near = [d for d in found if d.probability >= top - SETTLED]
-    return near[0] if len(near) == 1 else max(near, key=lambda d: d.exact or Fraction(0))
+    if len(near) == 1:
+        return near[0]
+    # One that has no fraction may be the highest of them.
+    return max(near, key=lambda d: (d.exact is None, d.exact or Fraction(0)))
 
 
 def as_fraction(number: Number) -> Fraction:

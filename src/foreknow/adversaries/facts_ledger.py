@@ -92,7 +92,7 @@ class FactsLedger:
         elif self._values is not counts.values and self._values != counts.values:
             raise InternalError("a ledger was shown counts with other value labels than before")
 
-    @property
+    @cached_property
     def bar(self) -> Fraction:
         """The negated ratio that must be exceeded: (1 - c) / c."""
         return (1 - self.threshold) / self.threshold

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from foreknow.adversaries.disclosure import as_fraction
 from foreknow.adversaries.posterior.priors import PriorMatrix
-from foreknow.errors import DataError, did_you_mean
+from foreknow.errors import DataError, InputError, did_you_mean
 from foreknow.signatures import Signature, signature_text
 
 # Probabilities that came from floats may add up to a little more than they stand for.
 _ROUNDING = Fraction(1, 10**9)
+# Floats rank posteriors, and nearer to 0 they lose their precision.
+_LEAST = Fraction(1, 2**1022)
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,7 +40,8 @@ class PriorTable:
     Raises
     ------
     DataError
-        If a probability is not from 0 to 1, or those of a signature add up to more than 1.
+        If a probability is not from 0 to 1, or those of a signature add up to more than 1; if rows
+        do not fit the attributes and values.
 
     Examples
     --------
@@ -49,15 +53,29 @@ class PriorTable:
     attributes: tuple[str, ...]
     values: tuple[str, ...]
     chances: Mapping[Signature, tuple[Fraction, ...]]
-    name: str = "the priors"
+    name: str = field(default="the priors", compare=False)
 
     def __post_init__(self) -> None:
+        for what, labels in (("attribute", self.attributes), ("value", self.values)):
+            twice = [label for i, label in enumerate(labels) if label in labels[:i]]
+            if twice:
+                raise DataError(f"{self.name}: the {what} {twice[0]!r} is given twice")
         for signature, row in self.chances.items():
+            if len(signature) != len(self.attributes) or len(row) != len(self.values):
+                raise DataError(
+                    f"{self.name}: a row has {len(signature)} attributes and {len(row)} "
+                    f"probabilities; expected are {len(self.attributes)} and {len(self.values)}"
+                )
             for value, chance in zip(self.values, row, strict=True):
                 if not 0 <= chance <= 1:
                     raise DataError(
                         f"{self.name}: the probability of {value!r} for {self._text(signature)} "
                         f"is {_shown(chance)}, not from 0 to 1"
+                    )
+                if 0 < chance < _LEAST or 0 < 1 - chance < _LEAST:
+                    raise DataError(
+                        f"{self.name}: the probability of {value!r} for {self._text(signature)} "
+                        f"is closer than {float(_LEAST):.3g} to 0 or 1; give 0 or 1"
                     )
             if sum(row) > 1 + _ROUNDING:
                 raise DataError(
@@ -66,7 +84,7 @@ class PriorTable:
                 )
 
     def __hash__(self) -> int:
-        return hash((self.attributes, self.values, tuple(self.chances)))
+        return hash((self.attributes, self.values, frozenset(self.chances)))
 
     @cached_property
     def _columns(self) -> dict[str, int]:
@@ -132,18 +150,21 @@ class PriorTable:
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], name: str = "the priors") -> PriorTable:
         """Read what `to_dict` gave."""
+        chances: dict[Signature, tuple[Fraction, ...]] = {}
         try:
-            return cls(
-                tuple(table["attributes"]),
-                tuple(table["values"]),
-                {
-                    tuple(signature): tuple(Fraction(chance) for chance in row)
-                    for signature, row in table["rows"]
-                },
-                name,
-            )
-        except (KeyError, TypeError, ValueError, ZeroDivisionError):
+            attributes, values = tuple(table["attributes"]), tuple(table["values"])
+            for labels, row in table["rows"]:
+                if isinstance(labels, str) or isinstance(row, str):
+                    raise TypeError
+                signature = tuple(None if label is None else str(label) for label in labels)
+                if signature in chances:
+                    raise DataError("one signature has two rows")
+                chances[signature] = tuple(as_fraction(chance) for chance in row)
+        except InputError as error:
+            raise DataError(f"{name}: {error}") from None
+        except (KeyError, TypeError, ValueError):
             raise DataError(f"{name}: expected attributes, values, and rows of both") from None
+        return cls(attributes, values, chances, name)
 
     def __repr__(self) -> str:
         return (

@@ -135,10 +135,17 @@ class Priors:
         added = as_fraction(smoothing)
         if added < 0:
             raise InputError(f"Priors: smoothing must be 0 or more, not {smoothing}")
-        if isinstance(attributes, str) or not attributes:
-            raise InputError(f"Priors: attributes must be a list of columns, not {attributes!r}")
-        several = not isinstance(attributes[0], str)
+        several = bool(attributes) and not any(isinstance(own, str) for own in attributes)
         sets: Any = attributes if several else [attributes]
+        for own in sets:
+            columns = [] if isinstance(own, str) else list(own)
+            if not columns or not all(isinstance(column, str) for column in columns):
+                raise InputError(f"Priors: attributes must be a list of columns, not {own!r}")
+            if len(set(columns)) < len(columns) or sensitive in columns:
+                raise InputError(
+                    f"Priors: attributes {', '.join(map(repr, columns))}: one column plays two "
+                    f"roles; the sensitive one is {sensitive!r}"
+                )
         return cls([_made(count_chances(source, own, sensitive, added)) for own in sets], semantics)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:

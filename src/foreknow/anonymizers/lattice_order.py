@@ -13,11 +13,11 @@ from foreknow.sparse import IntArray
 Marks: TypeAlias = NDArray[np.bool_]
 
 # How many nodes are weighed exactly before one is chosen.
-_TRIES = 4
+_TRIES = 2
 # Settling twice as many nodes is worth a little less than twice as much; found by trying.
 _WEIGHT = 0.8
 # Counts are made anew when fewer than this share of the open nodes is still open.
-_STALE = 0.9
+_STALE = 0.8
 
 
 class Order:

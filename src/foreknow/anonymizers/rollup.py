@@ -102,7 +102,7 @@ def _united(
         finer.n_values,
         finer.counts[cells],
     )
-    return GroupCounts(people, *found, finer.values, None, finer.semantics)
+    return GroupCounts.counted(people, *found, values=finer.values, semantics=finer.semantics)
 
 
 class Rollup:

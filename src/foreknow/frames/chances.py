@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from foreknow.errors import DataError
 from foreknow.frames.columns import codes_of
@@ -18,6 +19,8 @@ from foreknow.labels import in_order
 from foreknow.sparse import count_pairs
 
 VALUE, PROBABILITY = "value", "probability"
+# Exact arithmetic on more digits would take for ever.
+_MOST_DIGITS = 4000
 _Signature: TypeAlias = "tuple[str | None, ...]"
 
 
@@ -65,7 +68,7 @@ def read_chances(source: Any) -> Chances:
     values = map(_text, rows.column(VALUE).to_pylist())
     found: dict[_Signature, dict[str, tuple[int, Fraction]]] = {}
     for at, (signature, value, given) in enumerate(
-        zip(signatures, values, rows.column(PROBABILITY).to_pylist(), strict=True), 1
+        zip(signatures, values, _as_printed(rows.column(PROBABILITY)), strict=True), 1
     ):
         if value is None:
             raise DataError(f"{table.name}: row {at}: the sensitive value is missing")
@@ -151,14 +154,38 @@ def _shown(attributes: Iterable[str], signature: _Signature) -> str:
     return ", ".join(f"{name} {'missing' if label is None else label}" for name, label in parts)
 
 
+def _as_printed(column: pa.ChunkedArray) -> list[Any]:
+    """Probabilities as Python holds them; floats of 32 bits are taken for what they print as."""
+    given: list[Any] = column.to_pylist()
+    if pa.types.is_float32(column.type):
+        return [None if chance is None else float(str(np.float32(chance))) for chance in given]
+    return given
+
+
 def _chance(given: Any, where: str) -> Fraction:
     try:
         if given is None or isinstance(given, bool):
             raise ValueError
+        if isinstance(given, str) and abs(_exponent(given)) > _MOST_DIGITS:
+            raise DataError(
+                f"{where}: the probability {given[:40]} is too large or too small; give at most "
+                f"{_MOST_DIGITS} digits"
+            )
         if isinstance(given, (float, Decimal)):
             return Fraction(str(given))
         found = Fraction(given)
+    except DataError:
+        raise
     except (ValueError, TypeError, ZeroDivisionError, OverflowError):
         said = "missing" if given is None else f"{given!r}, not a number"
         raise DataError(f"{where}: the probability is {said}") from None
     return found
+
+
+def _exponent(text: str) -> int:
+    """How many digits a decimal has before or after its point; 0 for what is none."""
+    try:
+        found = Decimal(text)
+    except ArithmeticError:
+        return 0
+    return found.adjusted() if found.is_finite() else 0
