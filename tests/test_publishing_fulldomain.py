@@ -200,13 +200,34 @@ def test_the_audit_of_a_publication_knows_the_whole_small_lattice(tmp_path):
     made, _ = published(rows, fk.Policy([fk.Requirement(fk.Facts(), "0.6")]))
     found = made.audit.lattice
     assert found.nodes("unknown") == []
-    assert made.audit.to_dict()["lattice"]["chosen"] == list(found.chosen)
     made.write(tmp_path / "out")
-    page = (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert "How it was chosen among 8 generalizations" in page
+    page = (tmp_path / "out" / "lattice.html").read_text("utf-8")
+    assert "8 generalizations, one chosen" in page
+    assert (tmp_path / "out" / "lattice.html").stat().st_mode & 0o077 == 0
+    # What may accompany the release says no more of the others than the release does.
+    beside = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "lattice-figure" not in beside
+    assert "Levels: age ranges of 10 and sex *." in beside
+    assert "lattice" not in made.audit.to_dict()
     plain = fk.publish(raw(rows), EASY, seed=1)
     assert plain.audit.lattice is None
-    assert "lattice" not in plain.audit.to_dict()
+    plain.write(tmp_path / "plain")
+    assert not (tmp_path / "plain" / "lattice.html").exists()
+
+
+def test_what_is_said_of_suppressed_people_is_true_of_the_form(tmp_path):
+    rows = {"age": [21, 22, 23, 24, 31, 41, 61], "disease": list("abababa")}
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "2/3")])
+    for form, said in [
+        ("generalized", "2 people are suppressed: in one group, with * in every column"),
+        ("bucketized", "the columns themselves are published exactly; 2 people who stand out are"),
+    ]:
+        options = fk.PublishOptions(form=form)
+        method = fk.FullDomain(suppression=0.5)
+        made = fk.publish(raw(rows), policy, method=method, options=options, seed=1)
+        made.write(tmp_path / form)
+        for name in ("report.html", "lattice.html"):
+            assert said in (tmp_path / form / name).read_text("utf-8")
 
 
 def test_the_command_line_publishes_by_it(tmp_path):
@@ -227,7 +248,7 @@ def test_the_command_line_publishes_by_it(tmp_path):
     run = CliRunner().invoke
     said = run(app, [*call, str(tmp_path / "a"), "--set", "suppression=0.5"])
     assert said.exit_code == 0, said.output
-    assert "Levels: age ranges of 20; 2 people suppressed" in " ".join(said.output.split())
+    assert "Levels: age ranges of 20; 2 people are suppressed" in " ".join(said.output.split())
     assert (tmp_path / "a" / "release.csv").read_text().count('"*"') == 2
     for bad in ("suppression", "=1"):
         refused = run(app, [*call, str(tmp_path / "b"), "--set", bad])

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from foreknow.adversaries.priors import Priors
     from foreknow.adversaries.skylines import knowledge_skyline, knowledge_skylines
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
+    from foreknow.anonymizers.anatomy import Anatomy
     from foreknow.anonymizers.at_levels import counts_at
     from foreknow.anonymizers.fulldomain import FullDomain
     from foreknow.anonymizers.lattice_result import LatticeResult
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from foreknow.skylining import SkylineReport, skyline_report
     from foreknow.surveying import LatticeSurvey, SurveyedNode, survey
     from foreknow.utility import Utility
+    from foreknow.workload.measuring import QueryError, query_error, query_error_of_groups
 
 # Where each public name lives; a room is entered when one of its names is first asked for.
 _ROOMS = {
@@ -71,6 +73,7 @@ _ROOMS = {
     "adversaries.priors": ["Priors"],
     "adversaries.skylines": ["knowledge_skyline", "knowledge_skylines"],
     "adversaries.statements": ["Has", "Posterior", "Statements", "same"],
+    "anonymizers.anatomy": ["Anatomy"],
     "anonymizers.at_levels": ["counts_at"],
     "anonymizers.fulldomain": ["FullDomain"],
     "anonymizers.lattice_result": ["LatticeResult"],
@@ -91,10 +94,12 @@ _ROOMS = {
     "skylining": ["SkylineReport", "skyline_report"],
     "surveying": ["LatticeSurvey", "SurveyedNode", "survey"],
     "utility": ["Utility"],
+    "workload.measuring": ["QueryError", "query_error", "query_error_of_groups"],
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
+    "Anatomy",
     "Audit",
     "Certificate",
     "DateLevels",
@@ -123,6 +128,7 @@ __all__ = [
     "Priors",
     "Publication",
     "PublishOptions",
+    "QueryError",
     "Release",
     "Requirement",
     "Schema",
@@ -142,6 +148,8 @@ __all__ = [
     "knowledge_skylines",
     "name_people",
     "publish",
+    "query_error",
+    "query_error_of_groups",
     "same",
     "skyline_report",
     "survey",

@@ -91,6 +91,7 @@ class Audit:
         What the release is called in reports.
     lattice : LatticeResult, optional
         Among which generalizations the release was chosen, where the method searched a lattice.
+        For the owner: what is safe and what is not tells more of the table than the release.
     """
 
     policy: Policy
@@ -120,7 +121,6 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
-        searched = {} if self.lattice is None else {"lattice": self.lattice.to_dict()}
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -131,7 +131,6 @@ class Audit:
             "policy": self.policy.to_dict(),
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             "utility": self.utility.to_dict(),
-            **searched,
         }
 
     def to_json(self, path: str | Path) -> None:

@@ -86,7 +86,7 @@ def labels_of(
         ).reshape(n_groups, 2)
     labels = _members_as(style, attribute, offsets, codes)
     for group in _suppressed(attribute, floor):
-        labels[group] = _suppressed_label(attribute)
+        labels[group] = suppressed_label(attribute)
         places[group] = 0, len(attribute.domain) - 1
     return labels, places
 
@@ -113,8 +113,13 @@ def _suppressed(attribute: Attribute, floor: IntArray | None) -> list[int]:
     return np.flatnonzero(floor >= max(1, len(attribute.ancestors))).tolist()
 
 
-def _suppressed_label(attribute: Attribute) -> str:
-    return "* (level 1)" if "*" in map(text_of, attribute.domain) else "*"
+def suppressed_label(attribute: Attribute) -> str:
+    """Write that nothing is published of an attribute, where no hierarchy is written."""
+    taken = set(map(text_of, attribute.domain))
+    name = "* (level 1)" if "*" in taken else "*"
+    while name in taken:
+        name += "+"
+    return name
 
 
 def _each(rows: IntArray, write: Callable[[list[int]], _T]) -> list[_T]:
@@ -164,6 +169,17 @@ def _set_writer(attribute: Attribute) -> Callable[[list[int]], str | None]:
     return write
 
 
+def spans_of_nodes(attribute: Attribute) -> dict[str, tuple[int, int]]:
+    """First and last leaf of every node that a hierarchy has a label for, by that label."""
+    nodes = _Nodes(attribute)
+    return {
+        name: nodes.span(level, node)
+        for level, names in enumerate(nodes.names)
+        for node, name in enumerate(names)
+        if name is not None
+    }
+
+
 class _Nodes:
     """The nodes of a hierarchy, each under a name of its own."""
 
@@ -175,7 +191,7 @@ class _Nodes:
         meant: dict[str | None, set[tuple[int, int]]] = {}
         for level, labels in enumerate(names):
             for node, label in enumerate(labels):
-                meant.setdefault(label, set()).add(self._span(level, node))
+                meant.setdefault(label, set()).add(self.span(level, node))
         self.names = [
             [self._name(label, level, meant) for label in labels]
             for level, labels in enumerate(names)
@@ -193,7 +209,8 @@ class _Nodes:
             name += "+"
         return name
 
-    def _span(self, level: int, node: int) -> tuple[int, int]:
+    def span(self, level: int, node: int) -> tuple[int, int]:
+        """First and last leaf of a node."""
         nodes = self.levels[level]
         return int(np.searchsorted(nodes, node)), int(np.searchsorted(nodes, node, "right")) - 1
 
@@ -210,4 +227,4 @@ class _Nodes:
 
     def covers(self, low: int, high: int, floor: int) -> tuple[int, int]:
         """First and last leaf of that node."""
-        return self._span(*self._lowest(low, high, floor))
+        return self.span(*self._lowest(low, high, floor))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from foreknow.counts import GroupCounts
 from foreknow.frames import Table
 from foreknow.frames.membership import place_people
 from foreknow.frames.signing import count_signatures
+from foreknow.frames.writing import rearmed
 from foreknow.members import Members
 from foreknow.signatures import Signatures
 
@@ -28,6 +30,17 @@ def placing(
         )
 
     return place
+
+
+def rearming(sign: Signing) -> Signing:
+    """How signatures are counted without the apostrophes of `escape_formulas`."""
+
+    def bare(counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
+        found = sign(counts, attributes)
+        labels = [tuple(part and rearmed(part) for part in label) for label in found.labels]
+        return replace(found, labels=labels)
+
+    return bare
 
 
 def signing(table: Table, groups: Sequence[str], as_tuples: bool, needed: str | None) -> Signing:

@@ -224,6 +224,11 @@ class PublishOptions:
         ):
             if given not in known:
                 raise PolicyError(f"publish.{name} is {given!r}{did_you_mean(str(given), known)}")
+        for method, settings in self.settings.items():
+            if method in self.__dataclass_fields__ or not isinstance(settings, Mapping):
+                raise PolicyError(
+                    f"settings are a mapping for each method, not {method!r} with {settings!r}"
+                )
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[publish]`` table."""

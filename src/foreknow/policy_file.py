@@ -10,11 +10,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
+    Strict,
     StrictBool,
-    StrictFloat,
     StrictInt,
     StrictStr,
     Tag,
@@ -34,10 +35,16 @@ from foreknow.policy import FileFormat, Form, Policy, PublishOptions, Requiremen
 from foreknow.schema import Schema
 
 _Amount = Annotated[StrictInt, Field(ge=0)]
-_Number = StrictInt | StrictFloat | Decimal
+_Number = Annotated[Decimal, Strict(False), BeforeValidator(lambda given: _number(given))]
 _Share = Annotated[_Number, Field(ge=0, lt=1)]
 _Seconds = Annotated[_Number, Field(gt=0)]
 _Threshold = Any  # read by as_threshold, whose messages say what is wrong
+
+
+def _number(given: Any) -> Decimal:
+    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal)):
+        raise ValueError("it should be a number")
+    return Decimal(str(given))
 
 
 class _Table(BaseModel):
@@ -85,6 +92,16 @@ class _PriorsTable(_Table):
     tables: list[_TableOfPriors] | None = None
 
 
+class _PriorsPoint(_PriorsTable):
+    below: _Threshold
+
+
+_Priors = Annotated[
+    Annotated[_PriorsTable, Tag("table")] | Annotated[list[_PriorsPoint], Tag("list")],
+    _one_or_several,
+]
+
+
 class _RequireTable(_Table):
     name: StrictStr | None = None
     values: list[Any] | None = None
@@ -92,7 +109,7 @@ class _RequireTable(_Table):
     facts: _Facts | None = None
     implications: _Count | None = None
     negations: _Count | None = None
-    priors: _PriorsTable | None = None
+    priors: _Priors | None = None
     below: _Threshold = None
     at_most: _Threshold = None
 
@@ -107,13 +124,10 @@ _ADVERSARIES: dict[str, Callable[[Any], Adversary]] = {
 
 def _priors(read: _PriorsTable) -> Priors:
     """The priors of a policy: of files, or written out as in a certificate."""
-    if (read.file is None) == (read.tables is None):
-        raise PolicyError("priors: give file = a table of probabilities, or several in a list")
     if read.tables is not None:
         tables = [PriorTable.from_dict(table.model_dump()) for table in read.tables]
         return Priors(tables, read.semantics)
-    files = [read.file] if isinstance(read.file, str) else read.file
-    return Priors(files, read.semantics)
+    return Priors(read.file, read.semantics)
 
 
 class _SchemaTable(_Table):
@@ -136,7 +150,7 @@ class _MondrianTable(_Table):
 class _FullDomainTable(_Table):
     objective: Literal["ncp", "entropy", "height", "discernibility"] = "ncp"
     find: Literal["best", "minimal", "chain"] = "best"
-    suppression: _Share = 0
+    suppression: _Share = Decimal(0)
     seconds: _Seconds | None = None
 
 
@@ -230,10 +244,15 @@ def _requirement(read: _RequireTable, name: str, folder: Path) -> Requirement:
             f"{name}: several adversaries in one requirement need a threshold each: write "
             f"{alone[0]} = [{{ ..., below = ... }}], or make it a requirement of its own"
         )
+    for priors in read.priors if isinstance(read.priors, list) else [read.priors]:
+        if priors is not None and (priors.file is None) == (priors.tables is None):
+            raise PolicyError(
+                f"{name}: priors: give file = a table of probabilities, or several in a list"
+            )
+        if priors is not None and priors.file is not None:
+            named = [priors.file] if isinstance(priors.file, str) else priors.file
+            priors.file = [str(folder / path) for path in named]
     if alone:
-        if read.priors is not None and read.priors.file is not None:
-            named = [read.priors.file] if isinstance(read.priors.file, str) else read.priors.file
-            read.priors.file = [str(folder / path) for path in named]
         adversary = _ADVERSARIES[alone[0]](given[alone[0]])
         return Requirement(adversary, read.below, values, excluded, name, at_most=read.at_most)
     points = [
@@ -308,7 +327,8 @@ def _keys_beside(place: tuple[int | str, ...]) -> list[str]:
         "facts": _FactsPoint if listed else _FactsTable,
         "implications": count,
         "negations": count,
-        "priors": _PriorsTable,
+        "priors": _PriorsPoint if listed else _PriorsTable,
+        "tables": _TableOfPriors,
     }
     owner: type[_Table] = _PolicyTable
     for part in place[:-1]:
@@ -330,7 +350,8 @@ _KEYS = {
         _FactsPoint,
         _MondrianTable,
         _FullDomainTable,
-        _PriorsTable,
+        _PriorsPoint,
+        _TableOfPriors,
     )
     for key in _keys(table)
 }

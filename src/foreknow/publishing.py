@@ -6,10 +6,10 @@ import json
 import logging
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +25,9 @@ from foreknow.errors import (
     InternalError,
     NoSafeRelease,
     OutputError,
-    PolicyError,
-    did_you_mean,
 )
 from foreknow.frames import write_csv, write_parquet
+from foreknow.methods import Anonymizer, method_of, settings_of
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy, PublishOptions
 from foreknow.release import Release
@@ -40,18 +39,6 @@ from foreknow.verifier import Written, same_groups, verify
 from foreknow.writing import whole_folder
 
 _log = logging.getLogger(__name__)
-
-METHODS: dict[str, type[Mondrian | FullDomain]] = {"mondrian": Mondrian, "fulldomain": FullDomain}
-
-
-class Anonymizer(Protocol):
-    """A method that groups the rows of a table."""
-
-    def partition(
-        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group of each row of the source; -1 for rows that are left out."""
-        ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,7 +74,8 @@ class Publication:
         folder : path
             Must not exist. It will hold the tables (to be published), ``certificate.json`` and
             ``report.html`` (which may accompany them), and ``owner.json`` (to be kept: the key of
-            the source's digest, and the seed).
+            the source's digest, and the seed). After a full-domain search also ``lattice.html``
+            (to be kept: what else was safe, and what was not, tells more than the release).
 
         Returns
         -------
@@ -110,10 +98,19 @@ class Publication:
             certificate.to_json(aside / "certificate.json")
             _log.info("writing the report")
             self.audit.to_html(aside / "report.html")
+            if self.audit.lattice is not None:
+                self._write_lattice(aside / "lattice.html")
             owner = aside / "owner.json"
             owner.touch(mode=0o600)
             owner.write_text(json.dumps(self._private, indent=2) + "\n", encoding="utf-8")
         return certificate
+
+    def _write_lattice(self, path: Path) -> None:
+        from foreknow.report.lattice_html import lattice_page
+
+        assert self.audit.lattice is not None
+        path.touch(mode=0o600)
+        path.write_text(lattice_page(self.audit.lattice, self._options.form), encoding="utf-8")
 
     def _write_table(self, name: str, folder: Path) -> Path:
         table = self.tables[name]
@@ -192,7 +189,7 @@ def publish(
         raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
     # What is certified and reported is what was done, not what a file said before.
     policy = replace(policy, schema=microdata.schema, options=options)
-    anonymizer = _method(method if method is not None else options.method, options.settings)
+    anonymizer = method_of(method if method is not None else options.method, options.settings)
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
@@ -296,23 +293,6 @@ def _refuse_empty_lines(tables: Mapping[str, pa.Table]) -> None:
             )
 
 
-def _method(given: Anonymizer | str, settings: Mapping[str, Mapping[str, Any]]) -> Anonymizer:
-    """The method, or the one of a name with what the policy sets for it."""
-    if isinstance(given, type):
-        raise PolicyError(f"give a method, such as {given.__name__}(), not its class")
-    if not isinstance(given, str):
-        if not hasattr(given, "partition"):
-            raise PolicyError(f"a method has partition(microdata, policy, seed); {given!r} has not")
-        return given
-    if given not in METHODS:
-        raise PolicyError(f"there is no method {given!r}{did_you_mean(given, METHODS)}")
-    known = {field.name for field in fields(METHODS[given])}
-    for key in settings.get(given, {}):
-        if key not in known:
-            raise PolicyError(f"publish.{given}: there is no {key!r}{did_you_mean(key, known)}")
-    return METHODS[given](**settings.get(given, {}))
-
-
 def _certify(
     microdata: Microdata,
     policy: Policy,
@@ -334,7 +314,7 @@ def _certify(
     if claimed != found or not verdicts.safe:
         raise InternalError(f"the search and the verifier disagree: {claimed} and {found}")
     key = secrets.token_hex(32)
-    settings = _settings_of(anonymizer)
+    settings = settings_of(anonymizer)
     certificate = Certificate(
         policy=policy.to_dict(),
         form=options.form,
@@ -358,17 +338,6 @@ def _certify(
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private
-
-
-def _settings_of(anonymizer: Anonymizer) -> dict[str, Any]:
-    """Plain values of a method's parameters; what is no plain value, by its name."""
-    if not is_dataclass(anonymizer):
-        return {}
-    plain = (str, int, float, bool, type(None))
-    return {
-        name: given if isinstance(given, plain) else getattr(given, "__name__", repr(given))
-        for name, given in vars(anonymizer).items()
-    }
 
 
 def _notes(policy: Policy, counts: GroupCounts, sensitive: str) -> tuple[str, ...]:

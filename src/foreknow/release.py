@@ -18,7 +18,7 @@ from foreknow.frames.people import refuse_repeats
 from foreknow.frames.sources import require
 from foreknow.frames.writing import rearmed
 from foreknow.labels import Labels
-from foreknow.looking import Placing, Signing, placing, signing
+from foreknow.looking import Placing, Signing, placing, rearming, signing
 from foreknow.members import Members
 from foreknow.schema import check_semantics
 from foreknow.signatures import Signatures
@@ -288,7 +288,7 @@ class Release:
             self._place,
             self.linked,
             None if self._hold is None else lambda _: self.holdings,
-            self._sign,
+            None if self._sign is None else rearming(self._sign),
         )
 
     @property

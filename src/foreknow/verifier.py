@@ -199,7 +199,8 @@ def _worst_of_priors(
         columns = [*written.groups, *chances.attributes]
         for *row, count in _grouped(written, "release" if one_table else "people", columns):
             group, signature = tuple(row[: len(written.groups)]), tuple(row[len(written.groups) :])
-            people.setdefault(group, {})[signature] = int(count)
+            own = people.setdefault(group, {})
+            own[signature] = own.get(signature, 0) + int(count)
         found = worst_priors(written.held, people, wanted, chances, reading)
         worst = max(worst, found, key=lambda item: item[2])
     return worst

@@ -1,14 +1,15 @@
 """The verifier's own reckoning with priors: every world of small groups, person by person.
 
 It shares no code with the adversary. Floats rank: subsets of a group's values are dealt to its
-first people, and to its last. What comes near the highest is settled with fractions, by taking a
-person and a value away, again and again.
+first people, and to its last. What comes near the highest is settled with whole numbers: values
+are dealt to one person after another, and weights of equal remainders added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import lcm
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +28,8 @@ _SMALL = 12
 _AT_ONCE = 1 << 22
 _NEAR = 1e-9
 _MOST_STATES = 10**6
+# Below it, floats lose precision; then only fractions say what a sum is.
+_LEAST = 1e-250
 
 
 class Chances:
@@ -40,7 +43,10 @@ class Chances:
                 tuple(signature): [Fraction(chance) for chance in row]
                 for signature, row in table["rows"]
             }
-        except (KeyError, TypeError, ValueError) as error:
+            wrong = [row for row in self.rows.values() if len(row) != len(self.values)]
+            if wrong or not all(0 <= chance <= 1 for row in self.rows.values() for chance in row):
+                raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")
+        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise CertificateError(
                 f"the priors of the certificate cannot be read: {error}"
             ) from None
@@ -94,61 +100,76 @@ def _exact(
 ) -> Iterable[tuple[str, Fraction]]:
     """Posteriors of one group: of each wanted value, for each signature."""
     signed, bag = case
-    for place, (value, copies) in enumerate(bag):
-        if value not in wanted:
-            continue
-        if reading == "joint":
-            table = [[chances.of(s, v) for v, _ in bag] for s, _ in signed]
-            counts, column = [count for _, count in bag], place
-        else:
+    people = [amount for _, amount in signed]
+    if reading == "joint" and any(value in wanted for value, _ in bag):
+        table = [[chances.of(s, v) for v, _ in bag] for s, _ in signed]
+        found = _posteriors(people, [count for _, count in bag], table)
+        for place, (value, _) in enumerate(bag):
+            if value in wanted:
+                yield from ((value, row[place]) for row in found)
+    for value, copies in bag:
+        if reading == "binary" and value in wanted:
+            pairs = [(chances.of(s, value), 1 - chances.of(s, value)) for s, _ in signed]
             rest = sum(count for _, count in bag) - copies
-            table = [[chances.of(s, value), 1 - chances.of(s, value)] for s, _ in signed]
-            counts, column = [copies, rest], 0
-        amounts = [amount for _, amount in signed]
-        for row in range(len(signed)):
-            yield value, _posterior(amounts, counts, table, row, column)
+            yield from ((value, row[0]) for row in _posteriors(people, [copies, rest], pairs))
 
 
-def _posterior(
-    people: Sequence[int],
-    counts: Sequence[int],
-    table: Sequence[Sequence[Fraction]],
-    row: int,
-    column: int,
-) -> Fraction:
-    """How likely one person of a signature has one value."""
-    if len(people) == 1 and all(table[0][x] for x in range(len(counts)) if counts[x]):
-        return Fraction(counts[column], people[0])
-    known: dict[tuple[tuple[int, ...], tuple[int, ...]], Fraction] = {}
+def _posteriors(
+    people: Sequence[int], counts: Sequence[int], table: Sequence[Sequence[Fraction]]
+) -> list[list[Fraction]]:
+    """How likely one person of each signature has each value.
 
-    def weight(left: tuple[int, ...], bag: tuple[int, ...]) -> Fraction:
-        """Of all ways to deal a bag to the people who are left."""
-        if not sum(left):
-            return Fraction(1)
-        if (left, bag) not in known:
-            if len(known) > _MOST_STATES:
-                raise CertificateError("a group is too large to be verified against priors")
-            first = next(i for i, amount in enumerate(left) if amount)
-            known[left, bag] = sum(
-                (
-                    table[first][x] * weight(_less(left, first), _less(bag, x))
-                    for x, count in enumerate(bag)
-                    if count and table[first][x]
-                ),
-                Fraction(0),
-            )
-        return known[left, bag]
-
-    total = weight(tuple(people), tuple(counts))
+    Of all ways to deal the values out, those where the person has the value: it is taken away, and
+    the others are dealt the rest.
+    """
+    whole = [_whole(row) for row in table]
+    full = tuple(counts)
+    total = _dealt(people, full, whole).get(full, 0)
     if not total:
         raise CertificateError("the priors allow no way to deal the values of a group out")
-    if not counts[column]:
-        return Fraction(0)
-    mine = weight(_less(tuple(people), row), _less(tuple(counts), column))
-    return table[row][column] * mine / total
+    if len(people) == 1:
+        return [[Fraction(count, people[0]) for count in counts]]
+    found = []
+    for place, row in enumerate(whole):
+        others = _dealt(_less(people, place), full, whole)
+        found.append(
+            [
+                Fraction(row[x] * others.get(_less(full, x), 0), total) if count else Fraction(0)
+                for x, count in enumerate(counts)
+            ]
+        )
+    return found
 
 
-def _less(amounts: tuple[int, ...], at: int) -> tuple[int, ...]:
+def _dealt(
+    people: Sequence[int], most: tuple[int, ...], table: Sequence[Sequence[int]]
+) -> dict[tuple[int, ...], int]:
+    """Weight of all ways to deal to these people, by how often each value was dealt."""
+    ways = {(0,) * len(most): 1}
+    states = 0
+    for row, amount in zip(table, people, strict=True):
+        able = [x for x, chance in enumerate(row) if chance and most[x]]
+        for _ in range(amount):
+            after: dict[tuple[int, ...], int] = {}
+            for used, weight in ways.items():
+                for x in able:
+                    if used[x] < most[x]:
+                        more = (*used[:x], used[x] + 1, *used[x + 1 :])
+                        after[more] = after.get(more, 0) + weight * row[x]
+            ways = after
+            states += len(ways)
+            if states > _MOST_STATES:
+                raise CertificateError("a group is too large to be verified against priors")
+    return ways
+
+
+def _whole(row: Sequence[Fraction]) -> list[int]:
+    """Numbers in the same ratios: a factor of everybody's weight is one of the total."""
+    scale = lcm(*(chance.denominator for chance in row))
+    return [int(chance * scale) for chance in row]
+
+
+def _less(amounts: Sequence[int], at: int) -> tuple[int, ...]:
     return (*amounts[:at], amounts[at] - 1, *amounts[at + 1 :])
 
 
@@ -156,23 +177,27 @@ def _binary_floats(
     cases: Mapping[_Case, Group], wanted: Collection[str], chances: Chances
 ) -> dict[_Case, float]:
     """The highest posterior of each group, in floats, where each value is had or not had."""
-    by_shape: dict[tuple[int, int], list[tuple[_Case, list[float]]]] = {}
+    by_shape: dict[tuple[int, int], list[tuple[_Case, list[tuple[float, float]]]]] = {}
     for case in cases:
         signed, bag = case
         for value, copies in bag:
             if value in wanted:
-                row = [float(chances.of(s, value)) for s, n in signed for _ in range(n)]
+                exact = [chances.of(s, value) for s, n in signed for _ in range(n)]
+                row = [(float(chance), float(1 - chance)) for chance in exact]
                 by_shape.setdefault((len(row), copies), []).append((case, row))
     found: dict[_Case, float] = {}
     for (size, copies), some in by_shape.items():
-        chance = _by_number(np.array([row for _, row in some]), size, copies)
+        had = np.array([row for _, row in some])
+        chance = _by_number(had[:, :, 0], had[:, :, 1], size, copies)
         for (case, _), highest in zip(some, chance.max(axis=1).tolist(), strict=True):
             known = found.get(case, 0.0)
             found[case] = highest if highest != highest or highest > known else known
     return found
 
 
-def _by_number(have: NDArray[np.float64], size: int, copies: int) -> NDArray[np.float64]:
+def _by_number(
+    have: NDArray[np.float64], lack: NDArray[np.float64], size: int, copies: int
+) -> NDArray[np.float64]:
     """Posterior of each person, from how many of the first and of the last people have it."""
     n_rows = len(have)
     first = np.zeros((size + 1, copies + 1, n_rows))
@@ -180,16 +205,15 @@ def _by_number(have: NDArray[np.float64], size: int, copies: int) -> NDArray[np.
     first[0, 0] = last[0, 0] = 1.0
     for done in range(size):
         for sums, person in ((first, done), (last, size - 1 - done)):
-            sums[done + 1] = sums[done] * (1 - have[:, person])
+            sums[done + 1] = sums[done] * lack[:, person]
             sums[done + 1, 1:] += sums[done, :-1] * have[:, person]
     chance = np.zeros_like(have)
     for person in range(size):
         before, after = first[person], last[size - 1 - person]
         for number in range(copies):
             chance[:, person] += before[number] * have[:, person] * after[copies - 1 - number]
-    with np.errstate(invalid="ignore"):
-        chance /= first[size, copies][:, None]
-    return chance
+    total = first[size, copies]
+    return chance / np.where(total < _LEAST, np.nan, total)[:, None]
 
 
 def _joint_floats(
@@ -259,6 +283,5 @@ def _by_subsets(table: NDArray[np.float64]) -> NDArray[np.float64]:
             if not subset >> copy & 1:
                 rest = (subsets - 1) ^ subset ^ (1 << copy)
                 chance[:, person, copy] += first[subset] * table[:, person, copy] * last[rest]
-    with np.errstate(invalid="ignore"):  # where floats are too small to say, fractions will
-        chance /= first[-1][:, None, None]
-    return chance
+    total = first[-1]  # where floats are too small to say, fractions will
+    return chance / np.where(total < _LEAST, np.nan, total)[:, None, None]

@@ -73,7 +73,7 @@ class Table:
         attained = {self.worst(every.groups(node), about, amounts) for node in every.nodes}
         attained = sorted(attained - {0, 1}) or [Fraction(1)]
         at = max(draw.randrange(len(attained)), draw.randrange(len(attained)))
-        limit = min(attained[at] + draw.choice([0, Fraction(1, 10**6)]), Fraction(1))
+        limit = min(attained[at] + draw.choice([0, 0, Fraction(1, 10 ** draw.choice([6, 9, 12]))]), Fraction(1))
         self.rules = [(about, amounts, limit)]
         self.policy = fk.Policy([fk.Requirement(fk.Facts(*amounts), limit, values=about)])
         self.share = draw.choice([0.0, 0.1, 0.2, 0.35, 0.5, 0.75])
@@ -211,7 +211,14 @@ def test_it_serves_several_adversaries_at_once(seed, find):
     table = Table(seed)
     draw = random.Random(seed)
     kind = draw.choice([fk.Implications, fk.Negations])
-    adversary, limit = kind(draw.randint(0, 2)), draw.choice(["2/3", "0.8", "0.95"])
+    adversary, limit = kind(draw.randint(0, 2)), Fraction(draw.choice(["2/3", "0.8", "0.95"]))
+    if draw.random() < 0.5:  # just above what some node attains, or just what it attains
+        node = draw.choice(table.every.nodes)
+        counts = fk.GroupCounts.from_bags(table.bags(table.every.groups(node)))
+        near = adversary.disclosure(counts).exact + draw.choice(
+            [0, Fraction(1, 10**9), Fraction(1, 10**12)]
+        )
+        limit = min(near, Fraction(1)) or limit
     facts_hold = table.is_safe
 
     def is_safe(groups):

@@ -55,7 +55,7 @@ def test_every_node_is_drawn_once_as_what_it_is(found):
 def test_the_page_says_what_was_chosen_without_scripts(found):
     text = " ".join(Reader(lattice_page(found)).text.split())
     words = found.in_words(found.chosen)
-    assert f"Chosen: age {words['age']} and zip {words['zip']}" in text
+    assert f"Levels: age {words['age']} and zip {words['zip']}" in text
     assert f"{found.suppressed[found.chosen]} people are suppressed" in text
     for node in found.minimal:
         for word in found.in_words(node).values():

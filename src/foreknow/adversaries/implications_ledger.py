@@ -112,10 +112,14 @@ class ImplicationsLedger:
         odds : float64 array, shape (k + 1, releases, targets)
         """
         bar = float((1 - self.threshold) / self.threshold)
-        least = ratio(odds, spread(atoms)[:, :, None])
         # At bar 0 a float of 0 is exact.
-        safe: Mask = np.logical_and.reduce(least > bar * (1 + _CLOSE), axis=1)
+        safe: Mask = self.least(atoms, odds) > bar * (1 + _CLOSE)
         return safe
+
+    def least(self, atoms: FloatArray, odds: FloatArray) -> FloatArray:
+        """Least odds against any target, of each of some releases, as in `safe`."""
+        found: FloatArray = ratio(odds, spread(atoms)[:, :, None]).min(axis=1, initial=np.inf)
+        return found
 
     def note(self, atoms: FloatArray, odds: FloatArray) -> None:
         """Fold minima into those that are kept."""
@@ -152,11 +156,13 @@ class ImplicationsWeighing:
 
     def alone(self) -> Mask:
         """Whether the release stays safe with each proposal by itself."""
+        return self.ledger.safe(*self._beside())
+
+    def _beside(self) -> tuple[FloatArray, FloatArray]:
+        """Minima of each proposal by itself, with what stands."""
         atoms, odds = self._minima
         standing, against = self.ledger.minima()
-        return self.ledger.safe(
-            np.minimum(atoms, standing[:, None]), np.minimum(odds, against[:, None, :])
-        )
+        return np.minimum(atoms, standing[:, None]), np.minimum(odds, against[:, None, :])
 
     def together(self, chosen: Mask) -> bool:
         """Whether the release stays safe with all the chosen proposals."""
@@ -170,8 +176,9 @@ class ImplicationsWeighing:
         self.ledger.note(*self._of(chosen))
 
     def reach(self) -> FloatArray:
-        """0 for what is safe, infinity for what is not: where minima only fall, nothing mends."""
-        return np.where(self.alone(), 0.0, np.inf)
+        """Worst disclosure with each proposal by itself, as a share of the threshold."""
+        found: FloatArray = 1 / (1 + self.ledger.least(*self._beside()))
+        return found / float(self.ledger.threshold)
 
     def _of(self, chosen: Mask) -> tuple[FloatArray, FloatArray]:
         atoms, odds = self._minima

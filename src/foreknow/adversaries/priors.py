@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, get_args
 
-from foreknow.adversaries.disclosure import Disclosure, Number, as_fraction, worst
+from foreknow.adversaries.disclosure import SETTLED, Disclosure, Number, as_fraction, worst
 from foreknow.adversaries.posterior.results import Reading
 from foreknow.adversaries.prior_table import PriorTable
 from foreknow.adversaries.priors_judged import Gain, Judged, judged
@@ -194,7 +194,12 @@ class Priors:
         -------
         Gain
         """
-        return max((table.gain() for table in self._judged(release)), key=lambda gain: gain.ratio)
+        gains = [table.gain() for table in self._judged(release)]
+        top = max(gains, key=lambda gain: gain.ratio)
+        near = [gain for gain in gains if gain.ratio >= top.ratio * (1 - SETTLED)]
+        if len(near) == 1 or any(gain.exact is None for gain in near):
+            return top
+        return max(near, key=lambda gain: gain.exact or 0)
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Never: merging groups can raise a posterior (section IV)."""

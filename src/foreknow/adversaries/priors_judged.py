@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.disclosure import SETTLED, Disclosure
 from foreknow.adversaries.posterior.exact import exact_group
 from foreknow.adversaries.posterior.groups import SignatureGroups
 from foreknow.adversaries.posterior.judging import posteriors
@@ -22,6 +22,9 @@ from foreknow.errors import DataError, UnsupportedError
 from foreknow.labels import Label
 from foreknow.signatures import Signature, Signatures
 from foreknow.sparse import IntArray
+
+# So many people at most are compared by fractions to find whose prior grew most.
+_MOST_GAINS = 256
 
 
 class HasSignatures(Protocol):
@@ -117,6 +120,11 @@ def judged(release: HasCounts, table: PriorTable, reading: Reading) -> Judged:
             f"priors need to know {', '.join(table.attributes)} of everybody: give a Release with "
             "these columns, not its counts"
         )
+    if getattr(release, "sensitive", None) in table.attributes:
+        raise DataError(
+            f"{table.name}: {getattr(release, 'sensitive', None)!r} is the sensitive column of the "
+            "release; attributes are what an adversary knows of people before"
+        )
     key = ("priors", table, reading)
     if key not in counts.memory:
         signatures = cast("HasSignatures", release).signatures(table.attributes)
@@ -160,35 +168,51 @@ class Judged:
 
     def disclosures(self) -> dict[Label, Disclosure]:
         """The worst of each value."""
-        highest, group, signature = self.found.highest(self.counts.n_values)
+        highest, _, _ = self.found.highest(self.counts.n_values)
         made = {}
         for code, value in enumerate(self.counts.values):
             if highest[code] <= 0:
                 made[value] = Disclosure(value, 0.0, lambda: Fraction(0))
                 continue
-            made[value] = self._disclosure(code, highest[code], group[code], signature[code])
+            made[value] = self._disclosure(code, highest[code])
         return made
 
     def gain(self) -> Gain:
         """The highest posterior by prior."""
-        case, signature, value = self._cells
+        _, signature, value = self._cells
         prior = self.matrix.chances[signature, value]
         upper = np.nan_to_num(self.found.upper(), nan=0.0)
-        ratio = np.divide(upper, prior, out=np.zeros_like(upper), where=prior > 0)
-        cell = int(np.argmax(ratio))
-        group = int(np.argmax(self.found.case_of == case[cell]))
-        own = int(case[cell]), int(signature[cell])
-        code, label = int(value[cell]), self.counts.values[int(value[cell])]
+        lower = np.nan_to_num(self.found.lower(), nan=0.0)
+        # A little more than the quotients of floats, which may have been rounded down; or less.
+        most, least = (
+            np.divide(chance, prior, out=np.zeros_like(chance), where=prior > 0) * spare
+            for chance, spare in ((upper, 1 + 2**-50), (lower, 1 - 2**-50))
+        )
+        near = np.flatnonzero((most >= least.max()) & (prior > 0))
+        cell, ratio = int(near[np.argmax(most[near])]), None
+        plain = len(near) == 1 and most[cell] <= least[cell] * (1 + SETTLED)
+        if not plain and len(near) <= _MOST_GAINS and not self.found.bounded[near].any():
+            ratios = [self._exact_ratio(each) for each in near.tolist()]
+            known = [each for each in ratios if each is not None]
+            if len(known) == len(ratios):
+                ratio = max(known)
+                cell = int(near[ratios.index(ratio)])
         disclosure = Disclosure(
-            label,
+            self.counts.values[int(value[cell])],
             float(upper[cell]),
-            lambda: self._exact_cell(*own, code),
-            lambda: self._witness(code, group, own[1]),
+            lambda: self._exact_cell(cell),
+            lambda: self._witness_of(cell),
             bounded=bool(self.found.bounded[cell]),
         )
-        # A little more than the quotient of floats, which may have been rounded down.
-        most = float(ratio[cell]) * (1 + 2**-50)
-        return Gain(most, disclosure, self._witness(code, group, own[1]))
+        highest = float(most[cell]) if ratio is None else float(ratio) * (1 + 2**-50)
+        return Gain(highest, disclosure, self._witness_of(cell))
+
+    def _exact_ratio(self, cell: int) -> Fraction | None:
+        exact = self._exact_cell(cell)
+        _, signature, value = self._cells
+        if exact is None:
+            return None
+        return exact / self.matrix.exact(int(signature[cell]), int(value[cell]))
 
     def surest(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
         """Signature, value, prior and highest posterior of each pair that occurs in a group."""
@@ -204,36 +228,55 @@ class Judged:
     def _cells(self) -> tuple[IntArray, IntArray, IntArray]:
         return self.found.cells()
 
-    def _disclosure(self, code: int, upper: float, group: int, signature: int) -> Disclosure:
+    def _disclosure(self, code: int, upper: float) -> Disclosure:
         cells = np.flatnonzero(self._cells[2] == code)
         own = self.found.upper()[cells]
         first = int(np.argmax(own))
         return Disclosure(
             self.counts.values[code],
             float(upper),
-            lambda: self._exact(code),
-            lambda: self._witness(code, int(group), int(signature)),
+            lambda: self._settled(code)[0],
+            lambda: self._witness_of(self._surest_cell(code)),
             bounded=bool(self.found.bounded[cells[first]]),
         )
 
-    def _exact(self, code: int) -> Fraction | None:
-        """The exact maximum over all cells that floats cannot tell from the highest."""
-        case, signature, value = self._cells
+    def _near(self, code: int) -> IntArray:
+        """The cells of a value that floats cannot tell from the highest; bounds among them."""
         upper = np.nan_to_num(self.found.upper(), nan=-1.0)
         lower = np.nan_to_num(self.found.lower(), nan=-1.0)
-        mine = value == code
-        near = np.flatnonzero(mine & (upper >= lower[mine].max(initial=-1.0)))
-        best = Fraction(0)
-        for cell in near.tolist():
-            if self.found.bounded[cell]:
-                return None
-            exact = self._exact_cell(int(case[cell]), int(signature[cell]), code)
-            if exact is None:
-                return None
-            best = max(best, exact)
-        return best
+        mine = self._cells[2] == code
+        return np.flatnonzero(mine & (upper >= lower[mine].max(initial=-1.0)))
 
-    def _exact_cell(self, case: int, signature: int, code: int) -> Fraction | None:
+    def _settled(self, code: int) -> tuple[Fraction | None, int]:
+        """The exact maximum and its cell; where it is out of reach, the cell of the highest bound.
+
+        Asked for twice, by the fraction and by the witness, it is worked out once.
+        """
+        if code not in self._known:
+            near = self._near(code)
+            best, surest = Fraction(-1), int(near[np.argmax(self.found.upper()[near])])
+            found: Fraction | None = None
+            for cell in near.tolist():
+                found = None if self.found.bounded[cell] else self._exact_cell(cell)
+                if found is None:
+                    break
+                if found > best:
+                    best, surest = found, cell
+                if best == 1:  # there is no more than that
+                    break
+            self._known[code] = (None if found is None else best, surest)
+        return self._known[code]
+
+    @cached_property
+    def _known(self) -> dict[int, tuple[Fraction | None, int]]:
+        return {}
+
+    def _surest_cell(self, code: int) -> int:
+        near = self._near(code)
+        return int(near[0]) if len(near) == 1 else self._settled(code)[1]
+
+    def _exact_cell(self, cell: int) -> Fraction | None:
+        case, signature, code = (int(part[cell]) for part in self._cells)
         cases, reading = self.found.cases, self.found.reading
         people, bag = cases.people_of(case), cases.bag_of(case)
         column = [value for value, _ in bag].index(code)
@@ -245,7 +288,10 @@ class Judged:
         except UnsupportedError:
             return None
 
-    def _witness(self, code: int, group: int, signature: int) -> PriorsWitness:
+    def _witness_of(self, cell: int) -> PriorsWitness:
+        """The first group where it is so."""
+        case, signature, code = (int(part[cell]) for part in self._cells)
+        group = int(np.argmax(self.found.case_of == case))
         label: Signature = self.signatures[signature]
         value = self.counts.values[code]
         people = dict(self.found.groups.people_of(group))

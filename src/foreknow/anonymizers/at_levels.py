@@ -54,6 +54,8 @@ def counts_at(microdata: Microdata, levels: Mapping[str, int | str]) -> GroupCou
     >>> counts_at(Microdata(rows, schema), {"age": 1}).groups
     [('20 to 29', '*'), ('30 to 39', '*')]
     """
+    if not isinstance(levels, Mapping):
+        raise InputError(f'levels are a mapping such as {{"age": 1}}, not {levels!r}')
     names = list(microdata.schema.quasi_identifiers)
     for column in levels:
         if column not in names:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from foreknow.adversaries.disclosure import Number, as_fraction
 from foreknow.anonymizers.lattice import Lattice
 from foreknow.anonymizers.lattice_result import LatticeResult
 from foreknow.anonymizers.lattice_search import SAFE, LatticeSearch, OutOfTime
@@ -18,7 +19,7 @@ from foreknow.anonymizers.level_names import level_names
 from foreknow.anonymizers.losses import OBJECTIVES, Objective, loss_by
 from foreknow.anonymizers.outliers import Judge
 from foreknow.anonymizers.rollup import Rollup
-from foreknow.errors import InputError, NoSafeRelease, did_you_mean
+from foreknow.errors import InputError, InternalError, NoSafeRelease, did_you_mean
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy
 from foreknow.sparse import IntArray
@@ -78,7 +79,7 @@ class FullDomain:
 
     objective: str | Objective = "ncp"
     find: str = "best"
-    suppression: float = 0.0
+    suppression: Number = 0.0
     seconds: float | None = None
 
     def __post_init__(self) -> None:
@@ -87,11 +88,11 @@ class FullDomain:
                 f"FullDomain: there is no objective {self.objective!r}"
                 f"{did_you_mean(str(self.objective), OBJECTIVES)}"
             )
-        if self.find not in _FINDS:
+        if not isinstance(self.find, str) or self.find not in _FINDS:
             raise InputError(
-                f"FullDomain: cannot find {self.find!r}{did_you_mean(str(self.find), _FINDS)}"
+                f"FullDomain: cannot find {self.find!r}{did_you_mean(_text(self.find), _FINDS)}"
             )
-        if not _is_number(self.suppression) or not 0 <= self.suppression < 1:
+        if not 0 <= self._share < 1:
             raise InputError(
                 "FullDomain: suppression is a share of the people, from 0 to below 1, not "
                 f"{self.suppression!r}"
@@ -152,8 +153,7 @@ class FullDomain:
         policy = replace(policy, schema=microdata.schema)
         rollup = Rollup(microdata)
         lattice = Lattice(rollup.tops)
-        # The share as it is written: 0.05 of 20 people is 1.
-        most = int(Fraction(str(self.suppression)) * rollup.n_people)
+        most = int(self._share * rollup.n_people)
         judge = Judge(policy, microdata.values, most)
         loss = loss_by(self.objective, rollup, lattice)
         search = LatticeSearch(lattice, rollup, judge, loss, until)
@@ -165,7 +165,9 @@ class FullDomain:
         except OutOfTime:
             complete, found = False, search.best
             _log.info("the time budget is used up")
-        if explain and found is not None and len(lattice) <= _MOST_EXPLAINED:
+        # A function of the user's is not called for the sake of a report.
+        explained = explain and found is not None and not callable(self.objective)
+        if explained and len(lattice) <= _MOST_EXPLAINED:
             with suppress(OutOfTime):
                 search.all_minimal()
                 if len(lattice) <= _MOST_JUDGED:
@@ -209,7 +211,7 @@ class FullDomain:
         return {
             "objective": self._objective_name,
             "find": self.find,
-            "suppression": self.suppression,
+            "suppression": float(self._share),
             "seconds": self.seconds,
         }
 
@@ -218,6 +220,16 @@ class FullDomain:
         if isinstance(self.objective, str):
             return self.objective
         return getattr(self.objective, "__name__", type(self.objective).__name__)
+
+    @property
+    def _share(self) -> Fraction:
+        """The share as it is written: 0.05 of 20 people is 1."""
+        if isinstance(self.suppression, bool):
+            return Fraction(-1)
+        try:
+            return as_fraction(self.suppression)
+        except InputError:
+            return Fraction(-1)
 
     def _find(self, search: LatticeSearch) -> int | None:
         if self.find == "chain":
@@ -230,10 +242,10 @@ class FullDomain:
         return search.least(minimal) if minimal else None
 
     def _at_the_top(self, rollup: Rollup, judge: Judge) -> str:
-        return (
-            f"not even one group of all {rollup.n_people} people is safe: "
-            f"{judge.failures(rollup.view(rollup.tops))}"
-        )
+        problem = judge.failures(rollup.view(rollup.tops))
+        if not problem:
+            raise InternalError("one group of everybody was refused, though it fails nothing")
+        return f"not even one group of all {rollup.n_people} people is safe: {problem}"
 
     def _nowhere(self, search: LatticeSearch, rollup: Rollup, judge: Judge, complete: bool) -> str:
         top = self._at_the_top(rollup, judge)
@@ -252,6 +264,10 @@ def _numbered(n_groups: int, outliers: Any) -> tuple[IntArray, int | None]:
     kept = ~outliers
     last = int(np.count_nonzero(kept))
     return np.where(kept, np.cumsum(kept) - 1, last), last
+
+
+def _text(given: Any) -> str:
+    return given if isinstance(given, str) else ""
 
 
 def _is_number(given: Any) -> bool:

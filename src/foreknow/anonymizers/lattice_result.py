@@ -141,10 +141,11 @@ class LatticeResult:
         return Lattice(self.tops)
 
     def _number(self, node: Node) -> int:
-        if len(node) != len(self.tops) or not all(
-            0 <= level <= top for level, top in zip(node, self.tops, strict=True)
-        ):
-            raise InputError(f"{node!r} is no node; levels go from 0 up to {self.tops}")
+        if not isinstance(node, (tuple, list)) or len(node) != len(self.tops):
+            raise InputError(f"{node!r} is no node: give one level for each of {self.attributes}")
+        for level, top in zip(node, self.tops, strict=True):
+            if not isinstance(level, (int, np.integer)) or not 0 <= level <= top:
+                raise InputError(f"{node!r} is no node; levels go from 0 up to {self.tops}")
         return self._lattice.number(node)
 
     def to_dict(self) -> dict[str, Any]:

@@ -147,6 +147,8 @@ class LatticeSearch:
         """Find the safe node that loses least."""
         loss = self._loss
         bounds = Bounds(loss.bounds) if loss.known else None
+        if self._until is not None:  # something to show for it, should the time be short
+            self._lowest_on_chain()
         self.check(0)
         while True:
             marks: Marks = self.status == UNKNOWN

@@ -89,7 +89,7 @@ class SummedLoss:
             exact = [total[0] for total in totals]
             totals = [total - start for total, start in zip(totals, exact, strict=True)]
         worst = sum(float(total[-1]) for total in totals) or 1.0
-        self.bounds = lattice.sums([total / worst for total in totals])
+        self.bounds = np.minimum(lattice.sums([total / worst for total in totals]), 1.0)
         # What is lost in addition by suppressing one person of a node.
         self._more = [[(costs[-1][0] - cost) / worst for cost in costs] for costs in made]
         self.each = lattice.sums([np.array([cost.min() for cost in more]) for more in self._more])
@@ -195,9 +195,13 @@ class GivenLoss:
         counts = view.counts
         if outliers is not None:
             counts = together(counts, outliers)
-        loss = float(self._objective(counts, levels))
+        given = self._objective(counts, levels)
+        try:
+            loss = float(given)
+        except (TypeError, ValueError):
+            loss = np.nan
         if np.isnan(loss):
-            raise InputError(f"the objective gave no number for the levels {levels}")
+            raise InputError(f"the objective gave no number for the levels {levels}, but {given!r}")
         return loss
 
 

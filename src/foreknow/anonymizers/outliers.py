@@ -70,6 +70,7 @@ class Judge:
         self._most = most
         # It is asked, never told: for it, every release is the first one.
         self._ledger: PolicyLedger = policy.ledger(values)
+        self._settled: dict[bytes, bool] = {}
 
     def failures(self, view: View) -> str:
         """Which requirements the groups of a view fail, in words."""
@@ -96,6 +97,21 @@ class Judge:
             return False
         return not self._policy.failures(counts)
 
+    def _alone(self, counts: GroupCounts) -> NDArray[np.bool_]:
+        """Whether each group is safe by itself, to the last digit."""
+        weighed = self._ledger.weigh(None, counts, np.arange(counts.n_groups))
+        alone = weighed.alone()
+        if self._ledger.exact:
+            return alone
+        close = np.flatnonzero(~alone & (weighed.reach() <= 1 + _CLOSE))
+        for group in close.tolist():
+            one = counts.take(np.array([group]))
+            bag = np.concatenate((one.sizes, one.codes, one.counts)).tobytes()
+            if bag not in self._settled:
+                self._settled[bag] = not self._policy.failures(one)
+            alone[group] = self._settled[bag]
+        return alone
+
     # ---- with some people suppressed ------------------------------------------------------
 
     def _with_outliers(self, view: View) -> Judged:
@@ -109,7 +125,7 @@ class Judge:
         while start < view.n_groups:
             groups = np.sort(ascending[start:stop])
             counts = view.counts.take(groups)
-            wrong = groups[~self._ledger.weigh(None, counts, np.arange(len(groups))).alone()]
+            wrong = groups[~self._alone(counts)]
             unsafe[wrong] = True
             found += len(wrong)
             suppressed += int(view.people[wrong].sum())
@@ -144,7 +160,7 @@ class Judge:
         Where merging never hurts, one more never hurts: the number is found by bisection.
         """
         if not self.monotone:
-            possible = (
+            possible = (  # any of them may help, more may not
                 n for n in range(len(others) + 1) if self._helps(counts, unsafe, others[:n])
             )
             return next(possible, None)

@@ -79,7 +79,9 @@ class View:
         """Sensitive values of every group."""
         if self._into is None:
             return self._finer
-        return _united(self._finer, self._into, self.people, slice(None))
+        made = _united(self._finer, self._into, self.people, slice(None))
+        self._finer, self._into = made, None  # the finer ones are not needed any more
+        return made
 
     def part(self, groups: NDArray[Any]) -> GroupCounts:
         """Sensitive values of some groups only, in ascending order."""

@@ -131,9 +131,12 @@ def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: boo
     notes = {
         "certificate.json": "what was required and found, for foreknow verify",
         "report.html": "explains the release",
+        "lattice.html": "[bold]keep it[/bold]: which generalizations are safe, and which not",
         "owner.json": "[bold]keep it[/bold]: the key of the source's digest",
     }
-    for path in sorted(out.iterdir(), key=lambda p: (p.name in notes, p.name == "owner.json")):
+    for path in sorted(
+        out.iterdir(), key=lambda p: (list(notes).index(p.name) if p.name in notes else -1, p.name)
+    ):
         say.print(f"  {path.name:<18} {notes.get(path.name, 'the release')}", highlight=False)
 
 

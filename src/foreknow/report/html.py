@@ -15,7 +15,7 @@ from foreknow.counts import GroupCounts
 from foreknow.report.curves import steps, withstands, worst_groups
 from foreknow.report.curving_audit import curves_section
 from foreknow.report.figures import knowledge_figure, sizes_figure
-from foreknow.report.lattice_html import lattice_part
+from foreknow.report.lattice_words import chosen_sentence
 from foreknow.report.page import figure_json, fragment, page
 from foreknow.report.percent import limit_text, percent
 from foreknow.report.policy_rows import policy_rows
@@ -71,7 +71,9 @@ def audit_page(audit: Audit) -> str:
         sizes_caption=_sizes_caption(audit),
         average=average_text(audit.utility.average_group_size),
         ncp=[(visible(name), loss) for name, loss in audit.utility.ncp.items()],
-        lattice=None if audit.lattice is None else lattice_part(audit.lattice),
+        levels=None
+        if audit.lattice is None
+        else chosen_sentence(audit.lattice, audit.policy.options.form),
         policy=policy_rows(audit.policy, audit.counts.semantics),
     )
 

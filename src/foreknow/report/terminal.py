@@ -11,9 +11,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from foreknow.anonymizers.lattice_result import LatticeResult
 from foreknow.auditing import Audit, Verdict
 from foreknow.counts import Semantics
+from foreknow.report.lattice_words import lattice_line
 from foreknow.report.percent import limit_text, percent
 from foreknow.report.sentences import (
     by_requirement,
@@ -74,19 +74,7 @@ class _AuditTable:
             yield Padding(text(f"Note: {warning}", "yellow"), (0, 0, 1, 0))
         yield text(f"Utility: {utility_line(audit.utility)}")
         if audit.lattice is not None:
-            yield text(lattice_line(audit.lattice))
-
-
-def lattice_line(found: LatticeResult) -> str:
-    """Say in a line which levels were chosen, among how many."""
-    words = [f"{visible(name)} {word}" for name, word in found.in_words(found.chosen).items()]
-    suppressed = found.suppressed.get(found.chosen, 0)
-    people = f"; {some(suppressed, 'person', 'people')} suppressed" if suppressed else ""
-    cut = "" if found.complete else "; the time budget was used up"
-    return (
-        f"Levels: {', '.join(words)}{people} ({number(found.n_checked)} of "
-        f"{number(found.n_nodes)} generalizations judged{cut})"
-    )
+            yield text(lattice_line(audit.lattice, audit.policy.options.form))
 
 
 def encodable(text: str, encoding: str) -> str:

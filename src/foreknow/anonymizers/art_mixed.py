@@ -1,0 +1,324 @@
+"""Mixed groups: of different kinds of people, so that each kind's rest can be grouped by itself.
+
+A kind can be grouped by itself if none of its values is more frequent than one in k of its people.
+Where one is, some of those who have it join people of other, similar kinds, in groups that the
+judge finds safe. Such a *recipe*, so many of each kind and value, is found once and carried out as
+often as it helps.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.posterior.priors import FloatArray
+from foreknow.anonymizers.art_judge import Judge
+from foreknow.anonymizers.art_problem import ArtProblem
+from foreknow.sparse import IntArray
+
+_log = logging.getLogger(__name__)
+
+# Similar kinds whose people may be asked to join, at first and when that fails.
+_NEIGHBOURS = (5, 16)
+# Values of a kind that are tried at once.
+_VALUES = 12
+# People of a recipe at most, as multiples of k, and besides.
+_TIMES, _BESIDES = 3, 4
+# What a further value's pressure weighs against a posterior.
+_PRESSURE, _DISTANCE = 0.02, 0.03
+# What ties are broken by, and how far a choice may be from the best when a search is repeated.
+_TIE, _NOISE = 1e-9, (0.1, 0.3)
+_TRIES = 1 + len(_NOISE)
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A group by kind and value, and how often it is to be made."""
+
+    pairs: tuple[Pair, ...]
+    times: int
+
+
+class Stock:
+    """How many of each kind and value are left, and what stands in the way of each kind."""
+
+    def __init__(self, problem: ArtProblem) -> None:
+        self.k = problem.least
+        self.table = problem.table.copy()
+        self.odd = ~problem.allowed
+        self._weight = self.k * int(self.table.sum()) + 1
+
+    def excess(self, rows: IntArray, odd: NDArray[np.bool_]) -> FloatArray:
+        """What stands in the way, by row: 0 if and only if a kind can be grouped by itself.
+
+        How far values exceed one in k; and people who cannot be in a group of their kind, which
+        weigh more than all else.
+        """
+        sizes = rows.sum(axis=-1, keepdims=True)
+        over = np.maximum(self.k * rows - sizes, 0).sum(axis=-1)
+        found: FloatArray = over + self._weight * (rows * odd).sum(axis=-1)
+        return found
+
+    def all_excess(self) -> FloatArray:
+        """By kind."""
+        return self.excess(self.table, self.odd)
+
+    def change(self, taken: dict[int, IntArray], times: int = 1) -> float:
+        """How the excess changes when so many of some kinds leave."""
+        kinds = list(taken)
+        before = self.table[kinds]
+        after = before - times * np.array([taken[kind] for kind in kinds])
+        odd = self.odd[kinds]
+        return float(self.excess(after, odd).sum() - self.excess(before, odd).sum())
+
+    def times(self, taken: dict[int, IntArray]) -> int:
+        """How often a recipe is best carried out: the excess is convex in it."""
+        most = min(
+            int((self.table[kind][rows > 0] // rows[rows > 0]).min())
+            for kind, rows in taken.items()
+        )
+        low, high = 1, most
+        while low < high:
+            middle = (low + high) // 2
+            if self.change(taken, middle + 1) < self.change(taken, middle):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+
+class Mixer:
+    """Finds recipes until every kind can be grouped by itself, or none is found any more.
+
+    Parameters
+    ----------
+    problem : ArtProblem
+    judge : Judge
+    random : numpy Generator
+        For ties.
+    thrift : float
+        From 0, as many of the kind itself as can be, to 1, as few: groups of more and other
+        people, after which fewer are in the way.
+    """
+
+    def __init__(
+        self,
+        problem: ArtProblem,
+        judge: Judge,
+        random: np.random.Generator,
+        thrift: float = 0.0,
+    ) -> None:
+        self.problem, self.judge, self.random, self.thrift = problem, judge, random, thrift
+        self.stock = Stock(problem)
+        self._near: dict[int, tuple[IntArray, FloatArray]] = {}
+        self._open: dict[int, NDArray[np.bool_]] = {}
+        self._noise = _TIE
+
+    def run(self, patience: int = 40) -> list[Recipe]:
+        """Carry out recipes while they help.
+
+        Parameters
+        ----------
+        patience : int
+            Kinds and values in a row for which no recipe is found before it gives up.
+        """
+        recipes: list[Recipe] = []
+        failed: Counter[Pair] = Counter()
+        waiting = 0
+        while True:
+            target = self._target(failed)
+            if target is None or waiting >= patience:
+                break
+            self._noise = (_TIE, *_NOISE)[failed[target]] * float(self.judge.limit)
+            found = self._recipe(target)
+            if found is None:
+                failed[target] += 1
+                waiting += 1
+                continue
+            waiting = 0
+            recipes.append(found)
+            for kind, rows in _taken(found.pairs, self.problem.n_values).items():
+                self.stock.table[kind] -= found.times * rows
+                self._open.pop(kind, None)
+        _log.info("%d recipes, excess left %g", len(recipes), self.stock.all_excess().sum())
+        return recipes
+
+    def _target(self, failed: Counter[Pair]) -> Pair | None:
+        """The kind in whose way most stands for its size, and the value that does."""
+        excess = self.stock.all_excess()
+        sizes = self.stock.table.sum(axis=1)
+        order = np.argsort(-excess / np.maximum(sizes, 1), kind="stable")
+        for kind in order[excess[order] > 0].tolist():
+            rows = self.stock.table[kind]
+            pressing = np.where(self.stock.odd[kind], rows * len(rows) * 10, rows)
+            for value in np.argsort(-pressing, kind="stable").tolist():
+                over = self.stock.k * rows[value] > sizes[kind]
+                bad = self.stock.odd[kind, value] and rows[value]
+                if (over or bad) and failed[kind, value] < _TRIES:
+                    return kind, value
+        return None
+
+    def _recipe(self, target: Pair) -> Recipe | None:
+        """Look for a recipe with the target: at first with as few of other kinds as can be."""
+        kind, value = target
+        size = int(self.stock.table[kind].sum())
+        copies = (1,) if self.problem.unique else (1, 2, 4)
+        fallback: Recipe | None = None
+        for neighbours in _NEIGHBOURS:
+            for q in copies:
+                if q > self.stock.table[kind, value]:
+                    continue
+                for own in self._shares(q, size):
+                    pairs = self._grow([target] * q, own, neighbours)
+                    if pairs is None:
+                        continue
+                    taken = _taken(pairs, self.problem.n_values)
+                    change = self.stock.change(taken)
+                    if change >= 0:
+                        continue
+                    found = Recipe(pairs, self.stock.times(taken))
+                    excess = float(self.stock.all_excess()[kind])
+                    needed = excess / -change * int(taken[kind].sum())
+                    if needed <= size or excess > self.stock._weight:
+                        return found
+                    fallback = fallback or found
+            if fallback is not None:
+                return fallback
+        return None
+
+    def _shares(self, copies: int, size: int) -> list[int]:
+        """How many people of the target's kind a recipe may have, in the order of trying."""
+        most = min(copies * self.stock.k - 1, size)
+        first = most - self.thrift * (most - copies)
+        shares = {copies, most, *range(copies, min(most, 4) + 1), *range(most, copies, -2)}
+        return sorted(shares, key=lambda own: (abs(own - first), -own))
+
+    def _grow(self, start: list[Pair], own: int, neighbours: int) -> tuple[Pair, ...] | None:
+        """Add to a group whoever makes its posteriors least, until it is safe."""
+        problem, kind = self.problem, start[0][0]
+        near, distance = self._neighbours(kind)
+        pairs = list(start)
+        most = _TIMES * problem.least * len(start) + _BESIDES
+        if problem.unique:
+            most = min(most, problem.n_values)
+        while len(pairs) < most:
+            taken = _taken(pairs, problem.n_values)
+            options = self._options(pairs, taken, near, own, neighbours)
+            if not options:
+                return None
+            kinds = np.array([[*(s for s, _ in pairs), s] for s, _ in options])
+            values = np.array([[*(x for _, x in pairs), x] for _, x in options])
+            worst = self.judge.guess(kinds, values)
+            cost = worst + _DISTANCE * distance[kinds[:, -1]] * float(self.judge.limit)
+            cost += _PRESSURE * self._pressure(options, taken)
+            cost += self._noise * self.random.random(len(options))
+            order = np.argsort(cost)
+            pairs.append(options[int(order[0])])
+            if len(pairs) >= problem.least and worst[order[0]] < 1.1 * float(self.judge.limit):
+                one = np.zeros(len(pairs), dtype=np.int64)
+                if self.judge.safe(one, kinds[order[0]], values[order[0]], 1)[0]:
+                    return tuple(sorted(pairs))
+        return None
+
+    def _options(
+        self,
+        pairs: list[Pair],
+        taken: dict[int, IntArray],
+        near: IntArray,
+        own: int,
+        neighbours: int,
+    ) -> list[Pair]:
+        """Kinds and values that may be added."""
+        kind = pairs[0][0]
+        held = {x for _, x in pairs} if self.problem.unique else set()
+        options: list[Pair] = []
+        kinds = 0
+        for other in near.tolist():
+            if other == kind and taken[kind].sum() >= own:
+                continue
+            rows = self.stock.table[other]
+            if other in taken:
+                rows = rows - taken[other]
+            open_ = rows > 0
+            if other != kind and other in taken:
+                open_ &= self._harmless(other, rows)
+            elif other != kind:
+                if other not in self._open:
+                    self._open[other] = self._harmless(other, rows)
+                open_ &= self._open[other]
+            values = [x for x in np.argsort(-rows, kind="stable").tolist() if open_[x]]
+            values = [x for x in values if x not in held][:_VALUES]
+            if not values:
+                continue
+            options += [(other, x) for x in values]
+            kinds += 1
+            if kinds >= neighbours:
+                break
+        return options
+
+    def _harmless(self, kind: int, rows: IntArray) -> NDArray[np.bool_]:
+        """For each value, whether a kind is none the worse when one who has it leaves."""
+        odd = self.stock.odd[kind]
+        after = rows - np.eye(len(rows), dtype=np.int64)
+        found: NDArray[np.bool_] = self.stock.excess(after, odd) <= self.stock.excess(rows, odd)
+        return found
+
+    def _pressure(self, options: list[Pair], taken: dict[int, IntArray]) -> FloatArray:
+        """How much more stands in the way of a kind when one of it leaves; up to 1."""
+        kinds = np.array([s for s, _ in options])
+        before = self.stock.table[kinds].copy()
+        for kind, rows in taken.items():
+            before[kinds == kind] -= rows
+        after = before.copy()
+        after[np.arange(len(options)), [x for _, x in options]] -= 1
+        odd = self.stock.odd[kinds]
+        change = self.stock.excess(after, odd) - self.stock.excess(before, odd)
+        found: FloatArray = np.clip(change / self.stock.k, -1.0, 1.0)
+        return found
+
+    def _neighbours(self, kind: int) -> tuple[IntArray, FloatArray]:
+        if kind not in self._near:
+            distance = self.problem.distances(kind)
+            distance[kind] = 0.0
+            order = np.lexsort((np.arange(len(distance)) != kind, distance))
+            if len(self._near) > 2000:
+                self._near.clear()
+            self._near[kind] = (order, distance)
+        return self._near[kind]
+
+
+def _taken(pairs: list[Pair] | tuple[Pair, ...], n_values: int) -> dict[int, IntArray]:
+    """By kind, how many of each value."""
+    taken: dict[int, IntArray] = {}
+    for kind, value in pairs:
+        taken.setdefault(kind, np.zeros(n_values, dtype=np.int64))[value] += 1
+    return taken
+
+
+def carried_out(problem: ArtProblem, recipes: list[Recipe]) -> list[IntArray]:
+    """Choose the people of each recipe: of each kind and value evenly along the curve.
+
+    So the groups of a recipe lie one after another along it, and hold people who are near.
+    """
+    keys = problem.kinds * problem.n_values + problem.values
+    order = np.lexsort((problem.curve, keys))
+    starts = np.searchsorted(keys[order], np.arange(problem.n_kinds * problem.n_values + 1))
+    free: dict[int, IntArray] = {}
+    groups: list[IntArray] = []
+    for recipe in recipes:
+        columns = []
+        for (kind, value), times in Counter(recipe.pairs).items():
+            key = kind * problem.n_values + value
+            mine = free.get(key, order[starts[key] : starts[key + 1]])
+            wanted = times * recipe.times
+            at = (np.arange(wanted) * len(mine)) // wanted
+            free[key] = np.delete(mine, at)
+            columns.append(mine[at].reshape(recipe.times, times))
+        groups += list(np.concatenate(columns, axis=1))
+    return groups

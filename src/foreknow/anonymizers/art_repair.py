@@ -1,0 +1,145 @@
+"""Repair: people without a group join groups, or exchange places with people of a few others."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+
+from foreknow.anonymizers.art_first import first_groups
+from foreknow.anonymizers.art_judge import Judge
+from foreknow.anonymizers.art_problem import ArtProblem
+from foreknow.anonymizers.art_small import best_grouping
+from foreknow.sparse import IntArray
+
+_log = logging.getLogger(__name__)
+
+# People who are grouped afresh at once.
+_POOL = 10
+# Groups that are looked at for somebody.
+_LOOKED = 400
+# Attempts without success before it gives up, and in all, for each that is left at first.
+_PATIENCE, _EACH = 60, 25
+# How often many are grouped afresh, rather than few; and how many groups at once.
+_OFTEN, _MANY = 0.5, (4, 120)
+
+
+class Repair:
+    """Groups and people without one, and how to bring them in."""
+
+    def __init__(
+        self,
+        problem: ArtProblem,
+        judge: Judge,
+        groups: list[IntArray],
+        left: IntArray,
+        random: np.random.Generator,
+    ) -> None:
+        self.problem, self.judge, self.random = problem, judge, random
+        self.groups = groups
+        self.left = left
+
+    def run(self) -> None:
+        """Bring in whom it can; who stays is in `left`."""
+        if not len(self.left):
+            return
+        self._join()
+        waited = 0
+        attempts = _PATIENCE + _EACH * len(self.left)
+        while len(self.left) and waited < _PATIENCE and attempts:
+            attempts -= 1
+            before = len(self.left)
+            if len(self.groups) > 3 and self.random.random() < _OFTEN:
+                self._regroup()
+            else:
+                self._exchange()
+            waited = 0 if len(self.left) < before else waited + 1
+        _log.info("%d people are left", len(self.left))
+
+    def _join(self) -> None:
+        """Let people join single groups that stay safe."""
+        staying = []
+        for one in self.left.tolist():
+            near = self._near(one, _LOOKED)
+            good = np.zeros(0, dtype=bool)
+            if len(near):
+                joined = [np.append(self.groups[g], one) for g in near.tolist()]
+                group = np.repeat(np.arange(len(joined)), [len(j) for j in joined])
+                who = np.concatenate(joined)
+                good = self.judge.safe(
+                    group, self.problem.kinds[who], self.problem.values[who], len(joined)
+                )
+            if good.any():
+                g = int(near[int(np.argmax(good))])
+                self.groups[g] = np.append(self.groups[g], one)
+            else:
+                staying.append(one)
+        self.left = np.array(staying, dtype=np.int64)
+
+    def _exchange(self) -> None:
+        """Group afresh somebody who is left and the people of a few groups."""
+        one = int(self.random.choice(self.left))
+        others = self.left[self.left != one]
+        with_ = self.random.permutation(others)[: int(self.random.integers(0, 3))]
+        pool = [np.append(with_, one)]
+        chosen: list[int] = []
+        near = self._near(one, 24)
+        if self.random.random() < 0.5:
+            near = self.random.permutation(near)
+        wanted = int(self.random.integers(1, 4))
+        for g in near.tolist():
+            if sum(map(len, pool)) + len(self.groups[g]) <= _POOL:
+                pool.append(self.groups[g])
+                chosen.append(g)
+            if len(chosen) == wanted:
+                break
+        people = np.concatenate(pool)
+        found = best_grouping(self.problem, self.judge, people, partly=True)
+        if found is not None:
+            self._replace(chosen, pool[0], *found)
+
+    def _regroup(self) -> None:
+        """Group afresh many: all of a kind that are left, groups with their kind, and near ones."""
+        one = int(self.random.choice(self.left))
+        kind = self.problem.kinds[one]
+        own = self.left[self.problem.kinds[self.left] == kind]
+        size = int(_MANY[0] * (_MANY[1] / _MANY[0]) ** self.random.random())
+        lengths = np.array([len(group) for group in self.groups])
+        owner = np.repeat(np.arange(len(self.groups)), lengths)
+        alike = np.unique(owner[self.problem.kinds[np.concatenate(self.groups)] == kind])
+        alike = self.random.permutation(alike)[: size // 2]
+        near = self.random.permutation(self._near(one, size))[: size // 4]
+        any_ = self.random.integers(0, len(self.groups), size)
+        chosen = np.unique(np.concatenate([alike, near, any_]))
+        people = np.concatenate([own, *(self.groups[g] for g in chosen.tolist())])
+        part = self.problem.part(people)
+        groups, left = first_groups(part, self.judge, self.random, self.random.random(), 6)
+        made = [people[group] for group in groups]
+        self._replace(chosen.tolist(), own, made, people[left])
+
+    def _replace(
+        self, chosen: list[int], own: IntArray, groups: list[IntArray], left: IntArray
+    ) -> None:
+        """Put groups in the place of some, unless more people are left than before."""
+        if len(left) > len(own):
+            return
+        for g in sorted(chosen, reverse=True):
+            self.groups[g] = self.groups[-1]
+            self.groups.pop()
+        self.groups += groups
+        outside = np.isin(self.left, own, invert=True)
+        self.left = np.concatenate([self.left[outside], left])
+
+    def _near(self, one: int, most: int) -> IntArray:
+        """Some groups with people like one, nearest first."""
+        n = len(self.groups)
+        if not n:
+            return np.zeros(0, dtype=np.int64)
+        some = np.arange(n) if n <= 4 * most else self.random.choice(n, 4 * most, replace=False)
+        first = np.array([self.groups[g][0] for g in some.tolist()])
+        distance = self.problem.distances(int(self.problem.kinds[one]))[self.problem.kinds[first]]
+        if self.problem.places.shape[1]:
+            apart = np.abs(self.problem.places[first] - self.problem.places[one]).mean(axis=1)
+            distance = distance + 0.2 * apart
+        found: IntArray = some[np.argsort(distance, kind="stable")[:most]]
+        return found

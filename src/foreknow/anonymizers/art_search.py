@@ -1,0 +1,107 @@
+"""ART's search, on arrays: mixed groups, groups of one kind, repair, and the last judgement."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foreknow.anonymizers.art_first import first_groups
+from foreknow.anonymizers.art_judge import Judge
+from foreknow.anonymizers.art_problem import ArtProblem
+from foreknow.anonymizers.art_reasons import ArtNames, impossible, in_the_way
+from foreknow.anonymizers.art_repair import Repair
+from foreknow.anonymizers.art_small import EVERY, best_grouping
+from foreknow.errors import InternalError, NoSafeRelease
+from foreknow.sparse import IntArray
+
+# Tables of at most so many people are tried again, with other ties.
+_AGAIN, _TIMES = 400, 3
+# Of their own kind fewer and fewer, when a first grouping leaves people over.
+_THRIFTS = (0.4, 0.8)
+
+
+def robust_groups(
+    problem: ArtProblem, seed: int | None = None, names: ArtNames | None = None
+) -> IntArray:
+    """Group everybody so that no posterior exceeds 1/r, for each attribute set.
+
+    Parameters
+    ----------
+    problem : ArtProblem
+    seed : int, optional
+        For ties.
+    names : ArtNames, optional
+        For messages.
+
+    Returns
+    -------
+    int64 array, shape (people,)
+        The group of each person, from 0.
+
+    Raises
+    ------
+    NoSafeRelease
+        If there is none, with the reason; or if none was found, with what is in the way.
+
+    Examples
+    --------
+    >>> from foreknow.adversaries.posterior.priors import matrix
+    >>> priors = matrix([[0.5, 0.5], [0.4, 0.6]])
+    >>> problem = ArtProblem.of_signatures([[0, 1, 0, 1]], [priors], [0, 0, 1, 1], r=2)
+    >>> robust_groups(problem)
+    array([0, 1, 0, 1])
+    """
+    names = names or ArtNames()
+    why = impossible(problem, names)
+    if why:
+        raise NoSafeRelease(f"no grouping is r-robust for r = {problem.r}: " + "; ".join(why))
+    judge = Judge(problem)
+    if problem.n_people <= EVERY:
+        found = best_grouping(problem, judge, np.arange(problem.n_people))
+        if found is None:
+            raise NoSafeRelease(
+                f"no grouping is r-robust for r = {problem.r}: all groupings of "
+                f"{problem.n_people} people were gone through"
+            )
+        return _checked(problem, judge, found[0])
+    random = np.random.default_rng(seed)
+    left = np.zeros(0, dtype=np.int64)
+    for _ in range(_TIMES if problem.n_people <= _AGAIN else 1):
+        groups, left = _attempt(problem, judge, random)
+        if not len(left):
+            return _checked(problem, judge, groups)
+    raise NoSafeRelease(
+        f"no r-robust grouping for r = {problem.r} was found, which does not prove that there is "
+        f"none; {len(left)} of {problem.n_people} people are left: "
+        + in_the_way(problem, names, left)
+    )
+
+
+def _attempt(
+    problem: ArtProblem, judge: Judge, random: np.random.Generator
+) -> tuple[list[IntArray], IntArray]:
+    """Groups, and people who are left."""
+    best = first_groups(problem, judge, random)
+    for thrift in _THRIFTS:
+        if not len(best[1]):
+            break
+        other = first_groups(problem, judge, random, thrift)
+        best = min(best, other, key=lambda found: len(found[1]))
+    groups, left = best
+    repair = Repair(problem, judge, groups, left, random)
+    repair.run()
+    return repair.groups, repair.left
+
+
+def _checked(problem: ArtProblem, judge: Judge, groups: list[IntArray]) -> IntArray:
+    """Judge everything again, by posteriors; number the groups by their first people."""
+    people = np.concatenate(groups)
+    order = np.argsort([int(group.min()) for group in groups], kind="stable")
+    number = np.empty(len(groups), dtype=np.int64)
+    number[order] = np.arange(len(groups))
+    found = np.full(problem.n_people, -1, dtype=np.int64)
+    found[people] = np.repeat(number, [len(group) for group in groups])
+    if len(people) != problem.n_people or found.min() < 0:
+        raise InternalError("ART did not group everybody once")
+    if not judge.safe(found, problem.kinds, problem.values, len(groups), quick=False).all():
+        raise InternalError("ART made a group that is not r-robust")
+    return found

@@ -1,0 +1,99 @@
+"""Exact beliefs: every world is dealt out, and the method is run on it."""
+
+from __future__ import annotations
+
+import math
+import time
+from itertools import product
+
+from foreknow.attacking.beliefs import Beliefs
+from foreknow.attacking.running import Runs, Weight
+from foreknow.attacking.seeing import Seen
+from foreknow.attacking.worlds import Codes, Dealing, Worlds
+
+# After so many worlds it is foreseen whether there is time for all.
+_TRIED = 30
+
+
+def enumerated(
+    worlds: Worlds, runs: Runs, seen: Seen, most: int, until: float | None
+) -> Beliefs | None:
+    """Run the method on every world.
+
+    Parameters
+    ----------
+    worlds : Worlds
+    runs : Runs
+    seen : Seen
+        The release; worlds of which another one is made are struck out, or weighed by the
+        chance that this one is made.
+    most : int
+        Worlds that may be run; interchangeable people are dealt to once.
+    until : float, optional
+        When to stop, on the monotonic clock.
+
+    Returns
+    -------
+    Beliefs or None
+        None if there are too many worlds, or not enough time for them.
+
+    Raises
+    ------
+    ValueError
+        If the release is possible in no world.
+    """
+    each = worlds.every(most)
+    if each is None:
+        return None
+    many = math.prod(len(dealings) for dealings in each)
+    totals: list[list[Weight]] = [[0] * len(dealings) for dealings in each]
+    whole: Weight = 0
+    consistent, before, started = 0, runs.made, time.monotonic()
+    codes = worlds.codes.copy()
+    for done, places in enumerate(product(*(range(len(dealings)) for dealings in each))):
+        ways = _deal(worlds, each, places, codes)
+        weight = runs.weight(codes, seen)
+        if weight:
+            consistent += ways
+            weight *= ways
+            whole += weight
+            for group, place in enumerate(places):
+                totals[group][place] += weight
+        if until is not None and _too_slow(started, done + 1, many, until):
+            return None
+    if not whole:
+        raise ValueError("the release is possible in no world")
+    parts = _parts(worlds, each, totals)
+    return Beliefs.counted(worlds, parts, whole, worlds.n_worlds, consistent, runs.made - before)
+
+
+def _too_slow(started: float, done: int, many: int, until: float) -> bool:
+    """Whether there is no time left, or foreseeably too little."""
+    now = time.monotonic()
+    foreseen = started + (now - started) / done * many
+    return now > until or (done == _TRIED and foreseen > until)
+
+
+def _deal(
+    worlds: Worlds, each: list[list[Dealing]], places: tuple[int, ...], codes: Codes
+) -> int:
+    """Deal one world into `codes`; how many it stands for."""
+    ways = 1
+    for people, dealings, place in zip(worlds.members, each, places, strict=True):
+        codes[people] = dealings[place].codes
+        ways *= dealings[place].ways
+    return ways
+
+
+def _parts(
+    worlds: Worlds, each: list[list[Dealing]], totals: list[list[Weight]]
+) -> list[list[Weight]]:
+    """How much weight of each cell has each value."""
+    parts: list[list[Weight]] = [[0] * worlds.n_values for _ in range(worlds.n_cells)]
+    for people, dealings, weights in zip(worlds.members, each, totals, strict=True):
+        cells = worlds.cell_of[people].tolist()
+        for dealing, weight in zip(dealings, weights, strict=True):
+            if weight:
+                for cell, code in zip(cells, dealing.codes.tolist(), strict=True):
+                    parts[cell][code] += weight
+    return parts

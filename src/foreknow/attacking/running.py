@@ -1,0 +1,268 @@
+"""Runs of a method on possible worlds: what it makes of each, or how likely it makes a release."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from foreknow.anonymizers.fulldomain import FullDomain
+from foreknow.anonymizers.mondrian import Mondrian
+from foreknow.attacking.seeing import Reader, Seen, numbered
+from foreknow.attacking.worlds import Codes
+from foreknow.errors import ForeknowError, InputError, NoSafeRelease, UnsupportedError
+from foreknow.frames.dealing import with_column_from
+from foreknow.microdata import Microdata
+from foreknow.policy import Policy
+from foreknow.sparse import IntArray
+
+Weight: TypeAlias = "int | Fraction"
+
+# A method without chances or seeds is tried so often on one table, to see that it is not random.
+_TRIED = 3
+# Worlds whose weight is remembered.
+_MOST_KNOWN = 500_000
+
+
+class Runs:
+    """A method that can be run on any world of a table; frozen but for what it remembers.
+
+    Parameters
+    ----------
+    microdata : Microdata
+        The table; of its worlds, only the sensitive values differ.
+    method : anonymizer or callable
+    policy : Policy, optional
+    seeds : sequence of int, optional
+        The method is run with each; the adversary takes all for equally likely.
+    symmetric : bool, optional
+        Whether it treats rows alike; known of our own methods.
+    """
+
+    def __init__(
+        self,
+        microdata: Microdata,
+        method: Any,
+        policy: Policy | None,
+        seeds: Sequence[int] | None = None,
+        symmetric: bool | None = None,
+    ) -> None:
+        _check(microdata, method, policy)
+        self.microdata = microdata
+        self.method = method
+        self.name = name_of(method)
+        self.seeds = None if seeds is None else _checked(seeds)
+        self.symmetric = is_symmetric(method) if symmetric is None else symmetric
+        self.made = 0
+        self._policy = policy
+        self._known: dict[bytes, Weight] = {}
+        published = hasattr(method, "partition") and policy is not None
+        generalized = published and policy is not None and policy.options.form == "generalized"
+        styles = policy.options.labels if policy is not None and generalized else None
+        self._reader = Reader(microdata, styles)
+        self._rows: tuple[Any, IntArray] | None = None
+        self._chance: Callable[..., Any] | None = getattr(method, "chance", None)
+
+    @property
+    def random(self) -> bool:
+        """Whether the method makes one of several releases of a table."""
+        return self._chance is not None or (self.seeds is not None and len(self.seeds) > 1)
+
+    def make(self, codes: Codes, seed: int | None = None) -> Seen | None:
+        """What a reader sees of the release that is made of a world; None if there is none."""
+        self.made += 1
+        try:
+            return self._made(codes, seed)
+        except NoSafeRelease:
+            return None
+
+    def make_first(self, codes: Codes) -> Seen:
+        """The release that is made of the true table, to be attacked.
+
+        Raises
+        ------
+        NoSafeRelease
+            If the method makes none.
+        UnsupportedError
+            If the method is random and says neither chances nor seeds.
+        """
+        seed = None if self.seeds is None else self.seeds[0]
+        seen = self._made(codes, seed)
+        if seen is None:
+            raise NoSafeRelease(f"{self.name} publishes nothing of {self.microdata.name}")
+        if self._chance is None and self.seeds is None:
+            for _ in range(_TRIED - 1):
+                if self._made(codes, None) != seen:
+                    raise UnsupportedError(
+                        f"{self.name} makes another release each time; give it a method "
+                        "chance(microdata, policy, groups), or seeds = the seeds it may draw"
+                    )
+        return seen
+
+    def weight(self, codes: Codes, seen: Seen) -> Weight:
+        """How probable it is that the method makes a release, if a world is the true table."""
+        key = hashlib.blake2b(codes.tobytes(), digest_size=16).digest()
+        found = self._known.get(key)
+        if found is None:
+            found = self._weigh(codes, seen)
+            if len(self._known) < _MOST_KNOWN:
+                self._known[key] = found
+        return found
+
+    def _weigh(self, codes: Codes, seen: Seen) -> Weight:
+        if self._chance is not None:
+            self.made += 1
+            world, rows = self._world(codes), self.microdata.rows_of(seen.groups)
+            try:
+                found = self._chance(world, self._policy, rows)
+                chance = Fraction(found)
+            except (TypeError, ValueError) as error:
+                raise InputError(f"{self.name}.chance gives no number: {error}") from error
+            if not 0 <= chance <= 1:
+                raise InputError(f"{self.name}.chance gives {found}, which is no probability")
+            return chance
+        if self.seeds is None:
+            return int(self.make(codes) == seen)
+        hits = sum(self.make(codes, seed) == seen for seed in self.seeds)
+        return Fraction(hits, len(self.seeds))
+
+    # ---- one run -------------------------------------------------------------------------------
+
+    def _made(self, codes: Codes, seed: int | None) -> Seen | None:
+        if isinstance(self.method, FullDomain):
+            found = self.method.search(self._world(codes), self._policy)
+            return self._reader.see(self._of_people(found.groups), found.floors)
+        if hasattr(self.method, "partition"):
+            groups = self.method.partition(self._world(codes), self._policy, seed=seed)
+            return self._reader.see(self._of_people(np.asarray(groups)))
+        given = self._called(codes)
+        published = None
+        if isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "__len__"):
+            given, published = given
+        if given is None:
+            return None
+        groups = self._of_people(_as_groups(given, self.name))
+        seen = self._reader.see(groups)
+        return seen if published is None else Seen(seen.groups, (seen.published, published))
+
+    def _called(self, codes: Codes) -> Any:
+        """What a callable makes of the table of a world."""
+        if self._rows is None:
+            self._rows = self._all_rows()
+        rows, of_value = self._rows
+        at = np.arange(rows.num_rows)
+        at[self.microdata.kept] = of_value[codes]
+        table = with_column_from(rows, self.microdata.schema.sensitive, at)
+        try:
+            return self.method(table)
+        except ForeknowError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"{self.name} fails on a possible table: {type(error).__name__}: {error}"
+            ) from error
+
+    def _all_rows(self) -> tuple[Any, IntArray]:
+        """Every column of the source, and a row that has each value."""
+        table = self.microdata._table
+        codes, first = np.unique(self.microdata.sensitive_codes, return_index=True)
+        of_value = np.zeros(len(self.microdata.values), dtype=np.int64)
+        of_value[codes] = self.microdata.kept[first]
+        return table.arrow(table.columns), of_value
+
+    def _of_people(self, of_row: IntArray) -> IntArray:
+        if of_row.shape != (self.microdata.n_rows,):
+            raise InputError(
+                f"{self.name} gives groups of shape {of_row.shape}; expected one for each of the "
+                f"{self.microdata.n_rows} rows"
+            )
+        groups: IntArray = of_row[self.microdata.kept].astype(np.int64, copy=False)
+        return groups
+
+    def _world(self, codes: Codes) -> Microdata:
+        """The table with other sensitive values; what was found of the rest is kept."""
+        read = self.microdata._read
+        world = copy.copy(self.microdata)
+        dealt = codes.astype(read.sensitive.codes.dtype, copy=False)
+        world.__dict__["_read"] = replace(read, sensitive=replace(read.sensitive, codes=dealt))
+        world.__dict__.pop("holdings", None)
+        return world
+
+
+def is_symmetric(method: Any) -> bool:
+    """Whether a method is known to treat rows alike, whatever their order."""
+    return isinstance(method, (Mondrian, FullDomain)) or getattr(method, "symmetric", None) is True
+
+
+def name_of(method: Any) -> str:
+    """What messages call a method.
+
+    >>> name_of(Mondrian()), name_of(sorted)
+    ('Mondrian(cuts=5)', 'sorted')
+    """
+    return getattr(method, "__name__", None) or repr(method)
+
+
+def settings_of(method: Any) -> Mapping[str, Any]:
+    """A method's name and plain settings."""
+    given = getattr(method, "__dataclass_fields__", {})
+    plain = (str, int, float, bool, type(None))
+    own = {name: getattr(method, name) for name in given}
+    kept = {name: x if isinstance(x, plain) else name_of(x) for name, x in own.items()}
+    return {"name": getattr(method, "__name__", type(method).__name__), **kept}
+
+
+def _check(microdata: Microdata, method: Any, policy: Policy | None) -> None:
+    if not isinstance(microdata, Microdata):
+        raise InputError(
+            f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "
+            "columns, Microdata(table, schema)"
+        )
+    if isinstance(method, type):
+        raise InputError(f"give a method, such as {method.__name__}(), not its class")
+    if not hasattr(method, "partition") and not callable(method):
+        raise InputError(
+            f"{method!r} is no method: give an anonymizer, or a function from a table to the "
+            "group of each row"
+        )
+    if policy is not None and not isinstance(policy, Policy):
+        raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
+    if isinstance(method, FullDomain) and method.seconds is not None:
+        raise UnsupportedError(
+            "FullDomain with a time budget makes what the clock allows, which nobody can "
+            "recompute; attack it without seconds"
+        )
+    if microdata.schema.semantics != "single":
+        raise UnsupportedError(
+            f"semantics {microdata.schema.semantics!r}: the adversary who knows the algorithm is "
+            "worked out only where everybody has one sensitive value"
+        )
+
+
+def _checked(seeds: Sequence[int]) -> tuple[int, ...]:
+    given = tuple(seeds)
+    if not given or any(isinstance(s, bool) or not isinstance(s, int) or s < 0 for s in given):
+        raise InputError(f"seeds must be whole numbers from 0, at least one, not {seeds!r}")
+    return given
+
+
+def _as_groups(given: Any, name: str) -> IntArray:
+    """Groups in any form as whole numbers; below 0 for rows that are left out."""
+    each = given.to_pylist() if hasattr(given, "to_pylist") else given
+    array = np.asarray(each)
+    if array.ndim != 1:
+        raise InputError(f"{name} must give one group for each row, not {type(given).__name__}")
+    if array.dtype.kind in "iu":
+        return array.astype(np.int64)
+    labels = array.tolist()
+    place: dict[Any, int] = {}
+    try:
+        found = [-1 if label is None else place.setdefault(label, len(place)) for label in labels]
+    except TypeError:
+        raise InputError(f"{name} gives groups that are no plain labels") from None
+    return numbered(np.array(found)) if -1 not in found else np.array(found, dtype=np.int64)

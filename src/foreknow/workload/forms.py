@@ -1,0 +1,140 @@
+"""The two forms of a release: what each tells, read back from tables or taken from a grouping."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.counts import GroupCounts
+from foreknow.errors import DataError, InputError
+from foreknow.labelling import style_of
+from foreknow.microdata import Microdata
+from foreknow.release import Release
+from foreknow.sparse import IntArray, combine, count_pairs
+from foreknow.workload.answering import Boxes, Buckets
+from foreknow.workload.covers import covers_of_groups
+from foreknow.workload.label_texts import codes_of_texts, covers_of_texts
+from foreknow.workload.queries import Queries
+
+Form: TypeAlias = Literal["generalized", "bucketized"]
+FORMS = ("generalized", "bucketized")
+
+
+def told_by_groups(
+    microdata: Microdata,
+    groups: NDArray[Any],
+    form: Form,
+    queries: Queries,
+    floors: Mapping[str, IntArray],
+    styles: Mapping[str, str],
+) -> Boxes | Buckets:
+    """What a release of these groups would tell about the attributes that are asked about.
+
+    Parameters
+    ----------
+    microdata, groups, form, floors
+        See `foreknow.query_error_of_groups`.
+    queries : Queries
+    styles : mapping of column to "range", "hierarchy" or "set"
+    """
+    of_person, floors = _groups_of_people(microdata, groups, floors)
+    n_groups = int(of_person.max()) + 1
+    counts = microdata.counts(of_person)
+    if form == "generalized":
+        covers = [
+            covers_of_groups(
+                attribute,
+                of_person,
+                n_groups,
+                style_of(attribute, styles.get(attribute.name)),
+                floors.get(attribute.name),
+            )
+            for attribute in queries.attributes
+        ]
+        return Boxes(covers, counts)
+    columns = [attribute.codes for attribute in queries.attributes]
+    sizes = [len(attribute.domain) for attribute in queries.attributes]
+    point, first = combine(columns, sizes)
+    offsets, points, people = count_pairs(of_person, point, n_groups, len(first))
+    of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
+    codes = [column[first].astype(np.int64)[points] for column in columns]
+    return Buckets(of_cell, codes, people, counts)
+
+
+def told_by_release(
+    release: Release, microdata: Microdata, queries: Queries, styles: Mapping[str, str]
+) -> Boxes | Buckets:
+    """What a reader of a release knows about the attributes that are asked about.
+
+    Parameters
+    ----------
+    release : Release
+    microdata : Microdata
+        The table it was made of.
+    queries : Queries
+    styles : mapping of column to "range", "hierarchy" or "set"
+        How its labels are written; by the kind of the column when left out.
+    """
+    counts = _same_values(release.counts, microdata)
+    if counts.n_people > microdata.n_people:
+        raise DataError(
+            f"{release.name} has {counts.n_people} people, {microdata.name} only "
+            f"{microdata.n_people}; give the table that the release was made of"
+        )
+    names = [attribute.name for attribute in queries.attributes]
+    if set(names) <= set(release.group_columns):
+        labels = list(counts.groups or ())
+        if len(release.group_columns) == 1:
+            labels = [label if isinstance(label, tuple) else (label,) for label in labels]
+        covers = []
+        for attribute in queries.attributes:
+            at = release.group_columns.index(attribute.name)
+            texts = [label[at] for label in labels]  # type: ignore[index]
+            style = style_of(attribute, styles.get(attribute.name))
+            covers.append(covers_of_texts(attribute, texts, style))
+        return Boxes(covers, counts)
+    found = release.signatures(names)
+    of_cell = np.repeat(np.arange(counts.n_groups), np.diff(found.offsets))
+    codes = []
+    for i, attribute in enumerate(queries.attributes):
+        known = codes_of_texts(attribute, [signature[i] for signature in found.labels])
+        codes.append(known[found.codes])
+    return Buckets(of_cell, codes, found.people, counts)
+
+
+def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
+    """The counts of a release by the sensitive codes of the table."""
+    place = {str(value): code for code, value in enumerate(microdata.values)}
+    odd = [value for value in counts.values if str(value) not in place]
+    if odd:
+        raise DataError(f"{microdata.name} has nobody with the sensitive value {odd[0]!r}")
+    codes = np.array([place[str(value)] for value in counts.values], dtype=np.int64)
+    of_cell = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
+    offsets, values, times = count_pairs(
+        of_cell, codes[counts.codes], counts.n_groups, len(microdata.values), counts.counts
+    )
+    return replace(counts, offsets=offsets, codes=values, counts=times, values=microdata.values)
+
+
+def _groups_of_people(
+    microdata: Microdata, groups: Any, floors: Mapping[str, IntArray]
+) -> tuple[IntArray, dict[str, IntArray]]:
+    """The group of everybody, without gaps; and the floors of these groups."""
+    given = np.asarray(groups)
+    if given.shape != (microdata.n_rows,) or given.dtype.kind not in "iu":
+        raise InputError(
+            f"groups must be a whole number for each of the {microdata.n_rows} rows of "
+            f"{microdata.name}; see the partition of a method"
+        )
+    of_person = given[microdata.kept]
+    if int(of_person.min()) < 0:
+        row = int(microdata.kept[np.argmax(of_person < 0)])
+        raise InputError(f"row {row + 1} of {microdata.name} has no group")
+    used, numbered = np.unique(of_person, return_inverse=True)
+    return numbered.reshape(-1).astype(np.int64), {
+        name: np.asarray(floor)[used] for name, floor in floors.items()
+    }

@@ -1,0 +1,487 @@
+"""The verifier's own priors: against enumerated worlds, against the audit, and lies it catches."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from math import comb
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.adversaries.releases_priors import priors_table, random_row, random_scene
+from tests.oracle.posterior_worlds import joint
+
+import foreknow as fk
+from foreknow import verifier_priors
+from foreknow.certificate import Certificate
+from foreknow.errors import CertificateError
+from foreknow.verifier import Written, verify
+from foreknow.verifier_priors import Chances, worst_priors
+
+SEEDS = st.integers(0, 2**40)
+READINGS = ["joint", "binary"]
+
+
+def written(scene, form):
+    """The tables of a release as they would be published."""
+    frame = scene.frame
+    if form == "generalized":
+        return Written(form, ("gid",), "disease", {"release": frame})
+    tally = frame.group_by(["gid", "disease"]).aggregate([([], "count_all")])
+    tally = tally.rename_columns({"count_all": "count"})
+    people = frame.drop_columns("disease").take(list(reversed(range(len(frame)))))
+    return Written(form, ("gid",), "disease", {"people": people, "sensitive": tally})
+
+
+def rule(priors, **more):
+    return fk.Requirement(priors, "1/2", **more).to_dict()
+
+
+# ---- small releases ------------------------------------------------------------------------
+
+
+def reckoned(scene, reading, wanted):
+    """What the verifier makes of a release that it need not read."""
+    held, found = {}, []
+    for group, members in scene.groups.items():
+        bag = Counter(x for _, x in members)
+        held[(str(group),)] = len(members), bag
+    for table in scene.priors(reading).tables:
+        people = {
+            (str(group),): Counter(tuple(who[a] for a in table.attributes) for who, _ in members)
+            for group, members in scene.groups.items()
+        }
+        found.append(worst_priors(held, people, wanted, Chances(table.to_dict()), reading))
+    return max(found, key=lambda each: each[2])
+
+
+def check_release(scene, reading):
+    """Every value and all at once: as enumerated, and as the audit says."""
+    truth = [cell for known in scene.truth(reading).values() for cell in known.items()]
+    audited = scene.priors(reading).disclosures(scene.release)
+    for value in audited:
+        highest = max(p for (_, _, x), p in truth if x == value)
+        found, group, probability = reckoned(scene, reading, {value})
+        assert probability == highest == audited[value].exact
+        assert type(probability) is Fraction
+        assert ((found, group[0]), probability) in {((x, str(g)), p) for (g, _, x), p in truth}
+    assert reckoned(scene, reading, set(audited))[2] == max(p for _, p in truth)
+
+
+@settings(max_examples=120)
+@given(SEEDS)
+@pytest.mark.parametrize("reading", READINGS)
+def test_probabilities_are_those_of_enumerated_worlds_and_of_the_audit(reading, seed):
+    check_release(random_scene(Random(seed), n_groups=5), reading)
+
+
+@settings(max_examples=10)
+@given(SEEDS, st.sampled_from(READINGS))
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+def test_tables_are_read_and_judged_for_the_values_asked_about(form, seed, reading):
+    scene = random_scene(Random(seed), n_groups=3)
+    priors, release = scene.priors(reading), scene.release
+    value = min(x for _, _, x in scene.people)
+    every, one = verify(written(scene, form), [rule(priors), rule(priors, values=[value])])
+    assert every.probability == priors.disclosure(release).exact
+    assert one.probability == priors.disclosure(release, value).exact
+    assert one.value == value
+
+
+@pytest.mark.slow
+@settings(max_examples=3000)
+@given(SEEDS)
+@pytest.mark.parametrize("reading", READINGS)
+def test_many_more_releases(reading, seed):
+    check_release(random_scene(Random(seed), n_groups=8, most=5), reading)
+
+
+@settings(max_examples=40)
+@given(SEEDS, st.integers(6, 12))
+@pytest.mark.parametrize("reading", READINGS)
+def test_larger_groups_are_judged_as_by_the_audit(reading, seed, most):
+    scene = random_scene(Random(seed), n_groups=4, most=most)
+    audited = scene.priors(reading).disclosures(scene.release)
+    value, _, probability = reckoned(scene, reading, set(audited))
+    assert probability == audited[value].exact == max(own.exact for own in audited.values())
+
+
+def test_thousands_of_groups_at_once():
+    random = Random(1)
+    scene = random_scene(random, n_groups=1500, most=5, kind="any", sets=[("sex", "race")])
+    for reading in READINGS:
+        priors = scene.priors(reading)
+        (found,) = verify(written(scene, "bucketized"), [rule(priors)])
+        assert found.probability == priors.disclosure(scene.release).exact
+
+
+@settings(max_examples=8)
+@given(SEEDS)
+def test_what_may_be_reached_and_what_must_stay_below(seed):
+    scene = random_scene(Random(seed), n_groups=2)
+    priors, release = scene.priors("joint"), written(scene, "generalized")
+    exact = priors.disclosure(scene.release).exact
+    rules = [
+        fk.Requirement(priors, exact).to_dict(),
+        fk.Requirement(priors, at_most=exact).to_dict(),
+        fk.Requirement([(priors, exact), (fk.Facts(), 1)]).to_dict(),
+    ]
+    found = verify(release, rules)
+    assert [f.safe for f in found[:2]] == [False, True]
+    assert [f.inclusive for f in found[:2]] == [False, True]
+    ours = [f for f in found[2:] if "priors" in f.adversary]
+    assert [(f.probability, f.safe) for f in ours] == [(exact, False)]
+
+
+# ---- priors that floats cannot bear --------------------------------------------------------
+
+
+def judged(groups, table, wanted, reading="joint"):
+    """The verifier's answer for groups of (signature, people), and bags."""
+    values = list(next(iter(table.values())))
+    rows = [[[s], [str(row[x]) for x in values]] for s, row in table.items()]
+    chances = Chances({"attributes": ["kind"], "values": values, "rows": rows})
+    held = {(str(g),): (sum(bag.values()), bag) for g, (_, bag) in enumerate(groups)}
+    people = {
+        (str(g),): {(s,): n for s, n in members.items()} for g, (members, _) in enumerate(groups)
+    }
+    return worst_priors(held, people, wanted, chances, reading)
+
+
+TINY = [Fraction(1), *(Fraction(1, 10**e) for e in (1, 60, 100, 140, 160, 200, 290))]
+
+
+@pytest.mark.parametrize("size", [3, 4, 5])
+def test_tiny_priors_do_not_make_it_wrong(size):
+    values = "abcde"[:size]
+    for seed in range(60):
+        random = Random(seed)
+        table = {str(s): {x: random.choice(TINY) for x in values} for s in range(size)}
+        groups = [
+            (dict.fromkeys(random.sample(sorted(table), 3), 1), dict.fromkeys(values[:3], 1))
+            for _ in range(4)
+        ]
+        groups.append((dict.fromkeys(table, 1), dict.fromkeys(values, 1)))
+        wanted = random.choice(values[:3])
+        truth = max(
+            row[wanted]
+            for members, bag in groups
+            for row in joint([table[s] for s in members], "".join(bag))
+        )
+        assert judged(groups, table, {wanted})[2] == truth
+
+
+def test_a_sum_that_floats_hold_with_three_digits_only_is_settled_by_fractions():
+    # Five people, three of whom need a value of 1e-107 or so: the sum is about 1e-321.
+    little = Fraction(1, 10**107)
+    row = {"a": 1, "b": 1, "c": little, "d": little, "e": little}
+    table = {str(i): dict(row) for i in range(5)}
+    for i, more in enumerate((9, 8, 7, 6, 5)):
+        table[str(i)]["c"] = little * Fraction(more, 10)
+        for x in "de":
+            table[str(i)][x] = little * Fraction(10 - more, 10)
+    table = {s: {x: Fraction(p) / 3 for x, p in own.items()} for s, own in table.items()}
+    group = (dict.fromkeys(table, 1), dict.fromkeys("abcde", 1))
+    for value in "abcde":
+        truth = max(row[value] for row in joint(list(table.values()), "abcde"))
+        assert judged([group], table, {value})[2] == truth
+
+
+def test_binary_priors_so_near_to_1_that_floats_cannot_tell():
+    # By floats of 1 - p, which are 1.1e-16 and 2.2e-16, the second group would look safer.
+    little = Fraction(1, 10**17)
+    table = {
+        "p": {"a": 1 - 16 * little, "b": 0},
+        "q": {"a": 1 - 17 * little, "b": 0},
+        "r": {"a": 1 - 40 * little, "b": 0},
+    }
+    groups = [({"p": 1, "q": 1}, {"a": 1, "b": 1}), ({"q": 1, "r": 1}, {"a": 1, "b": 1})]
+    odds = {s: row["a"] / (1 - row["a"]) for s, row in table.items()}
+    value, group, found = judged(groups, table, {"a"}, "binary")
+    assert found == odds["q"] / (odds["q"] + odds["r"])
+    assert (value, group) == ("a", ("1",))
+
+
+@settings(max_examples=60)
+@given(SEEDS)
+def test_binary_priors_far_apart(seed):
+    random = Random(seed)
+    among = [*TINY[1:], *(1 - p for p in TINY[1:])]
+    table = {str(s): {"a": random.choice(among), "b": Fraction(0)} for s in range(4)}
+    groups = [
+        (dict.fromkeys(random.sample(sorted(table), 3), 1), {"a": random.randint(1, 2), "b": 1})
+        for _ in range(3)
+    ]
+    groups = [(dict.fromkeys(list(own)[: sum(bag.values())], 1), bag) for own, bag in groups]
+    held = []
+    for own, bag in groups:
+        odds = [table[s]["a"] / (1 - table[s]["a"]) for s in own]
+        if bag["a"] == 1:
+            held.append(max(odds) / sum(odds))
+        else:  # two of three: one is left out, with weight 1 / odds
+            others = [1 / o for o in odds]
+            held.append(1 - min(others) / sum(others))
+    assert judged(groups, table, {"a"}, "binary")[2] == max(held)
+
+
+def test_near_ties_between_groups_are_settled_by_fractions():
+    little = Fraction(1, 10**25)
+    table = {
+        "p": {"a": Fraction(1, 3), "b": Fraction(1, 3)},
+        "q": {"a": Fraction(1, 4), "b": Fraction(1, 3)},
+        "s": {"a": Fraction(1, 4) - little, "b": Fraction(1, 3)},
+    }
+    bag = {"a": 1, "b": 1}
+    groups = [({"p": 1, "q": 1}, bag), ({"p": 1, "s": 1}, bag)]
+    for order in (groups, groups[::-1]):
+        _, group, found = judged(order, table, {"a"})
+        assert order[int(group[0])] == groups[1]
+        assert found == Fraction(1, 3) / (Fraction(1, 3) + Fraction(1, 4) - little)
+
+
+# ---- large groups --------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(SEEDS, st.integers(13, 30))
+@pytest.mark.parametrize("reading", READINGS)
+def test_groups_of_thirteen_and_more(reading, seed, size):
+    random = Random(seed)
+    kind = random.choice(["any", "tiny"])
+    table = {(s,): random_row(random, "abc", kind) for s in "mf"}
+    sexes, values = random.choices("mf", k=size), random.choices("abc", k=size)
+    frame = pa.table({"gid": [1] * size, "sex": sexes, "disease": values})
+    priors = fk.Priors(priors_table(table, ["sex"]), reading)
+    release = fk.Release.from_groups(frame, group="gid", sensitive="disease")
+    rows = {sex: row for (sex,), row in table.items()}
+    _, _, found = judged([(Counter(sexes), Counter(values))], rows, set("abc"), reading)
+    assert found == priors.disclosure(release).exact
+
+
+def test_hundreds_of_people_in_one_group():
+    third = Fraction(1, 3)
+    table = {"m": {"a": third, "b": third}, "f": {"a": third / 2, "b": third}}
+    for reading in READINGS:
+        _, _, found = judged([({"m": 300, "f": 200}, {"a": 100, "b": 400})], table, {"a"}, reading)
+        # Weights of how many of the hundred are men: C(300, i) C(200, 100 - i) odds^i.
+        odds = {
+            s: row["a"] / (row["b"] if reading == "joint" else 1 - row["a"])
+            for s, row in table.items()
+        }
+        assert found == men_share(300, 200, 100, odds["m"] / odds["f"])
+
+
+def men_share(men, women, holders, odds):
+    """How likely one man is among the holders: expected men among them, by all men."""
+
+    weights = [
+        comb(men, i) * comb(women, holders - i) * odds**i
+        for i in range(holders + 1)
+        if i <= men and holders - i <= women
+    ]
+    return sum((i * w for i, w in enumerate(weights)), Fraction(0)) / sum(weights) / men
+
+
+def test_one_kind_of_people_needs_no_reckoning():
+    table = {"m": {x: Fraction(1, 10) for x in "abcdefgh"}}
+    bag = dict.fromkeys("abcdefgh", 2)
+    assert judged([({"m": 16}, bag)], table, {"a"})[2] == Fraction(1, 8)
+
+
+def test_a_group_that_is_too_large_is_refused_in_words(monkeypatch):
+    monkeypatch.setattr(verifier_priors, "_MOST_STATES", 1000)
+    table = {s: {x: Fraction(i + 1, 100) for i, x in enumerate("abcdefgh")} for s in "mf"}
+    with pytest.raises(CertificateError, match="too large to be verified against priors"):
+        judged([({"m": 8, "f": 8}, dict.fromkeys("abcdefgh", 2))], table, {"a"})
+
+
+def test_values_that_nobody_asks_about_are_not_reckoned_with():
+    table = {s: {x: Fraction(1, 10) for x in "ab"} for s in "mf"}
+    groups = [({"m": 1, "f": 1}, {"a": 1, "b": 1})]
+    assert judged(groups, table, set()) == (None, None, 0)
+    assert judged(groups, table, {"c"}) == (None, None, 0)
+
+
+# ---- lies ----------------------------------------------------------------------------------
+
+
+class AsTold:
+    """A method that groups rows as it is told."""
+
+    def __init__(self, groups):
+        self.groups = np.array(groups)
+
+    def partition(self, microdata, policy=None, seed=None):
+        return self.groups
+
+
+PRIORS = priors_table(
+    {
+        ("m",): {"Flu": "0.3", "HIV": "0.1", "Gout": "0.2"},
+        ("f",): {"Flu": "0.2", "HIV": "0.2", "Gout": "0.1"},
+    },
+    ["sex"],
+)
+TABLE = pa.table(
+    {
+        "sex": list("mfmfmf"),
+        "age": [str(30 + i) for i in range(6)],
+        "disease": ["Flu", "HIV", "Gout", "Gout", "Flu", "HIV"],
+    }
+)
+SCHEMA = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
+
+
+def published(folder, form="bucketized", reading="joint", limit="9/10", file_format="csv"):
+    policy = fk.Policy(
+        [
+            fk.Requirement(fk.Priors(PRIORS, reading), at_most=limit),
+            fk.Requirement(fk.Facts(), "9/10"),
+        ],
+        SCHEMA,
+        fk.PublishOptions(form=form, format=file_format),
+    )
+    made = fk.publish(fk.Microdata(TABLE, SCHEMA), policy, method=AsTold([0, 0, 0, 1, 1, 1]))
+    made.write(folder)
+    return made
+
+
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_true_certificate_is_confirmed_from_the_files_alone(tmp_path, reading, file_format):
+    made = published(tmp_path / "out", reading=reading, file_format=file_format)
+    known = Certificate.load(tmp_path / "out" / "certificate.json")
+    assert known.check(tmp_path / "out") == []
+    finding = known.findings[0]
+    assert finding["inclusive"] is True
+    assert Fraction(finding["exact"]) == made.audit.verdicts[0].disclosure.exact
+    assert finding["adversary"]["priors"]["semantics"] == reading
+    assert [f.get("inclusive", False) for f in known.findings] == [True, False]
+
+
+def changed(folder, change):
+    """The certificate of a folder with something changed, and what is wrong with it."""
+    path = folder / "certificate.json"
+    table = json.loads(path.read_text())
+    change(table)
+    path.write_text(json.dumps(table))
+    return Certificate.load(path).check(folder)
+
+
+def rows_of(table):
+    return table["policy"]["require"][0]["priors"]["tables"][0]["rows"]
+
+
+def test_a_wrong_probability_is_found(tmp_path):
+    published(tmp_path / "out")
+    (said,) = changed(tmp_path / "out", lambda t: t["findings"][0].update(exact="1/3"))
+    assert "the worst probability is" in said
+    assert "certified are 1/3 and 9/10" in said
+
+
+def test_other_priors_than_those_judged_are_found(tmp_path):
+    published(tmp_path / "out")
+    (said,) = changed(tmp_path / "out", lambda t: rows_of(t)[0].__setitem__(1, ["1/9"] * 3))
+    assert "the worst probability is" in said
+
+
+def test_a_limit_that_is_broken_is_found(tmp_path):
+    published(tmp_path / "out")
+
+    def stricter(table):
+        table["policy"]["require"][0]["at_most"] = "1/3"
+
+    (said,) = changed(tmp_path / "out", stricter)
+    assert "the limit is 1/3" in said
+
+
+def test_another_reading_is_found(tmp_path):
+    published(tmp_path / "out")
+
+    def other(table):
+        table["policy"]["require"][0]["priors"]["semantics"] = "binary"
+
+    assert changed(tmp_path / "out", other)
+
+
+def test_a_changed_table_of_people_is_found(tmp_path):
+    published(tmp_path / "out")
+    path = tmp_path / "out" / "people.csv"
+    lines = path.read_text().splitlines()
+    changed = [re.sub(r"\b[mf]\b", "m", line) for line in lines]
+    path.write_text("\n".join(changed) + "\n")
+    problems = Certificate.load(tmp_path / "out" / "certificate.json").check(tmp_path / "out")
+    assert "digest differs" in problems[0]
+    assert any("the worst probability is" in said for said in problems)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda rows: rows.pop(), "no probability of '.*' for people with"),
+        (lambda rows: rows[0].__setitem__(1, ["1/2"]), "3 probabilities from 0 to 1 in each row"),
+        (lambda rows: rows[0].__setitem__(1, ["1/0"] * 3), "the priors .* cannot be read"),
+        (lambda rows: rows[0].__setitem__(1, ["x"] * 3), "the priors .* cannot be read"),
+        (lambda rows: rows[0].__setitem__(1, ["-1", "1", "1"]), "from 0 to 1 in each row"),
+        (lambda rows: rows[0].__setitem__(0, 5), "the priors .* cannot be read"),
+        (lambda rows: [row.__setitem__(1, ["0"] * 3) for row in rows], "allow no way to deal"),
+    ],
+)
+def test_priors_of_a_certificate_that_are_none(tmp_path, change, says):
+    published(tmp_path / "out")
+    (said,) = changed(tmp_path / "out", lambda table: change(rows_of(table)))
+    assert re.search(says, said)
+
+
+@pytest.mark.parametrize(("reading", "semantics"), [("other", "single"), ("joint", "set")])
+def test_what_priors_cannot_be_read_as(reading, semantics):
+    tables = {
+        "people": pa.table({"group": [1, 1], "sex": ["m", "f"]}),
+        "sensitive": pa.table({"group": [1, 1], "disease": ["Flu", "HIV"], "count": [1, 1]}),
+    }
+    release = Written("bucketized", ("group",), "disease", tables, semantics=semantics)
+    table = fk.Requirement(fk.Priors(PRIORS), "1/2").to_dict()
+    table["priors"]["semantics"] = reading
+    with pytest.raises(CertificateError, match=f"priors cannot be read as '{reading}' under"):
+        verify(release, [table])
+
+
+def test_a_release_without_the_column_is_refused():
+    release = Written(
+        "generalized", ("gid",), "disease", {"release": pa.table({"gid": [1], "disease": ["Flu"]})}
+    )
+    with pytest.raises(CertificateError, match="has no column 'sex'"):
+        verify(release, [rule(fk.Priors(PRIORS))])
+
+
+def test_the_column_of_groups_may_be_an_attribute():
+    table = TABLE.append_column("ward", pa.array(list("xxxyyy")))
+    rows = {
+        (ward, sex): {"Flu": f"{i}/20", "HIV": f"{9 - i}/20", "Gout": "1/10"}
+        for i, (ward, sex) in enumerate([("x", "m"), ("x", "f"), ("y", "m"), ("y", "f")])
+    }
+    priors = fk.Priors(priors_table(rows, ["ward", "sex"]))
+    release = fk.Release.from_groups(table, group="ward", sensitive="disease")
+    tables = {"release": table}
+    (found,) = verify(Written("generalized", ("ward",), "disease", tables), [rule(priors)])
+    assert found.probability == priors.disclosure(release).exact
+
+
+def test_disarmed_texts_of_people_are_compared_as_they_were():
+    tables = {
+        "people": pa.table({"group": [1, 1], "sex": ["'=m", "f"]}),
+        "sensitive": pa.table({"group": [1, 1], "disease": ["'+a", "b"], "count": [1, 1]}),
+    }
+    release = Written("bucketized", ("group",), "disease", tables, escaped=True)
+    priors = priors_table(
+        {("=m",): {"+a": "0.1", "b": "0.9"}, ("f",): {"+a": "0.003", "b": "0.997"}}, ["sex"]
+    )
+    (found,) = verify(release, [rule(fk.Priors(priors))])
+    assert found.probability == Fraction(997, 1024)
+    with pytest.raises(CertificateError, match=r"no probability of .* for people with '=m"):
+        verify(replace(release, escaped=False), [rule(fk.Priors(priors))])
