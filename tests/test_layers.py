@@ -33,7 +33,7 @@ FLOORS = """
     anonymizers
     methods
     auditing
-    skylining  naming  curving  surveying
+    skylining  naming  curving  surveying  attacking
     verifier_facts  verifier_implications  verifier_priors
     verifier
     certificate
@@ -48,6 +48,7 @@ FLOOR_OF = {
     for room in floor.split()
 }
 FOLDERS = {"frames", "adversaries", "anonymizers", "report", "sample", "cli", "workload"}
+FOLDERS |= {"attacking"}
 
 # The only doors upwards, and only inside a function: what a room opens when it is asked to.
 DOORS = {
@@ -60,6 +61,8 @@ DOORS = {
     ("curving", "report.curving_terminal"),
     ("surveying", "report.survey_html"),
     ("surveying", "report.survey_terminal"),
+    ("attacking", "report.attack_html"),
+    ("attacking", "report.attack_terminal"),
     ("skylining", "report.skyline_html"),
     ("skylining", "report.skyline_terminal"),
     ("policy", "policy_file"),  # Policy.load and Policy.from_dict

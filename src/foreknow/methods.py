@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Protocol
 
+from foreknow.anonymizers.anatomy import Anatomy
 from foreknow.anonymizers.fulldomain import FullDomain
 from foreknow.anonymizers.mondrian import Mondrian
 from foreknow.errors import PolicyError, did_you_mean
@@ -13,7 +14,11 @@ from foreknow.microdata import Microdata
 from foreknow.policy import Policy
 from foreknow.sparse import IntArray
 
-METHODS: dict[str, type[Mondrian | FullDomain]] = {"mondrian": Mondrian, "fulldomain": FullDomain}
+METHODS: dict[str, type[Any]] = {
+    "anatomy": Anatomy,
+    "fulldomain": FullDomain,
+    "mondrian": Mondrian,
+}
 
 
 class Anonymizer(Protocol):
@@ -52,7 +57,8 @@ def method_of(given: Anonymizer | str, settings: Mapping[str, Mapping[str, Any]]
     for key in settings.get(given, {}):
         if key not in known:
             raise PolicyError(f"publish.{given}: there is no {key!r}{did_you_mean(key, known)}")
-    return METHODS[given](**settings.get(given, {}))
+    made: Anonymizer = METHODS[given](**settings.get(given, {}))
+    return made
 
 
 def settings_of(anonymizer: Anonymizer) -> dict[str, Any]:

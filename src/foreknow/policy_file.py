@@ -258,7 +258,7 @@ def _requirement(read: _RequireTable, name: str, folder: Path) -> Requirement:
     points = [
         (_ADVERSARIES[kind](point), point.below) for kind, table in given.items() for point in table
     ]
-    return Requirement(points, read.below, values, excluded, name)
+    return Requirement(points, read.below, values, excluded, name, at_most=read.at_most)
 
 
 def _schema(read: _SchemaTable, folder: Path) -> Schema:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
-from math import lcm
+from math import lcm, prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -119,35 +119,51 @@ def _posteriors(
 ) -> list[list[Fraction]]:
     """How likely one person of each signature has each value.
 
-    Of all ways to deal the values out, those where the person has the value: it is taken away, and
-    the others are dealt the rest.
+    Values are dealt to people, or people to values: whichever keeps less in mind.
+    """
+    if prod(count + 1 for count in counts) <= prod(amount + 1 for amount in people):
+        return _shares(people, counts, table)
+    turned = _shares(counts, people, list(zip(*table, strict=True)))
+    return [
+        [turned[x][s] * count / amount for x, count in enumerate(counts)]
+        for s, amount in enumerate(people)
+    ]
+
+
+def _shares(
+    items: Sequence[int], kinds: Sequence[int], table: Sequence[Sequence[Fraction]]
+) -> list[list[Fraction]]:
+    """How likely one item of each sort gets each kind, of which there are so many.
+
+    Of all ways to deal, those where the item gets the kind: both are taken away, and the rest is
+    dealt.
     """
     whole = [_whole(row) for row in table]
-    full = tuple(counts)
-    total = _dealt(people, full, whole).get(full, 0)
+    full = tuple(kinds)
+    total = _dealt(items, full, whole).get(full, 0)
     if not total:
         raise CertificateError("the priors allow no way to deal the values of a group out")
-    if len(people) == 1:
-        return [[Fraction(count, people[0]) for count in counts]]
+    if len(items) == 1:
+        return [[Fraction(count, items[0]) for count in kinds]]
     found = []
     for place, row in enumerate(whole):
-        others = _dealt(_less(people, place), full, whole)
+        others = _dealt(_less(items, place), full, whole) if items[place] else {}
         found.append(
             [
                 Fraction(row[x] * others.get(_less(full, x), 0), total) if count else Fraction(0)
-                for x, count in enumerate(counts)
+                for x, count in enumerate(kinds)
             ]
         )
     return found
 
 
 def _dealt(
-    people: Sequence[int], most: tuple[int, ...], table: Sequence[Sequence[int]]
+    items: Sequence[int], most: tuple[int, ...], table: Sequence[Sequence[int]]
 ) -> dict[tuple[int, ...], int]:
-    """Weight of all ways to deal to these people, by how often each value was dealt."""
+    """Weight of all ways to deal to these items, by how often each kind was dealt."""
     ways = {(0,) * len(most): 1}
     states = 0
-    for row, amount in zip(table, people, strict=True):
+    for row, amount in zip(table, items, strict=True):
         able = [x for x, chance in enumerate(row) if chance and most[x]]
         for _ in range(amount):
             after: dict[tuple[int, ...], int] = {}

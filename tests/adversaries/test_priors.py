@@ -125,7 +125,7 @@ def test_a_group_that_the_priors_forbid_is_an_error(reading, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=6000)
+@settings(max_examples=2500)
 @given(SEEDS, st.sampled_from(["release", "bucketized", "generalized"]))
 @pytest.mark.parametrize("reading", READINGS)
 def test_many_more_releases(reading, seed, made):

@@ -71,7 +71,7 @@ class Algorithm:
 
     def _walk(self, table, until):
         path, i = [], 0
-        while i < len(self.functions):
+        while i < len(self.functions) and i <= until:
             path.append(i)
             if i == until:
                 break

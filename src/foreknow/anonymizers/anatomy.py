@@ -129,7 +129,7 @@ def _require_eligible(counts: IntArray, l: int, values: Labels) -> None:  # noqa
         return
     worst = int(above[np.argmax(counts[above])])
     count = int(counts[worst])
-    others = f"; so are {len(above) - 1} other values" if len(above) > 1 else ""
+    others = f"; {len(above) - 1} more are too frequent as well" if len(above) > 1 else ""
     raise NoSafeRelease(
         f"Anatomy with l = {l} needs every value to be had by at most one in {l} people, here "
         f"{most} of {n_people}: {values[worst]!r} is had by {count}, which is {count - most} too "

@@ -149,6 +149,18 @@ class Mixer:
         _log.info("%d recipes, excess left %g", len(recipes), self.stock.all_excess().sum())
         return recipes
 
+    def around(self, target: Pair) -> tuple[Pair, ...] | None:
+        """A safe group with the target first, of whomever there is, found with some chance."""
+        self._noise = float(self.random.choice([_TIE, *_NOISE])) * float(self.judge.limit)
+        own = int(self.random.integers(1, self.stock.k + 1))
+        neighbours = int(self.random.choice(_NEIGHBOURS))
+        found = self._grow([target], min(own, int(self.stock.table[target[0]].sum())), neighbours)
+        if found is None:
+            return None
+        rest = list(found)
+        rest.remove(target)
+        return (target, *rest)
+
     def _target(self, failed: Counter[Pair]) -> Pair | None:
         """The kind in whose way most stands for its size, and the value that does."""
         excess = self.stock.all_excess()

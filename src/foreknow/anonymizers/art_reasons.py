@@ -112,13 +112,16 @@ def _too_likely(problem: ArtProblem, names: ArtNames, s: int, matrix: PriorMatri
     present, table = _present(problem, s)
     held = np.flatnonzero(problem.table.sum(axis=0))
     chances = matrix.chances[np.ix_(present, held)]
+    people = table.sum(axis=1)
     others = min(len(held), problem.n_people) - 1
     with np.errstate(divide="ignore", invalid="ignore"):
         if problem.reading == "binary":
             odds = chances / matrix.complements[np.ix_(present, held)]
-            rest = others * odds.max(axis=0) / odds
+            own = np.minimum(people - 1, others)[:, None]
+            outside = _most_of_others(odds) / odds
+            rest = others * outside + own * np.maximum(1 - outside, 0)
         else:
-            rest = _exchanged(chances)
+            rest = _exchanged(chances, people)
         least = np.where(chances > 0, 1 / (1 + rest), 0.0)
     least[np.isnan(least)] = 0.0
     bad = (least > 1 / float(problem.r) + _NEAR) & (table[:, held] > 0)
@@ -135,19 +138,35 @@ def _too_likely(problem: ArtProblem, names: ArtNames, s: int, matrix: PriorMatri
     return found
 
 
-def _exchanged(chances: FloatArray) -> FloatArray:
-    """For each signature and x: the greatest that (1 - P) / P can be."""
+def _exchanged(chances: FloatArray, people: IntArray) -> FloatArray:
+    """For each signature and x: the greatest that (1 - P) / P can be, values being different.
+
+    Who has y is of another signature; or of t's own, where the term is 1, but then there are only
+    so many people.
+    """
     total = np.zeros(chances.shape)
-    for x in range(chances.shape[1]):
-        for y in range(chances.shape[1]):
-            if x == y:
-                continue
-            able = chances[:, x] > 0
-            ratio = np.where(able, chances[:, x] / chances[:, y], 0.0)
-            most = ratio.max()
-            own = chances[:, y] / chances[:, x]
-            total[:, x] += np.where(own > 0, own * most, 0.0)
+    n_values = chances.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for x in range(n_values):
+            own = chances[:, [x]]
+            ratio = np.where(own > 0, own / chances, 0.0)
+            terms = np.where(chances > 0, chances / own * _most_of_others(ratio), 0.0)
+            terms = np.delete(terms, x, axis=1)
+            gains = -np.sort(-np.maximum(1 - terms, 0.0), axis=1)
+            used = np.arange(n_values - 1) < people[:, None] - 1
+            total[:, x] = terms.sum(axis=1) + (gains * used).sum(axis=1)
     return total
+
+
+def _most_of_others(table: FloatArray) -> FloatArray:
+    """In each column, for each row, the greatest of all other rows; 0 where there is none."""
+    if len(table) == 1:
+        return np.zeros(table.shape)
+    ranked = np.sort(table, axis=0)
+    first = np.argmax(table, axis=0)
+    found = np.broadcast_to(ranked[-1], table.shape).copy()
+    found[first, np.arange(table.shape[1])] = ranked[-2]
+    return found
 
 
 def in_the_way(

@@ -8,6 +8,7 @@ import numpy as np
 
 from foreknow.anonymizers.art_first import first_groups
 from foreknow.anonymizers.art_judge import Judge
+from foreknow.anonymizers.art_mixed import Mixer
 from foreknow.anonymizers.art_problem import ArtProblem
 from foreknow.anonymizers.art_small import best_grouping
 from foreknow.sparse import IntArray
@@ -49,7 +50,10 @@ class Repair:
         while len(self.left) and waited < _PATIENCE and attempts:
             attempts -= 1
             before = len(self.left)
-            if len(self.groups) > 3 and self.random.random() < _OFTEN:
+            chance = self.random.random()
+            if len(self.groups) > 3 and chance < _OFTEN:
+                self._fetch()
+            elif len(self.groups) > 3 and chance < 1.3 * _OFTEN:
                 self._regroup()
             else:
                 self._exchange()
@@ -97,6 +101,47 @@ class Repair:
         found = best_grouping(self.problem, self.judge, people, partly=True)
         if found is not None:
             self._replace(chosen, pool[0], *found)
+
+    def _fetch(self) -> None:
+        """Make a group for somebody of people from others, who are then joined to groups again."""
+        problem = self.problem
+        one = int(self.random.choice(self.left))
+        mixer = Mixer(problem, self.judge, self.random)
+        pairs = mixer.around((int(problem.kinds[one]), int(problem.values[one])))
+        if pairs is None:
+            return
+        free = np.ones(problem.n_people, dtype=bool)
+        free[one] = False
+        made = [one]
+        for kind, value in pairs[1:]:
+            able = np.flatnonzero(free & (problem.kinds == kind) & (problem.values == value))
+            if not len(able):
+                return
+            made.append(int(self.random.choice(able)))
+            free[made[-1]] = False
+        member = np.zeros(problem.n_people, dtype=bool)
+        member[made] = True
+        owner = np.repeat(np.arange(len(self.groups)), [len(group) for group in self.groups])
+        robbed = np.unique(owner[member[np.concatenate(self.groups)]])
+        before = list(self.groups), self.left
+        left = [self.left[~member[self.left]]]
+        for g in sorted(robbed.tolist(), reverse=True):
+            rest = self.groups[g][~member[self.groups[g]]]
+            if len(rest) and self._safe(rest):
+                self.groups[g] = rest
+                continue
+            left.append(rest)
+            self.groups[g] = self.groups[-1]
+            self.groups.pop()
+        self.groups.append(np.array(made))
+        self.left = np.concatenate(left)
+        self._join()
+        if len(self.left) > len(before[1]):
+            self.groups, self.left = before
+
+    def _safe(self, people: IntArray) -> bool:
+        kinds, values = self.problem.kinds[people], self.problem.values[people]
+        return bool(self.judge.safe(np.zeros(len(people), dtype=np.int64), kinds, values, 1)[0])
 
     def _regroup(self) -> None:
         """Group afresh many: all of a kind that are left, groups with their kind, and near ones."""

@@ -88,9 +88,7 @@ class Beliefs:
         """The exact posterior of each member of a cell; None where it is estimated."""
         if not self.exact:
             return None
-        return Fraction(self._parts[cell][code]) / (
-            self._whole * int(self.worlds.cell_sizes[cell])
-        )
+        return Fraction(self._parts[cell][code]) / (self._whole * int(self.worlds.cell_sizes[cell]))
 
     def share(self, cell: int, code: int) -> Fraction:
         """The share of a value in the group of a cell: what the release says by itself."""

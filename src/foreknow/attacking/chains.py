@@ -104,7 +104,14 @@ def walked(
     mean = means.mean(axis=0)
     low, high = _interval(worlds, means, sum(map(len, record)), changed)
     found = Beliefs(
-        worlds, "chains", step * CHAINS, int(changed.sum()), runs.made - before, mean, low, high,
+        worlds,
+        "chains",
+        step * CHAINS,
+        int(changed.sum()),
+        runs.made - before,
+        mean,
+        low,
+        high,
         seen_at_all,
     )
     return found, met

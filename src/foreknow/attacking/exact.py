@@ -74,9 +74,7 @@ def _too_slow(started: float, done: int, many: int, until: float) -> bool:
     return now > until or (done == _TRIED and foreseen > until)
 
 
-def _deal(
-    worlds: Worlds, each: list[list[Dealing]], places: tuple[int, ...], codes: Codes
-) -> int:
+def _deal(worlds: Worlds, each: list[list[Dealing]], places: tuple[int, ...], codes: Codes) -> int:
     """Deal one world into `codes`; how many it stands for."""
     ways = 1
     for people, dealings, place in zip(worlds.members, each, places, strict=True):

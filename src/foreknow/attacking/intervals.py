@@ -13,7 +13,9 @@ _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 _HALVINGS = 50
 
 
-def chernoff(mean: FloatArray, many: FloatArray | float, error: float) -> tuple[FloatArray, FloatArray]:
+def chernoff(
+    mean: FloatArray, many: FloatArray | float, error: float
+) -> tuple[FloatArray, FloatArray]:
     """Bound the expectation of numbers from 0 to 1 by the mean of some independent ones.
 
     The bound of Chernoff in Hoeffding's form ("Probability inequalities for sums of bounded
@@ -21,7 +23,7 @@ def chernoff(mean: FloatArray, many: FloatArray | float, error: float) -> tuple[
 
     >>> low, high = chernoff(np.array([0.0, 0.5]), 100, 0.05)
     >>> np.round(low, 3), np.round(high, 3)
-    (array([0.   , 0.366]), array([0.036, 0.634]))
+    (array([0.   , 0.367]), array([0.036, 0.633]))
     """
     reach = np.broadcast_to(np.log(2 / error) / np.maximum(many, 1e-300), mean.shape)
     return mean - _beyond(1 - mean, reach), mean + _beyond(mean, reach)

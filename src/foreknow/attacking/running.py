@@ -15,7 +15,7 @@ from foreknow.anonymizers.fulldomain import FullDomain
 from foreknow.anonymizers.mondrian import Mondrian
 from foreknow.attacking.seeing import Reader, Seen, numbered
 from foreknow.attacking.worlds import Codes
-from foreknow.errors import ForeknowError, InputError, NoSafeRelease, UnsupportedError
+from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
 from foreknow.frames.dealing import with_column_from
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy
@@ -23,8 +23,9 @@ from foreknow.sparse import IntArray
 
 Weight: TypeAlias = "int | Fraction"
 
-# A method without chances or seeds is tried so often on one table, to see that it is not random.
-_TRIED = 3
+# A method without chances or seeds is tried again on its table, and twice on some others, to see
+# that it is not random.
+_TRIED, _OTHERS = 3, 6
 # Worlds whose weight is remembered.
 _MOST_KNOWN = 500_000
 
@@ -42,6 +43,8 @@ class Runs:
         The method is run with each; the adversary takes all for equally likely.
     symmetric : bool, optional
         Whether it treats rows alike; known of our own methods.
+    labelled : bool
+        Whether labels are seen too, where the policy publishes some.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class Runs:
         policy: Policy | None,
         seeds: Sequence[int] | None = None,
         symmetric: bool | None = None,
+        labelled: bool = True,
     ) -> None:
         _check(microdata, method, policy)
         self.microdata = microdata
@@ -61,12 +65,9 @@ class Runs:
         self.made = 0
         self._policy = policy
         self._known: dict[bytes, Weight] = {}
-        published = hasattr(method, "partition") and policy is not None
-        generalized = published and policy is not None and policy.options.form == "generalized"
-        styles = policy.options.labels if policy is not None and generalized else None
-        self._reader = Reader(microdata, styles)
-        self._rows: tuple[Any, IntArray] | None = None
         self._chance: Callable[..., Any] | None = getattr(method, "chance", None)
+        self._reader = Reader(microdata, self._styles() if labelled else None)
+        self._rows: tuple[Any, IntArray] | None = None
 
     @property
     def random(self) -> bool:
@@ -95,14 +96,36 @@ class Runs:
         seen = self._made(codes, seed)
         if seen is None:
             raise NoSafeRelease(f"{self.name} publishes nothing of {self.microdata.name}")
-        if self._chance is None and self.seeds is None:
-            for _ in range(_TRIED - 1):
-                if self._made(codes, None) != seen:
-                    raise UnsupportedError(
-                        f"{self.name} makes another release each time; give it a method "
-                        "chance(microdata, policy, groups), or seeds = the seeds it may draw"
-                    )
+        if self._chance is None and self.seeds is None and not is_ours(self.method):
+            self._refuse_random(codes, seen)
         return seen
+
+    def seen_as(self, groups: IntArray, codes: Codes | None = None) -> Seen:
+        """What a reader sees of groups that were made before.
+
+        Parameters
+        ----------
+        groups : int64 array, shape (people,)
+        codes : int array, optional
+            The true world: what is published beside the groups is then what the method publishes
+            there. Left out, only the groups are compared.
+
+        Raises
+        ------
+        DataError
+            If the method does not make them of the true world.
+        """
+        given = self._reader.see(groups)
+        if codes is None or self._chance is not None:
+            return given
+        for seed in self.seeds or (None,):
+            seen = self.make(codes, seed)
+            if seen is not None and np.array_equal(seen.groups, given.groups):
+                return seen
+        raise DataError(
+            f"{self.name} does not make these groups of {self.microdata.name}; leave groups out "
+            "to attack what it makes"
+        )
 
     def weight(self, codes: Codes, seen: Seen) -> Weight:
         """How probable it is that the method makes a release, if a world is the true table."""
@@ -130,6 +153,25 @@ class Runs:
             return int(self.make(codes) == seen)
         hits = sum(self.make(codes, seed) == seen for seed in self.seeds)
         return Fraction(hits, len(self.seeds))
+
+    def _refuse_random(self, codes: Codes, seen: Seen) -> None:
+        """Try the method on the true table again, and twice on some others."""
+        random = np.random.default_rng(0)
+        others = [random.permutation(codes) for _ in range(_OTHERS)]
+        pairs = [(self.make(codes), seen) for _ in range(_TRIED)]
+        pairs += [(self.make(other), self.make(other)) for other in others]
+        if any(one != two for one, two in pairs):
+            raise UnsupportedError(
+                f"{self.name} makes another release each time; give it a method "
+                "chance(microdata, policy, groups), or seeds = the seeds it may draw"
+            )
+
+    def _styles(self) -> Mapping[str, str] | None:
+        """How groups are labelled; None where they are not, or chances are of groups alone."""
+        policy = self._policy
+        if policy is None or self._chance is not None or not hasattr(self.method, "partition"):
+            return None
+        return policy.options.labels if policy.options.form == "generalized" else None
 
     # ---- one run -------------------------------------------------------------------------------
 
@@ -194,9 +236,14 @@ class Runs:
         return world
 
 
+def is_ours(method: Any) -> bool:
+    """Whether a method is known to be deterministic and to treat rows alike."""
+    return isinstance(method, (Mondrian, FullDomain))
+
+
 def is_symmetric(method: Any) -> bool:
     """Whether a method is known to treat rows alike, whatever their order."""
-    return isinstance(method, (Mondrian, FullDomain)) or getattr(method, "symmetric", None) is True
+    return is_ours(method) or getattr(method, "symmetric", None) is True
 
 
 def name_of(method: Any) -> str:
@@ -259,7 +306,7 @@ def _as_groups(given: Any, name: str) -> IntArray:
         raise InputError(f"{name} must give one group for each row, not {type(given).__name__}")
     if array.dtype.kind in "iu":
         return array.astype(np.int64)
-    labels = array.tolist()
+    labels = [None if label != label else label for label in array.tolist()]  # not a number
     place: dict[Any, int] = {}
     try:
         found = [-1 if label is None else place.setdefault(label, len(place)) for label in labels]

@@ -69,7 +69,7 @@ class Drawn:
         worlds = self.worlds
         mean = self.total / (self.kept * worlds.cell_sizes[:, None])
         open_ = (worlds.shares > 0) & (worlds.shares < 1)
-        error = (1 - CONFIDENCE) / max(1, np.count_nonzero(open_))
+        error = (1 - CONFIDENCE) / max(1, int(np.count_nonzero(open_)))
         low, high = chernoff(mean, float(self.kept), error)
         low, high = np.where(open_, low, mean), np.where(open_, high, mean)
         return Beliefs(

@@ -16,6 +16,8 @@ from foreknow.sparse import IntArray, combine
 
 Codes: TypeAlias = NDArray[Any]
 
+_MOST_DIGITS = 18
+
 
 @dataclass(frozen=True, eq=False)
 class Dealing:
@@ -172,6 +174,16 @@ class Worlds:
         found = np.empty_like(self.codes)
         found[self.order] = self.codes[np.lexsort((random.random(self.n_people), self.groups))]
         return found
+
+
+def amount_text(many: int) -> str:
+    """Write a number of worlds; a very large one by its power of ten.
+
+    >>> amount_text(36), amount_text(10**30)
+    ('36', 'about 10^30')
+    """
+    power = math.log10(many) if many else 0
+    return str(many) if power < _MOST_DIGITS else f"about 10^{power:.0f}"
 
 
 def _ways(bag: list[int]) -> int:

@@ -11,6 +11,7 @@ import typer
 
 from foreknow._version import __version__
 from foreknow.cli.asking import ask
+from foreknow.cli.attacking import attack
 from foreknow.cli.auditing import audit
 from foreknow.cli.curves import curves
 from foreknow.cli.options import BAD_INPUT, BUG, INTERRUPTED, UNSAFE, console, error_console
@@ -29,7 +30,7 @@ app = typer.Typer(
     "3 a bug in Foreknow, 130 interrupted.",
 )
 
-for command in (audit, skyline, curves, survey, ask, publish, verify, demo):
+for command in (audit, skyline, curves, survey, ask, attack, publish, verify, demo):
     app.command()(command)
 
 

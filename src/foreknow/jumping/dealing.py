@@ -14,21 +14,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 from foreknow.errors import UnsupportedError
 from foreknow.jumping.blocks import Block
-from foreknow.jumping.strategy import Need
-
-# (colour, how often in each group)
-Column: TypeAlias = tuple[int, tuple[int, ...]]
-# For each lower level: None (its permutation set is not safe), True (it is), or the values of
-# each of its blocks, as the shape's number and sorted columns.
-Seen: TypeAlias = tuple[Any, ...]
+from foreknow.jumping.sight import Column, Rules, Seen, Sight, lost
 
 
 class BeyondReach(UnsupportedError):
@@ -55,6 +48,43 @@ class Budget:
             raise BeyondReach(f"exact counting takes more than {self.steps:,} steps")
 
 
+class Deals(Protocol):
+    """All deals of a block's values.
+
+    Attributes
+    ----------
+    block : Block
+    classes : list of Column
+        Values with equal counts in every group.
+    copies : list of int
+        How many values each class has.
+    total : int
+        Number of deals: tables of the block's people.
+    ends : dict of Seen to int
+        Deals by what the lower levels see; those that nobody can stop are left out.
+    """
+
+    block: Block
+    classes: list[Column]
+    copies: list[int]
+    total: int
+    ends: dict[Seen, int]
+
+    def sums(self, weight_of: dict[Seen, int]) -> list[list[int]]:
+        """Weighted tables in which a person of a cell has a value of a class.
+
+        Parameters
+        ----------
+        weight_of : dict of Seen to int
+            Weight of each end.
+
+        Returns
+        -------
+        list of lists of int
+            For each class and cell: any one value of the class, any one person of the cell.
+        """
+
+
 @lru_cache(maxsize=1 << 14)
 def splits(count: int, room: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """All ways to split a number among cells with limited room.
@@ -71,31 +101,45 @@ def splits(count: int, room: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     )
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What decides about permutation sets, and what is needed of each lower level.
+def spreads(
+    counts: Sequence[int], cells_of: Sequence[Sequence[int]], sizes: Sequence[int]
+) -> Iterator[tuple[int, ...]]:
+    """All ways to give one value's occurrences in each group to the group's cells.
 
-    Attributes
-    ----------
-    limits : callable from (size, colour) to int
-    allows : callable from (counts of a group as (colour, count), size) to bool
-    complete : bool
-        Whether limits decide alone.
-    needs : tuple of Need
-        Of each lower level.
-    keep_all : bool
-        Whether deals must be kept though no lower level can stop the table.
+    >>> list(spreads((1, 1), ((0, 2), (1,)), (1, 1, 1)))
+    [(0, 1, 1), (1, 1, 0)]
     """
+    for chosen in product(
+        *(
+            splits(count, tuple(sizes[c] for c in cells))
+            for count, cells in zip(counts, cells_of, strict=True)
+        )
+    ):
+        found = [0] * len(sizes)
+        for cells, numbers in zip(cells_of, chosen, strict=True):
+            for c, n in zip(cells, numbers, strict=True):
+                found[c] = n
+        yield tuple(found)
 
-    limits: Any
-    allows: Any
-    complete: bool
-    needs: tuple[Need, ...]
-    keep_all: bool = False
+
+def classed(columns: Sequence[Column]) -> tuple[list[Column], list[int]]:
+    """Distinct columns and how often each occurs; frequent values first, as they break limits."""
+    counted = Counter(columns)
+    classes = sorted(counted, key=lambda column: (-sum(column[1]), column))
+    return classes, [counted[column] for column in classes]
+
+
+def tables(block: Block, classes: Sequence[Column], copies: Sequence[int]) -> int:
+    """Number of tables with these values in the groups."""
+    return math.prod(map(math.factorial, block.group_sizes)) // math.prod(
+        math.factorial(count) ** times
+        for (_, counts), times in zip(classes, copies, strict=True)
+        for count in counts
+    )
 
 
 class Deal:
-    """All deals of a block.
+    """All deals of a block, value by value over its cells (see `Deals`).
 
     Parameters
     ----------
@@ -104,68 +148,59 @@ class Deal:
         How often each value occurs in each group of the block's own function.
     rules : Rules
     budget : Budget
-
-    Attributes
-    ----------
-    total : int
-        Number of deals: tables of the block's people.
-    ends : dict of Seen to int
-        Deals by what the lower levels see; those that nobody can stop are left out.
     """
 
     def __init__(
         self, block: Block, columns: Sequence[Column], rules: Rules, budget: Budget
     ) -> None:
-        self.block, self.rules = block, rules
-        counted = Counter(columns)
-        # Frequent values first: they exceed limits early.
-        self.classes = sorted(counted, key=lambda column: (-sum(column[1]), column))
-        self.copies = [counted[column] for column in self.classes]
-        self.total = math.prod(map(math.factorial, block.group_sizes)) // math.prod(
-            math.factorial(count) ** copies
-            for (_, counts), copies in zip(self.classes, self.copies, strict=True)
-            for count in counts
-        )
-        self._layers: list[list[tuple[int, int, int, int, tuple[int, ...]]]] = []
-        self._class_of_layer: list[int] = []
-        self._ends: list[Seen | None] = []
+        self.block = block
+        self.classes, self.copies = classed(columns)
+        self.total = tables(block, self.classes, self.copies)
         self.ends: dict[Seen, int] = {}
-        self._forward(budget)
+        self._keep_all, self._budget = rules.keep_all, budget
+        self._sight = Sight(block.below, rules.needs, rules)
+        # For each layer: (source, target, ways, copies) of each edge; class and cells; weights.
+        self._layers: list[list[tuple[int, int, int, int]]] = []
+        self._class_of_layer: list[int] = []
+        self._cells_of_layer: list[tuple[int, ...]] = []
+        self._ends: list[Seen | None] = []
+        self._forward()
 
-    def _forward(self, budget: Budget) -> None:
-        start = tuple(self._start(j) for j in range(self.block.level))
+    def _forward(self) -> None:
+        start = self._sight.start()
         states: dict[Any, int] = {}
-        if self.rules.keep_all or any(seen is not None for seen in start):
-            states[(0, self.block.sizes, start)] = 1
+        if self._keep_all or not lost(start):
+            states[0, self.block.sizes, start] = 1
         self._weights: list[list[int]] = [list(states.values())]
-        for which, column in enumerate(self.classes):
-            options = self._options(column)
+        for which, (colour, counts) in enumerate(self.classes):
+            options = list(spreads(counts, self.block.cells_of, self.block.sizes))
             states = {
                 (self.copies[which], room, seen): weight
                 for (_, room, seen), weight in states.items()
             }
-            for r, (cells, sight) in enumerate(options):
-                states = self._one_layer(
-                    states, cells, sight, r == len(options) - 1, budget
-                )
+            for r, cells in enumerate(options):
+                more = self._sight.of(colour, cells)
+                states = self._one_layer(states, cells, more, last=r == len(options) - 1)
                 self._class_of_layer.append(which)
-        for state, weight in states.items():
-            seen = self._finished(state[2])
-            self._ends.append(seen)
-            if seen is not None:
-                self.ends[seen] = self.ends.get(seen, 0) + weight
+                self._cells_of_layer.append(cells)
+        for (_, _, seen), weight in states.items():
+            done = self._sight.done(seen)
+            if not self._keep_all and lost(done):
+                self._ends.append(None)
+            else:
+                self._ends.append(done)
+                self.ends[done] = self.ends.get(done, 0) + weight
 
     def _one_layer(
-        self, states: dict[Any, int], cells: tuple[int, ...], sight: Seen, last: bool, budget: Budget
+        self, states: dict[Any, int], cells: tuple[int, ...], more: Seen, *, last: bool
     ) -> dict[Any, int]:
-        """Give some copies of a value to these cells, as many as can be."""
+        """Give these cells to some of a class's values, as many as can be."""
         places: dict[Any, int] = {}
         weights: list[int] = []
-        edges: list[tuple[int, int, int, int, tuple[int, ...]]] = []
+        edges: list[tuple[int, int, int, int]] = []
         used = [(c, n) for c, n in enumerate(cells) if n]
         for source, ((left, room, seen), weight) in enumerate(states.items()):
-            ways = 1
-            k = 0
+            ways, k = 1, 0
             while True:
                 if k == left or not last:
                     state = (left - k, room, seen)
@@ -175,7 +210,7 @@ class Deal:
                         weights.append(0)
                     factor = ways * math.comb(left, k)
                     weights[place] += weight * factor
-                    edges.append((source, place, factor, k, cells))
+                    edges.append((source, place, factor, k))
                 if k == left:
                     break
                 k += 1
@@ -186,129 +221,23 @@ class Deal:
                 if not ways:
                     break
                 room = tuple(new_room)
-                seen = self._looked(seen, sight)
-                if not self.rules.keep_all and all(one is None for one in seen):
+                seen = self._sight.after(seen, more)
+                if not self._keep_all and lost(seen):
                     break
-        budget.spend(len(edges) + 1)
+        self._budget.spend(len(edges) + 1)
         self._layers.append(edges)
         self._weights.append(weights)
         return dict(zip(places, weights, strict=True))
 
-    def _start(self, j: int) -> Any:
-        """What a lower level sees of no values."""
-        below = self.block.below[j]
-        if self.rules.needs[j] is Need.PERMUTATION:
-            if self.rules.complete:
-                return True if all(self._possible(b.block) for b in below) else None
-            return tuple(() for b in below for _ in b.block.group_sizes)
-        return tuple(() for _ in below)
-
-    def _possible(self, block: Block) -> bool:
-        return all(self.rules.limits(size, 0) >= 0 for size in block.group_sizes)
-
-    def _options(self, column: Column) -> list[tuple[tuple[int, ...], Seen]]:
-        """Ways to give one value's occurrences to cells, and what lower levels see of each."""
-        colour, counts = column
-        sizes, parts = self.block.sizes, self.block.cells_of
-        options = []
-        for chosen in product(
-            *(
-                splits(count, tuple(sizes[c] for c in cells))
-                for count, cells in zip(counts, parts, strict=True)
-            )
-        ):
-            cells = [0] * len(sizes)
-            for group, numbers in zip(parts, chosen, strict=True):
-                for c, n in zip(group, numbers, strict=True):
-                    cells[c] = n
-            options.append(
-                (
-                    tuple(cells),
-                    tuple(self._sight(j, colour, cells) for j in range(self.block.level)),
-                )
-            )
-        return options
-
-    def _sight(self, j: int, colour: int, cells: Sequence[int]) -> Any:
-        """What level j sees of one value: None if it breaks a limit there."""
-        need, found = self.rules.needs[j], []
-        for below in self.block.below[j]:
-            sums = [0] * len(below.block.group_sizes)
-            for group, n in zip(below.group_of, cells, strict=True):
-                if group >= 0:
-                    sums[group] += n
-            if need is not Need.ALWAYS and any(
-                n > self.rules.limits(size, colour)
-                for n, size in zip(sums, below.block.group_sizes, strict=True)
-            ):
-                return None
-            if need is Need.PERMUTATION:
-                found += [(colour, n) if n else None for n in sums]
-            else:
-                found.append((colour, tuple(sums)) if any(sums) else None)
-        if need is Need.PERMUTATION and self.rules.complete:
-            return True
-        return tuple(found)
-
-    def _looked(self, seen: Seen, sight: Seen) -> Seen:
-        """What lower levels see after one more value."""
-        return tuple(
-            None
-            if old is None or new is None
-            else True
-            if old is True
-            else tuple(
-                have if more is None else _inserted(have, more)
-                for have, more in zip(old, new, strict=True)
-            )
-            for old, new in zip(seen, sight, strict=True)
-        )
-
-    def _finished(self, seen: Seen) -> Seen | None:
-        """The final form of what is seen, after judging permutation sets; None if all is lost."""
-        done = tuple(self._judged(j, one) for j, one in enumerate(seen))
-        if not self.rules.keep_all and all(one is None for one in done):
-            return None
-        return done
-
-    def _judged(self, j: int, seen: Any) -> Any:
-        if seen is None or seen is True:
-            return seen
-        below, need = self.block.below[j], self.rules.needs[j]
-        if need is Need.PERMUTATION:
-            sizes = [size for b in below for size in b.block.group_sizes]
-            if not all(map(self.rules.allows, seen, sizes)):
-                return None
-            return True
-        if need is Need.GATED and not self.rules.complete:
-            for b, columns in zip(below, seen, strict=True):
-                for g, size in enumerate(b.block.group_sizes):
-                    row = [(colour, counts[g]) for colour, counts in columns if counts[g]]
-                    if not self.rules.allows(row, size):
-                        return None
-        return tuple(sorted((b.block.number, cols) for b, cols in zip(below, seen, strict=True)))
-
     def sums(self, weight_of: dict[Seen, int]) -> list[list[int]]:
-        """Weighted tables in which a person of a cell has a value of a class.
-
-        Parameters
-        ----------
-        weight_of : dict of Seen to int
-            Weight of each end.
-
-        Returns
-        -------
-        list of lists of int
-            For each class and cell: any one value of the class, any one person of the cell.
-        """
+        """See `Deals.sums`: backwards along the same steps."""
         values = [0 if seen is None else weight_of.get(seen, 0) for seen in self._ends]
         found = [[0] * len(self.block.sizes) for _ in self.classes]
         for layer in range(len(self._layers) - 1, -1, -1):
             sources = self._weights[layer]
             before = [0] * len(sources)
-            own = found[self._class_of_layer[layer]]
             flow = 0
-            for source, target, factor, k, cells in self._layers[layer]:
+            for source, target, factor, k in self._layers[layer]:
                 value = values[target]
                 if value:
                     value *= factor
@@ -316,15 +245,11 @@ class Deal:
                     if k:
                         flow += k * value * sources[source]
             if flow:
-                for c, n in enumerate(self._layers[layer][0][4]):
-                    if n:
-                        own[c] += n * flow
+                own = found[self._class_of_layer[layer]]
+                for c, n in enumerate(self._cells_of_layer[layer]):
+                    own[c] += n * flow
             values = before
         return [
             [number // (size * copies) for number, size in zip(row, self.block.sizes, strict=True)]
             for row, copies in zip(found, self.copies, strict=True)
         ]
-
-
-def _inserted(have: tuple[Any, ...], more: Any) -> tuple[Any, ...]:
-    return tuple(sorted((*have, more)))

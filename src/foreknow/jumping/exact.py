@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, TypeAlias
 
 from foreknow.jumping.blocks import Block, Layout
@@ -178,8 +177,7 @@ class Exact:
             for before, weight in ahead[-1].items():
                 for end, ways in deal.ends.items():
                     both = _together(before, end)
-                    if both is not None or self._rules_of(i).keep_all:
-                        both = both or ()
+                    if both is not None:
                         step[before, end] = both
                         reached[both] = reached.get(both, 0) + weight * ways
             self.budget.spend(len(step) + 1)
@@ -251,7 +249,7 @@ def _counted(deal: Deal, total: int, weight_of: dict[Seen, int]) -> CountedPart:
     block, stopped = deal.block, deal.sums(weight_of)
     tables = tuple(
         tuple(
-            int(Fraction(total * counts[group], block.group_sizes[group])) - lost
+            total * counts[group] // block.group_sizes[group] - lost
             for group, lost in zip(block.group_of, row, strict=True)
         )
         for (_, counts), row in zip(deal.classes, stopped, strict=True)

@@ -49,12 +49,15 @@ class Strategy:
         if self.kind == "naive" or j == 0:
             return Need.PERMUTATION
         if self.kind == "jump":
-            return Need.PERMUTATION if j + self.distances[j] > i else Need.GATED
+            return Need.PERMUTATION if self.after(j) > i else Need.GATED
         return Need.GATED if self.property.convex else Need.ALWAYS
 
     def after(self, j: int) -> int:
-        """Where a table goes whose disclosure set at j is not safe though its permutation set is."""
-        return j + self.distances[j] if self.kind == "jump" else j + 1
+        """Where a table goes whose disclosure set at j is not safe though its permutation set is.
+
+        A jump past the last function ends behind it, with nothing released.
+        """
+        return min(j + self.distances[j], len(self.distances)) if self.kind == "jump" else j + 1
 
 
 def distances_of(given: Any, n: int) -> tuple[int, ...]:

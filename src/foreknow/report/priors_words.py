@@ -50,5 +50,9 @@ def _kind(witness: PriorsWitness) -> str:
 
 
 def _share(chance: Fraction) -> str:
-    """A probability in percent, with three digits that count."""
-    return f"{float(chance * 100):.3g}%"
+    """A probability in percent, with three digits that count, or more; 100% only where it is 1."""
+    for digits in range(3, 15):
+        shown = f"{float(chance * 100):.{digits}g}"
+        if shown != "100" or chance == 1:
+            return f"{shown}%"
+    return "almost 100%"

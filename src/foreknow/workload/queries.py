@@ -15,6 +15,9 @@ from foreknow.microdata import Attribute, Microdata
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 
+# How many random numbers are drawn at once.
+_BLOCK = 1 << 20
+
 
 @dataclass(frozen=True, eq=False)
 class Queries:
@@ -136,7 +139,10 @@ def _runs(size: int, width: int, queries: int, random: np.random.Generator) -> B
 
 def _subsets(size: int, width: int, queries: int, random: np.random.Generator) -> BoolArray:
     """A random subset of `width` values for each query."""
-    drawn = np.argsort(random.random((queries, size)), axis=1)[:, :width]
     found = np.zeros((size, queries), dtype=bool)
-    found[drawn.T, np.arange(queries)] = True
+    some = max(1, _BLOCK // size)
+    for start in range(0, queries, some):
+        these = np.arange(start, min(start + some, queries))
+        drawn = np.argpartition(random.random((len(these), size)), width - 1, axis=1)[:, :width]
+        found[drawn.T, these] = True
     return found

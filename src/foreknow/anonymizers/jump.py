@@ -1,0 +1,205 @@
+"""Naive, safe and k-jump algorithms: the first generalization that stays safe when that is public.
+
+"k-Jump Strategy for Preserving Privacy in Micro-Data Disclosure", Tables 6 to 9 and 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from foreknow.errors import InputError
+from foreknow.jumping.functions import Function
+from foreknow.jumping.properties import MaxRatio, Property, as_property
+from foreknow.jumping.runs import Case, Run, Step, case_of
+from foreknow.jumping.strategy import Strategy, distances_of
+
+STEPS = 20_000_000
+
+
+def _functions(given: Any) -> tuple[Function, ...]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InputError("functions is a list, in the order in which they are tried")
+    if not given:
+        raise InputError("there are no functions to try")
+    return tuple(Function.of(one) for one in given)
+
+
+@dataclass(frozen=True, init=False)
+class _Algorithm:
+    functions: tuple[Function, ...]
+    property: Property
+    steps: int
+
+    def __init__(
+        self, functions: Sequence[Any], property: Any = MaxRatio("1/2"), *, steps: int = STEPS
+    ) -> None:
+        object.__setattr__(self, "functions", _functions(functions))
+        object.__setattr__(self, "property", as_property(property))
+        object.__setattr__(self, "steps", steps)
+
+    def _strategy(self) -> Strategy:
+        raise NotImplementedError
+
+    def _walk(self, case: Case) -> tuple[int | None, list[Step]]:
+        raise NotImplementedError
+
+    def run(self, table: Any) -> Run:
+        """Run the algorithm on a table.
+
+        Parameters
+        ----------
+        table : mapping of person to value, or sequence of values
+            The people that the functions group. Without names they are 0, 1, 2, ...
+
+        Returns
+        -------
+        Run
+
+        Raises
+        ------
+        BeyondReach
+            If exact counting takes more than `steps` steps.
+        """
+        case = case_of(self.functions, self._strategy(), table, self.steps)
+        released, path = self._walk(case)
+        return Run(released, path, case)
+
+
+@dataclass(frozen=True, init=False)
+class Naive(_Algorithm):
+    """Release the first generalization whose permutation set has the property (Table 6).
+
+    **Not safe**: whoever knows the algorithm rules out the tables that would have been released
+    earlier. It is here to be compared with.
+
+    Parameters
+    ----------
+    functions : list
+        In the order in which they are tried: ``"AB|CD"``, lists of groups, or group numbers.
+    property : Property
+        `MaxRatio`, `Distinct`, `Entropy`, `Recursive`, `KAnonymity`, `Each`, or a callable.
+    steps : int
+        How many steps exact counting may take.
+
+    Examples
+    --------
+    >>> naive = Naive(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], MaxRatio("1/2"))
+    >>> patients = dict(zip("ABCDEF", "flu cold cancer cancer headache toothache".split()))
+    >>> run = naive.run(patients)
+    >>> run.released, run.disclosure_set(1)
+    (1, <DisclosureSet: 4 of 36 tables, highest ratio 1>)
+    """
+
+    def _strategy(self) -> Strategy:
+        return Strategy("naive", self.property, (1,) * len(self.functions))
+
+    def _walk(self, case: Case) -> tuple[int | None, list[Step]]:
+        path: list[Step] = []
+        for i in range(len(self.functions)):
+            safe = case.permutation_safe(i)
+            path.append((i, "permutation", safe))
+            if safe:
+                return i, path
+        return None, path
+
+
+@dataclass(frozen=True, init=False)
+class Safe(_Algorithm):
+    """Release the first generalization whose disclosure set has the property (Tables 7 and 8).
+
+    Safe against those who know it: what is released is judged by what they can tell. When
+    nothing is released, that is safe where the adversary knows no more than the domain of the
+    values; see `Run.nothing_set` for one who knows how often each value occurs.
+
+    Parameters
+    ----------
+    functions, property, steps
+        As for `Naive`.
+
+    Examples
+    --------
+    >>> safe = Safe(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], MaxRatio("1/2"))
+    >>> patients = dict(zip("ABCDEF", "flu cold cancer cancer headache toothache".split()))
+    >>> run = safe.run(patients)
+    >>> run.released, run.disclosure_set()
+    (2, <DisclosureSet: 8 of 24 tables, highest ratio 1/2>)
+    """
+
+    def _strategy(self) -> Strategy:
+        return Strategy("safe", self.property, (1,) * len(self.functions))
+
+    def _walk(self, case: Case) -> tuple[int | None, list[Step]]:
+        path: list[Step] = []
+        for i in range(len(self.functions)):
+            # Lemma 3: no subset of an unsafe permutation set is safe, if the property is convex.
+            hopeless = self.property.convex and not case.permutation_safe(i)
+            safe = not hopeless and case.disclosure_safe(i)
+            path.append((i, "disclosure", safe))
+            if safe:
+                return i, path
+        return None, path
+
+
+@dataclass(frozen=True, init=False)
+class Jump(_Algorithm):
+    """The k-jump algorithms: jump on where only the disclosure set is not safe (Tables 9 and 13).
+
+    Every one of them is safe against those who know it, distances included. Which of them
+    releases more depends on the table. When nothing is released, that is safe where the adversary
+    knows no more than the domain of the values; see `Run.nothing_set` for one who knows how often
+    each value occurs.
+
+    Parameters
+    ----------
+    functions, property, steps
+        As for `Naive`; a function may occur several times.
+    distances : int or sequence of int
+        How far to jump from each function whose permutation set is safe and whose disclosure set
+        is not. The first never matters, nor how far a jump goes past the last function.
+
+    Examples
+    --------
+    >>> jump = Jump(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], distances=2, property=MaxRatio("1/2"))
+    >>> patients = dict(zip("ABCDEF", "flu cold cancer cancer headache toothache".split()))
+    >>> run = jump.run(patients)
+    >>> print(run.report)
+    permutation set of g1 = AB|CD|EF: not safe
+    permutation set of g2 = ABC|DEF: safe
+    disclosure set of g2 = ABC|DEF: not safe
+    nothing is released
+    """
+
+    distances: tuple[int, ...]
+
+    def __init__(
+        self,
+        functions: Sequence[Any],
+        distances: int | Sequence[int] = 1,
+        property: Any = MaxRatio("1/2"),
+        *,
+        steps: int = STEPS,
+    ) -> None:
+        super().__init__(functions, property, steps=steps)
+        object.__setattr__(self, "distances", distances_of(distances, len(self.functions)))
+
+    def _strategy(self) -> Strategy:
+        return Strategy("jump", self.property, self.distances)
+
+    def _walk(self, case: Case) -> tuple[int | None, list[Step]]:
+        path: list[Step] = []
+        strategy = self._strategy()
+        i = 0
+        while i < len(self.functions):
+            safe = case.permutation_safe(i)
+            path.append((i, "permutation", safe))
+            if not safe:
+                i += 1
+                continue
+            safe = case.disclosure_safe(i)
+            path.append((i, "disclosure", safe))
+            if safe:
+                return i, path
+            i = strategy.after(i)
+        return None, path

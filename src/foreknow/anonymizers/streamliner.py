@@ -1,0 +1,188 @@
+"""Streamliner: groups that stay safe when everybody knows how they were made.
+
+The algorithms of "Privacy Streamliner" (section 3), made safe where enumeration found them not to
+be, and one more that looks at quasi-identifiers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from foreknow.anonymizers.streamliner_deal import Colours, deal
+from foreknow.anonymizers.streamliner_gda import by_rank, plan_gda
+from foreknow.anonymizers.streamliner_gsa import groups_of_gsa
+from foreknow.anonymizers.streamliner_plan import plan_rda
+from foreknow.anonymizers.streamliner_ria import groups_of_ria
+from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean
+from foreknow.microdata import Microdata
+from foreknow.policy import Policy
+from foreknow.sparse import IntArray
+
+_log = logging.getLogger(__name__)
+
+Variant: TypeAlias = Literal["rda", "ria", "gda", "gsa"]
+
+
+@dataclass(frozen=True)
+class Streamliner:
+    """Groups in which no sensitive value has more than 1/l of the people, made in linear time.
+
+    Parameters
+    ----------
+    l : int
+        At least 2.
+    variant : {"rda", "ria", "gda", "gsa"}
+        See the table below.
+    weights : mapping of str to int, optional
+        How much each quasi-identifier counts in the distance that ``gda`` uses; 1 where nothing is
+        said. The others ignore it, except that ``gsa`` divides attributes of more weight first.
+
+    Notes
+    -----
+    ======= ======================================== ==========================================
+    variant groups                                   an adversary who knows it
+    ======= ======================================== ==========================================
+    rda     of l, by lot                             learns nothing beyond the release
+    ria     merged from partners by lot, often huge  learns nothing beyond the release
+    gda     of l, near by quasi-identifiers          can be certain of somebody's value
+    gsa     by lot within blocks of near people      finds each value of a group equally likely
+                                                     for each of its members
+    ======= ======================================== ==========================================
+
+    **Why RDA and RIA are safe.** What is decided from sensitive values is decided for values, not
+    for people; which people of a value are meant is drawn by lot. So every table that agrees with
+    a release leads to it with the same probability, and the release says nothing about which of
+    them is the true one, whatever the adversary knew before. Enumeration of all tables of small
+    multisets and all lots confirms it: the posterior is the frequency in the group.
+
+    **What would break it** (errata, section 4): going through the people of a value in the order
+    of the table (values a, a, b, c, l = 2: certainty); ties between values by who comes first;
+    choosing the best of several runs by a cost on quasi-identifiers (137/171); **and a seed that
+    somebody else knows**, since they can run the method on every table that agrees with the
+    release and keep those that lead to it. So the lots come from the system's entropy when no
+    seed is given, and the first run is released. Give a seed in tests only.
+
+    **GDA** is as published, and unsafe; it logs a warning. See
+    `foreknow.anonymizers.streamliner_gda`.
+
+    **GSA** (guided, symmetric) is ours; see `foreknow.anonymizers.streamliner_gsa` for how it
+    works and the proof.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.schema import Schema
+    >>> rows = pa.table({"age": [20, 30, 40, 50], "disease": ["Flu", "Flu", "Cold", "AIDS"]})
+    >>> microdata = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
+    >>> groups = Streamliner(l=2).partition(microdata)
+    >>> groups[0] != groups[1]
+    True
+    >>> Streamliner(l=3).partition(microdata)
+    Traceback (most recent call last):
+    foreknow.errors.NoSafeRelease: l = 3 allows at most 1 of 4 people to share a value of 'disease':
+    2 have 'Flu', which is 1 too many
+    """
+
+    l: int  # noqa: E741
+    variant: Variant = "rda"
+    weights: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.l, bool) or not isinstance(self.l, int) or self.l < 2:
+            raise InputError(f"Streamliner: l must be a whole number from 2, not {self.l!r}")
+        known = get_args(Variant)
+        if self.variant not in known:
+            hint = did_you_mean(str(self.variant), known)
+            raise InputError(f"Streamliner: no variant {self.variant!r}{hint}")
+        for name, weight in self.weights.items():
+            if isinstance(weight, bool) or not isinstance(weight, int) or not 0 <= weight < 2**31:
+                raise InputError(
+                    f"Streamliner: the weight of {name!r} must be a whole number from 0, not "
+                    f"{weight!r}"
+                )
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            One sensitive value per person.
+        policy : Policy, optional
+            Not asked: what the groups withstand follows from l.
+        seed : int, optional
+            From the system's entropy when left out, and only then safe against who knows the
+            method: see the notes above.
+
+        Returns
+        -------
+        int64 array, shape (rows,)
+            The group of each row in the source's order, from 0; -1 for a row that is left out
+            because its sensitive value is missing.
+
+        Raises
+        ------
+        NoSafeRelease
+            If a value is so frequent that no groups exist; the message says which and by how
+            many people. Also if GDA is stuck.
+        """
+        if microdata.schema.semantics != "single":
+            raise UnsupportedError(
+                "Streamliner needs one sensitive value per person; this table has semantics "
+                f"{microdata.schema.semantics!r}"
+            )
+        names = [attribute for attribute in microdata.schema.quasi_identifiers]
+        for name in self.weights:
+            if name not in names:
+                raise InputError(
+                    f"Streamliner: a weight is given for {name!r}, which is no quasi-identifier"
+                    f"{did_you_mean(name, names)}"
+                )
+        sizes = np.bincount(microdata.sensitive_codes, minlength=len(microdata.values))
+        self._require_eligible(microdata, sizes)
+        return microdata.rows_of(self._groups(microdata, sizes, np.random.default_rng(seed)))
+
+    def _groups(
+        self, microdata: Microdata, sizes: IntArray, random: np.random.Generator
+    ) -> IntArray:
+        codes = microdata.sensitive_codes
+        if self.variant == "ria":
+            return groups_of_ria(codes, sizes, self.l, random)
+        if self.variant == "gsa":
+            return groups_of_gsa(
+                codes, sizes, microdata.attributes, self.l, random, weights=self.weights
+            )
+        if self.variant == "gda":
+            _log.warning(
+                "GDA is unsafe against who knows it: they can rule out the tables that it would "
+                "have grouped otherwise, and be certain of somebody's value; variants 'rda' and "
+                "'gsa' withstand that"
+            )
+            runs, ranked = by_rank(codes, len(sizes), microdata.attributes, self.weights, random)
+            return deal(plan_gda(runs, microdata.values, self.l), ranked)
+        colours = Colours.of(codes, sizes)
+        colours.shuffle(random)
+        return deal(plan_rda(sizes, self.l), colours)
+
+    def _require_eligible(self, microdata: Microdata, sizes: IntArray) -> None:
+        """Refuse a table in which a value is too frequent (section 2.1: l-eligible)."""
+        people = int(sizes.sum())
+        most = people // self.l
+        frequent = np.flatnonzero(sizes > most)
+        if len(frequent):
+            told = "; ".join(
+                f"{sizes[code]:,} have {microdata.values[code]!r}, which is "
+                f"{sizes[code] - most:,} too many"
+                for code in frequent.tolist()
+            )
+            raise NoSafeRelease(
+                f"l = {self.l} allows at most {most:,} of {people:,} people to share a value of "
+                f"{microdata.schema.sensitive!r}: {told}"
+            )

@@ -1,0 +1,338 @@
+"""Attack: what an adversary who knows the algorithm finds out about the people of a release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foreknow._version import __version__
+from foreknow.attacking.beliefs import Beliefs
+from foreknow.attacking.worlds import amount_text
+from foreknow.errors import DataError, InputError
+from foreknow.frames.plain import fetch
+from foreknow.labels import Label
+from foreknow.microdata import Microdata
+from foreknow.policy import Policy
+from foreknow.sparse import IntArray
+from foreknow.writing import as_json, write_whole
+
+FORMAT, FORMAT_VERSION = "foreknow attack", 1
+# Cases that are written out.
+_MOST = 100
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the adversary believes of some people who are alike to them, about one value.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Their rows in the table, from 1.
+    value : label
+    probability : float
+        The posterior of each of them; an estimate where `exact` is None.
+    exact : Fraction or None
+    low, high : float
+        Its interval; both the posterior where it is exact.
+    share : Fraction
+        The share of the value in their group: what the release says by itself.
+    limit : Fraction or None
+        The lowest limit that the policy sets for the value.
+    """
+
+    rows: tuple[int, ...]
+    value: Label
+    probability: float
+    exact: Fraction | None
+    low: float
+    high: float
+    share: Fraction
+    limit: Fraction | None
+
+    @property
+    def surer(self) -> bool:
+        """Whether the adversary becomes surer by knowing the algorithm."""
+        if self.exact is not None:
+            return self.exact > self.share
+        return self.low > self.share
+
+    @property
+    def certain(self) -> bool:
+        """Whether the posterior is exactly 1, though the group has other values."""
+        return self.exact == 1 and self.share < 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        interval = {} if self.exact is not None else {"interval": [self.low, self.high]}
+        return {
+            "rows": list(self.rows),
+            "value": self.value,
+            "probability": self.probability,
+            "exact": None if self.exact is None else str(self.exact),
+            **interval,
+            "group": str(self.share),
+            "limit": None if self.limit is None else str(self.limit),
+        }
+
+    def __repr__(self) -> str:
+        many = len(self.rows)
+        who = f"row {self.rows[0]}" if many == 1 else f"{many} people"
+        said = str(self.exact) if self.exact is not None else f"about {self.probability:.3g}"
+        return f"Case({who}, {self.value!r}: {said}, the group says {self.share})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attack:
+    """What came of an attack on one's own release; for the owner of the table only.
+
+    Attributes
+    ----------
+    method : mapping
+        The name and settings of the method.
+    policy : Policy or None
+    n_people, n_groups : int
+        Of the release that the method made, as a reader sees it.
+    """
+
+    method: Mapping[str, Any]
+    policy: Policy | None
+    n_people: int
+    n_groups: int
+    _microdata: Microdata = field(repr=False)
+    _beliefs: Beliefs = field(repr=False)
+    _suspected: IntArray = field(repr=False)
+    _limits: Mapping[int, tuple[Fraction, bool]] = field(repr=False)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every world was looked at; otherwise posteriors are estimates."""
+        return self._beliefs.exact
+
+    @property
+    def how(self) -> str:
+        """How posteriors were found: "enumeration", "independent worlds" or "chains"."""
+        return self._beliefs.how
+
+    @property
+    def n_worlds(self) -> int:
+        """How many worlds the release has, if nobody knew the algorithm."""
+        return self._beliefs.worlds.n_worlds
+
+    @property
+    def looked(self) -> int:
+        """Worlds that were looked at; of chains, their steps."""
+        return self._beliefs.looked
+
+    @property
+    def consistent(self) -> int:
+        """Worlds among them that the release is possible in; of chains, steps to another world."""
+        return self._beliefs.consistent
+
+    @property
+    def runs(self) -> int:
+        """How often the method was run."""
+        return self._beliefs.runs
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """Whom the adversary becomes surer of than the release itself makes them, worst first."""
+        found = self._beliefs
+        above = (found.high if not found.exact else found.mean) > found.worlds.shares - 1e-9
+        cells, codes = np.nonzero(above & (found.mean > 0) & (found.worlds.shares > 0))
+        cases = [self._case(*pair) for pair in zip(cells.tolist(), codes.tolist(), strict=True)]
+        return tuple(sorted((c for c in cases if c.surer), key=_badness))
+
+    @property
+    def worst(self) -> Case | None:
+        """The case of the highest posterior; None if nobody is found out any further."""
+        return self.cases[0] if self.cases else None
+
+    @cached_property
+    def certain(self) -> tuple[int, ...]:
+        """Rows, from 1, of people whose value is certain to the adversary; none of an estimate."""
+        return tuple(sorted(row for case in self.cases if case.certain for row in case.rows))
+
+    @cached_property
+    def not_refuted(self) -> tuple[int, ...]:
+        """Of an estimate: rows of people who had one value in every possible world met.
+
+        A world in which they have another was looked for and not found, which is no proof.
+        """
+        return tuple(sorted(row for cell in self._suspected.tolist() for row in self._rows(cell)))
+
+    @cached_property
+    def breaches(self) -> tuple[Case, ...]:
+        """The cases that reach a limit of the policy; of an estimate, that probably do."""
+        return tuple(case for case in self.cases if self._reaches(case))
+
+    @property
+    def found(self) -> bool:
+        """Whether the attack found anything: a limit reached, certainty, or a suspicion of it."""
+        return bool(self.breaches or self.certain or self.not_refuted)
+
+    def posterior(self, row: int, value: Label) -> Fraction | float:
+        """What the adversary believes of one person and value; a float where it is estimated.
+
+        Parameters
+        ----------
+        row : int
+            In the table, from 1.
+        value : label
+        """
+        people = np.flatnonzero(self._microdata.kept == row - 1)
+        if not len(people):
+            raise InputError(f"nobody who is published stands in row {row}")
+        codes = self._microdata.values.codes
+        if value not in codes:
+            raise InputError(f"nobody in the table has the sensitive value {value!r}")
+        cell, code = int(self._beliefs.worlds.cell_of[people[0]]), codes[value]
+        exact = self._beliefs.posterior(cell, code)
+        return float(self._beliefs.mean[cell, code]) if exact is None else exact
+
+    def worst_people(self, most: int = 10, names: str | None = None) -> list[dict[str, Any]]:
+        """The people whom the adversary becomes surest of, worst first.
+
+        Parameters
+        ----------
+        most : int
+        names : str, optional
+            A column that names people; nobody is named unless it is given.
+
+        Returns
+        -------
+        list of dict
+            With ``row``, from 1, or ``name``; ``value``, ``probability``, ``exact``, ``group``.
+        """
+        named: list[Any] | None = None
+        if names is not None:
+            column = fetch(self._microdata._table, [names]).column(names)
+            named = column.to_pylist()
+        found: list[dict[str, Any]] = []
+        for case in self.cases:
+            for row in case.rows:
+                if len(found) >= most:
+                    return found
+                said = {key: x for key, x in case.to_dict().items() if key != "rows"}
+                who = {"row": row} if named is None else {"name": named[row - 1]}
+                found.append({**who, **said})
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, with the version of their format; people by their rows."""
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "foreknow": __version__,
+            "table": self._microdata.name,
+            "method": dict(self.method),
+            "people": self.n_people,
+            "groups": self.n_groups,
+            "found": self.found,
+            "exact": self.exact,
+            "how": self.how,
+            "worlds": amount_text(self.n_worlds),
+            "looked": amount_text(self.looked),
+            "consistent": amount_text(self.consistent),
+            "runs": self.runs,
+            "certain": list(self.certain),
+            "not_refuted": list(self.not_refuted),
+            "breaches": [case.to_dict() for case in self.breaches[:_MOST]],
+            "n_breaches": len(self.breaches),
+            "worst": [case.to_dict() for case in self.cases[:_MOST]],
+        }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write what `to_dict` gives, whole or not at all."""
+        write_whole(path, as_json(self.to_dict()))
+
+    def to_html(self, path: str | Path) -> None:
+        """Write a page that opens offline, whole or not at all."""
+        from foreknow.report.attack_html import attack_page
+
+        write_whole(path, attack_page(self))
+
+    def _case(self, cell: int, code: int) -> Case:
+        found = self._beliefs
+        exact, mean = found.posterior(cell, code), float(found.mean[cell, code])
+        limit = self._limits.get(code)
+        return Case(
+            self._rows(cell),
+            self._microdata.values[code],
+            mean,
+            exact,
+            float(found.low[cell, code]),
+            float(found.high[cell, code]),
+            found.share(cell, code),
+            None if limit is None else limit[0],
+        )
+
+    def _rows(self, cell: int) -> tuple[int, ...]:
+        people = np.flatnonzero(self._beliefs.worlds.cell_of == cell)
+        return tuple((self._microdata.kept[people] + 1).tolist())
+
+    def _reaches(self, case: Case) -> bool:
+        """Whether a case reaches the limit for its value."""
+        limit = self._limits.get(self._microdata.values.codes[case.value])
+        if limit is None:
+            return False
+        probability = case.probability if case.exact is None else case.exact
+        return probability > limit[0] if limit[1] else probability >= limit[0]
+
+    def _repr_html_(self) -> str:
+        from foreknow.report.attack_html import attack_summary
+
+        return attack_summary(self)
+
+    def __rich__(self) -> Any:
+        from foreknow.report.attack_terminal import attack_table
+
+        return attack_table(self)
+
+    def __repr__(self) -> str:
+        name = self.method["name"]
+        if self.certain:
+            said = f"{len(self.certain)} of {self.n_people} people certain"
+        elif self.worst is None:
+            said = "nobody found out any further"
+        else:
+            said = f"worst {self.worst!r}"
+        doubt = "" if self.exact else ", estimated"
+        more = f", {len(self.not_refuted)} not refuted" if self.not_refuted else ""
+        return f"Attack({name}: {said}{more}{doubt})"
+
+
+def limits_of(policy: Policy | None, microdata: Microdata) -> dict[int, tuple[Fraction, bool]]:
+    """The lowest limit for each value, and whether it may be reached."""
+    found: dict[int, tuple[Fraction, bool]] = {}
+    for requirement in policy.requirements if policy is not None else ():
+        for code in np.flatnonzero(requirement.mask(microdata.values)).tolist():
+            for point in requirement.points:
+                own = point.below, point.inclusive
+                found[code] = min(found.get(code, own), own)
+    return found
+
+
+def _badness(case: Case) -> tuple[float, float, Sequence[int]]:
+    """Worst first: the highest posterior, then the most that the algorithm adds."""
+    return -case.probability, float(case.share), case.rows
+
+
+def refuse_other_table(groups: IntArray, microdata: Microdata) -> IntArray:
+    """Read the groups of a release that was made of a table.
+
+    Raises
+    ------
+    DataError
+        If they are not one for each row.
+    """
+    of_row = np.asarray(groups)
+    if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
+        raise DataError(f"groups must be one whole number for each of the {microdata.n_rows} rows")
+    return of_row[microdata.kept].astype(np.int64)

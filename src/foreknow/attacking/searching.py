@@ -1,0 +1,110 @@
+"""The adversary's reasoning about one release: exact where there is time, else estimated."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.attacking.beliefs import Beliefs
+from foreknow.attacking.chains import walked
+from foreknow.attacking.clock import Budget
+from foreknow.attacking.exact import enumerated
+from foreknow.attacking.refuting import Search
+from foreknow.attacking.running import Runs
+from foreknow.attacking.sampling import Drawn, draws_for
+from foreknow.attacking.seeing import Seen
+from foreknow.attacking.worlds import Worlds
+from foreknow.errors import DataError
+
+_log = logging.getLogger(__name__)
+# The part of the time that an enumeration may use up in vain, and of the rest the first draws.
+_EXACT, _FIRST, _ESTIMATES = 0.6, 0.1, 0.7
+# Below this share of kept draws, chains tell more.
+_KEPT = 0.05
+_FIRST_DRAWS = 400
+
+
+def believed(
+    worlds: Worlds,
+    runs: Runs,
+    seen: Seen,
+    most: int,
+    seconds: float | None,
+    seed: int | None,
+    true: bool,
+) -> tuple[Beliefs, NDArray[np.int64]]:
+    """Work out the posteriors of a release.
+
+    Parameters
+    ----------
+    worlds : Worlds
+    runs : Runs
+    seen : Seen
+    most : int
+        Runs of the method.
+    seconds : float, optional
+    seed : int, optional
+        Of estimates.
+    true : bool
+        Whether ``worlds.codes`` is a world that the release is possible in.
+
+    Returns
+    -------
+    Beliefs
+    int64 array
+        Of an estimate: cells suspected to have one value only, which no world was found against.
+
+    Raises
+    ------
+    DataError
+        If the release is possible in no world, or none was found.
+    """
+    budget = Budget.of(runs, most, seconds)
+    share = 1 if runs.seeds is None else len(runs.seeds)
+    _log.info("running %s on every world", runs.name)
+    try:
+        exact = enumerated(worlds, runs, seen, most // share, budget.part(_EXACT).until)
+    except ValueError:
+        raise _impossible(runs, "no way") from None
+    if exact is not None:
+        return exact, np.empty(0, dtype=np.int64)
+    _log.info("too many worlds: sampling them")
+    random = np.random.default_rng(seed)
+    before = runs.made
+    budget = Budget(runs, runs.made + most, budget.until)
+    drawn = Drawn(worlds, runs, seen, random)
+    drawn.draw(budget.part(_FIRST), _FIRST_DRAWS)
+    starts = ([worlds.codes] if true else []) + drawn.starts
+    search = Search(worlds, runs, seen, random, drawn.total > 0)
+    if not starts:
+        found = search.find(worlds.codes, budget.part(_ESTIMATES))
+        if found is None:
+            raise _impossible(runs, f"none of {runs.made:,} ways tried")
+        starts = [found]
+    for start in starts[:1]:
+        search.met |= worlds.tally(start) > 0
+    if drawn.kept >= max(5, _KEPT * drawn.looked):
+        part = budget.part(_ESTIMATES)
+        drawn.draw(part, draws_for(part))
+        beliefs = drawn.beliefs(before)
+        starts += drawn.starts
+    else:
+        _log.info("few worlds are possible: walking among them")
+        beliefs, met = walked(worlds, runs, seen, starts, budget.part(_ESTIMATES), random)
+        starts += met
+    search.met |= beliefs.seen
+    if len(search.suspected):
+        _log.info("looking for worlds against %d suspicions", len(search.suspected))
+        search.refute(starts, budget)
+    beliefs = replace(beliefs, seen=search.met, runs=runs.made - before)
+    return beliefs, search.suspected
+
+
+def _impossible(runs: Runs, said: str) -> DataError:
+    return DataError(
+        f"{said} of dealing out the values makes {runs.name} publish these groups; is it the "
+        "method, with the settings, policy and quasi-identifiers, that made the release?"
+    )

@@ -1,0 +1,118 @@
+"""The command `attack`: what somebody learns who knows the anonymizer, from what it makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from foreknow.cli.opening import schema_of
+from foreknow.cli.options import UNSAFE, Html, PolicyPath, Quiet, console, progress, refuse_inputs
+from foreknow.cli.publishing import _setting
+from foreknow.errors import SchemaError
+
+if TYPE_CHECKING:
+    from foreknow.attacking import Attack
+    from foreknow.microdata import Microdata
+    from foreknow.policy import Policy
+
+
+def attack(
+    table: Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")],
+    policy: PolicyPath,
+    method: Annotated[
+        str | None, typer.Option("--method", help="The anonymizer; the policy's when left out.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A setting of the method, such as suppression=0.05; may be repeated.",
+        ),
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option("--form", help="generalized or bucketized; the policy's if not.")
+    ] = None,
+    worlds: Annotated[
+        int, typer.Option("--worlds", help="Runs of the method; beyond, it is an estimate.")
+    ] = 10_000,
+    seconds: Annotated[float, typer.Option("--seconds", help="Time budget.")] = 60.0,
+    seed: Annotated[int | None, typer.Option("--seed", help="Of estimates.")] = None,
+    name_people: Annotated[
+        bool, typer.Option("--name-people", help="Print people by name, not by row.")
+    ] = False,
+    person: Annotated[
+        str | None, typer.Option("--person", help="The column that names people.")
+    ] = None,
+    html: Html = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the attack as JSON.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Attack one's own release as somebody would who knows the method, its settings and policy.
+
+    TABLE is the raw table. The method is run on it, and on all tables that look the same to a
+    reader; those that it would have published otherwise are struck out. What is written names
+    rows of the table: it is for the owner.
+    """
+    from foreknow.attacking import attack as run
+    from foreknow.microdata import Microdata
+    from foreknow.policy import Policy
+
+    refuse_inputs(html, json, (table, policy))
+    rules = _rules(Policy.load(policy), method, form, settings)
+    schema = schema_of(rules)
+    with progress("Attacking", quiet):
+        microdata = Microdata(table, schema)
+        names = _names(microdata, person) if name_people else None
+        found = run(microdata, _method_of(rules), rules, worlds=worlds, seconds=seconds, seed=seed)
+        outcome = found.found  # works everything out
+    if html is not None:
+        found.to_html(html)
+    if json is not None:
+        found.to_json(json)
+    if not quiet:
+        _print(found, names)
+    raise typer.Exit(UNSAFE if outcome else 0)
+
+
+def _rules(
+    rules: Policy, method: str | None, form: str | None, settings: list[str] | None
+) -> Policy:
+    """The policy with what the command line says of the method."""
+    given: dict[str, Any] = {"method": method, "form": form}
+    options = replace(rules.options, **{key: x for key, x in given.items() if x is not None})
+    own = dict(options.settings.get(options.method, {}))
+    own.update(_setting(text) for text in settings or ())
+    if own:
+        options = replace(options, settings={**options.settings, options.method: own})
+    return replace(rules, options=options)
+
+
+def _method_of(rules: Policy) -> Any:
+    from foreknow.methods import method_of
+
+    return method_of(rules.options.method, rules.options.settings)
+
+
+def _names(microdata: Microdata, person: str | None) -> list[object]:
+    """What the rows' people are called."""
+    from foreknow.frames import open_table
+    from foreknow.frames.plain import fetch
+
+    schema = microdata.schema
+    column = person or schema.person
+    if column is None and len(schema.identifiers) == 1:
+        column = schema.identifiers[0]
+    if column is None:
+        raise SchemaError("the policy does not say which column names people; add --person COLUMN")
+    named: list[object] = fetch(open_table(microdata._table), [column]).column(column).to_pylist()
+    return named
+
+
+def _print(found: Attack, names: list[object] | None) -> None:
+    from foreknow.report.attack_terminal import attack_table
+
+    console().print(attack_table(found, names))

@@ -1,0 +1,124 @@
+"""Attack words: what an attack by somebody who knows the algorithm found, as sentences."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.attacking import Attack, Case
+from foreknow.attacking.worlds import amount_text
+from foreknow.report.percent import percent
+from foreknow.report.words import number, some, visible
+
+# A fraction longer than this says less than its decimals; so does a number of worlds.
+_SHORT, _DIGITS = 11, 18
+
+
+def attack_title(attack: Attack) -> str:
+    """Say the outcome in a few words."""
+    if attack.certain:
+        return f"{_are(len(attack.certain))} certain to whoever knows the algorithm"
+    if attack.breaches:
+        many = sum(len(case.rows) for case in attack.breaches)
+        verb = "reaches" if many == 1 else "reach"
+        doubt = "" if attack.exact else ", by estimates"
+        return f"{some(many, 'posterior', 'posteriors')} {verb} a limit of the policy{doubt}"
+    if attack.not_refuted:
+        return f"{_are(len(attack.not_refuted))} suspected to be certain"
+    if attack.exact:
+        return "Knowing the algorithm reaches no limit here"
+    return "No limit was found to be reached; that is no proof"
+
+
+def attack_scope(attack: Attack) -> str:
+    """Say what was attacked."""
+    people = some(attack.n_people, "person", "people")
+    return (
+        f"{visible(attack.method['name'])}: {people} in {some(attack.n_groups, 'group', 'groups')}"
+    )
+
+
+def worlds_sentence(attack: Attack) -> str:
+    """Say how many worlds there are, and in how many the release is possible."""
+    runs = some(attack.runs, "run", "runs")
+    if attack.exact:
+        return (
+            f"Of {_worlds(attack.n_worlds)}, {number(attack.consistent)} could have led to this "
+            f"release. All were looked at, in {runs} of the method: the posteriors are exact."
+        )
+    if attack.how == "chains":
+        return (
+            f"There are {_worlds(attack.n_worlds)}, too many to look at. Chains of swaps made "
+            f"{number(attack.looked)} steps among worlds that could have led to this release, in "
+            f"{runs} of the method: the posteriors are estimates, and of the worlds that the "
+            "chains can reach."
+        )
+    return (
+        f"There are {_worlds(attack.n_worlds)}, too many to look at. Of {number(attack.looked)} "
+        f"that were drawn, {number(attack.consistent)} could have led to this release: the "
+        "posteriors are estimates."
+    )
+
+
+def finding_sentences(attack: Attack) -> list[str]:
+    """Say what was found, the worst first."""
+    said = []
+    if attack.certain:
+        said.append(
+            f"{_are(len(attack.certain))} certain: in every possible world they have the same "
+            "value."
+        )
+    if attack.not_refuted:
+        said.append(
+            f"{_are(len(attack.not_refuted))} not refuted: they had the same value in every "
+            "possible world that was met, and no world was found in which they have another."
+        )
+    if attack.worst is not None:
+        worst = attack.worst
+        said.append(
+            f"At worst, the adversary is {chance_text(worst)} sure of {visible(worst.value)} "
+            f"where the group says {share_text(worst)}."
+        )
+    else:
+        said.append("Nobody is found out any further than the release itself allows.")
+    return said
+
+
+def chance_text(case: Case) -> str:
+    """Write a posterior: as a percentage and a fraction, or as an interval."""
+    if case.exact is not None:
+        return _chance(case.exact)
+    return f"about {case.probability:.0%} ({case.low:.0%} to {case.high:.0%})"
+
+
+def share_text(case: Case) -> str:
+    """Write the share of a value in its group."""
+    return _chance(case.share)
+
+
+def who_text(case: Case) -> str:
+    """Say which rows a case is about."""
+    rows = [number(row) for row in case.rows[:5]]
+    more = f" and {len(case.rows) - 5} more" if len(case.rows) > 5 else ""
+    return f"{'row' if len(case.rows) == 1 else 'rows'} {', '.join(rows)}{more}"
+
+
+def limit_of(case: Case) -> str:
+    """Write the limit of a case."""
+    return "none" if case.limit is None else str(case.limit)
+
+
+def _chance(exact: Fraction) -> str:
+    said = percent(Disclosure(None, float(exact), lambda: exact), Fraction(0))
+    fraction = str(exact)
+    return f"{said} ({fraction})" if "/" in fraction and len(fraction) <= _SHORT else said
+
+
+def _are(many: int) -> str:
+    return f"{some(many, 'person is', 'people are')}".replace("one", "One", 1)
+
+
+def _worlds(many: int) -> str:
+    if many < 10**_DIGITS:
+        return some(many, "world", "worlds")
+    return f"{amount_text(many)} worlds"

@@ -1,0 +1,223 @@
+"""Anatomy: its rounds are those of the greedy method, its groups have l different values."""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import permutations
+from math import factorial
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import foreknow as fk
+from foreknow.anonymizers import anatomy_rounds
+from foreknow.anonymizers.anatomy_rounds import rounds_of
+from foreknow.errors import UnsupportedError
+
+
+def people(values, **roles):
+    table = pa.table({"age": list(range(len(values))), "disease": values})
+    return fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="disease", **roles))
+
+
+@st.composite
+def eligible(draw, most=20):
+    """How many people have each value, none of them more than one in l."""
+    n_values = draw(st.integers(2, 8))
+    l = draw(st.integers(2, n_values))  # noqa: E741
+    top = draw(st.sampled_from([2, 5, most]))
+    counts = draw(st.lists(st.integers(0, top), min_size=n_values, max_size=n_values))
+    while max(counts) * l > sum(counts) or not sum(counts):
+        # Raise the least, or lower the most, until the table is eligible.
+        at = counts.index(min(counts))
+        counts[at] += 1
+        if counts[at] == max(counts):
+            break
+    if max(counts) * l > sum(counts):
+        counts = [max(counts)] * n_values
+    return counts, l
+
+
+def rounds_by_value(counts, l):  # noqa: E741
+    rounds = rounds_of(np.array(counts), l)
+    return [part.tolist() for part in np.split(rounds, np.cumsum(counts)[:-1])]
+
+
+# ---- rounds -------------------------------------------------------------------------------------
+
+
+@settings(max_examples=1000, deadline=None)
+@given(eligible(), st.sampled_from([1, 3, 1 << 20]))
+def test_every_round_takes_one_from_each_of_the_l_largest_buckets(case, block):
+    counts, l = case  # noqa: E741
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(anatomy_rounds, "_BLOCK", block)
+        taken = rounds_by_value(counts, l)
+    rest = list(counts)
+    for t in range(sum(counts) // l):
+        chosen = [v for v, rounds in enumerate(taken) if t in rounds]
+        assert len(chosen) == l
+        least = min(rest[v] for v in chosen)
+        assert least >= max((rest[v] for v in range(len(rest)) if v not in chosen), default=0)
+        assert least > 0
+        for v in chosen:
+            rest[v] -= 1
+    assert max(rest) <= 1  # who is left has a value of their own
+    assert sum(rest) == sum(counts) % l
+    for v, rounds in enumerate(taken):
+        own = [t for t in rounds if t >= 0]
+        assert own == sorted(set(own))  # one at a time, in the order of the rounds
+        assert rounds[len(own) :] == [-1] * rest[v]
+
+
+def test_many_values_of_few_people_and_few_values_of_many():
+    for counts, l in (([1] * 5000, 7), ([50_000, 50_000, 3], 2), ([9_000] * 3 + [1] * 9_000, 4)):  # noqa: E741
+        rounds = rounds_of(np.array(counts), l)
+        sizes = np.bincount(rounds[rounds >= 0])
+        assert (sizes == l).all()
+        assert len(sizes) == sum(counts) // l
+
+
+# ---- groups -------------------------------------------------------------------------------------
+
+
+@settings(max_examples=500, deadline=None)
+@given(eligible(), st.integers(0, 999), st.randoms())
+def test_groups_have_l_different_values_and_nobody_shares_theirs(case, seed, random):
+    counts, l = case  # noqa: E741
+    values = [f"v{v}" for v, count in enumerate(counts) for _ in range(count)]
+    random.shuffle(values)
+    groups = fk.Anatomy(l).partition(people(values), seed=seed)
+    assert (groups.dtype, len(groups)) == (np.int64, len(values))
+    bags = [[values[i] for i in np.flatnonzero(groups == g)] for g in range(int(groups.max()) + 1)]
+    assert len(bags) == len(values) // l
+    for bag in bags:
+        assert len(set(bag)) == len(bag) >= l
+    assert sum(len(bag) - l for bag in bags) == len(values) % l
+
+
+def test_a_seed_repeats_the_draws_and_none_draws_anew():
+    microdata = people(list("abcd") * 30)
+    first = fk.Anatomy(3).partition(microdata, seed=5)
+    assert (first == fk.Anatomy(3).partition(microdata, seed=5)).all()
+    assert (first != fk.Anatomy(3).partition(microdata, seed=6)).any()
+    fresh = [fk.Anatomy(3).partition(microdata) for _ in "ab"]
+    assert (fresh[0] != fresh[1]).any()
+
+
+def test_rows_without_a_value_are_in_no_group():
+    groups = fk.Anatomy(2).partition(people(["a", None, "b", "a", "b"], missing="drop"), seed=1)
+    assert groups[1] == -1
+    assert sorted(groups.tolist()) == [-1, 0, 0, 1, 1]
+
+
+class Script:
+    """A generator that follows a script of choices, and notes how many there were."""
+
+    def __init__(self, choices):
+        self.choices, self.options = choices, []
+
+    def _choose(self, n):
+        self.options.append(n)
+        at = len(self.options) - 1
+        return self.choices[at] if at < len(self.choices) else 0
+
+    def shuffle(self, array):
+        orders = list(permutations(array.tolist()))
+        array[:] = orders[self._choose(factorial(len(array)))]
+
+    def integers(self, n):
+        return self._choose(n)
+
+
+def releases(values, l, monkeypatch):  # noqa: E741
+    """Every partition of a table that may come out, with its probability."""
+    found, scripts = Counter(), [[]]
+    microdata = people(values)
+    while scripts:
+        choices = scripts.pop()
+        script = Script(choices)
+        monkeypatch.setattr(np.random, "default_rng", lambda seed, script=script: script)
+        groups = fk.Anatomy(l).partition(microdata).tolist()
+        chance = Fraction(1)
+        for n in script.options:
+            chance /= n
+        found[frozenset(frozenset(np.flatnonzero(np.equal(groups, g))) for g in set(groups))] += (
+            chance
+        )
+        for at in range(len(choices), len(script.options)):
+            so_far = (choices + [0] * len(script.options))[:at]
+            scripts += [[*so_far, other] for other in range(1, script.options[at])]
+    assert sum(found.values()) == 1
+    return found
+
+
+@pytest.mark.parametrize(
+    ("bag", "l"),
+    [("aabb", 2), ("aabc", 2), ("aabbc", 2), ("abcd", 3), ("aabbcd", 2), ("aabbcc", 3)],
+)
+def test_who_knows_the_algorithm_but_not_the_seed_learns_no_more_than_the_bags(
+    bag,
+    l,  # noqa: E741
+    monkeypatch,
+):
+    """All tables that can have led to a release are equally likely: it is exchangeable."""
+    chances = {}
+    for values in sorted(set(permutations(bag))):
+        for partition, chance in releases(values, l, monkeypatch).items():
+            bags = {group: tuple(sorted(values[i] for i in group)) for group in partition}
+            key = frozenset(bags.items())
+            chances.setdefault(key, {})[values] = chance
+    for released, tables in chances.items():
+        worlds = 1
+        for _, own in released:
+            worlds *= factorial(len(own))  # their values are all different
+        assert len(tables) == worlds
+        assert len(set(tables.values())) == 1
+
+
+# ---- publishing ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["bucketized", "generalized"])
+def test_it_publishes_what_the_policy_allows(form):
+    values = [("Flu", "Cold", "AIDS", "Gout", "Mumps")[i % 5] for i in range(53)]
+    policy = fk.Policy(
+        [fk.Requirement(fk.Facts(), below="0.3")], options=fk.PublishOptions(form=form)
+    )
+    made = fk.publish(people(values), policy, method=fk.Anatomy(4))
+    assert made.audit.safe
+    assert made.audit.verdicts[0].disclosure.probability <= 1 / 4
+
+
+# ---- mistakes -----------------------------------------------------------------------------------
+
+
+def test_a_value_that_is_too_frequent_is_named_with_by_how_many():
+    with pytest.raises(
+        fk.NoSafeRelease,
+        match=r"at most one in 3 people, here 3 of 10: 'b' is had "
+        r"by 5, which is 2 too many; 1 more are too frequent",
+    ):
+        fk.Anatomy(3).partition(people(list("aaaabbbbbc")))
+    with pytest.raises(
+        fk.NoSafeRelease, match=r"here 0 of 2: 'a' is had by 2, which is 2 too many$"
+    ):
+        fk.Anatomy(4).partition(people(list("aa")))
+
+
+def test_people_with_several_values_are_refused():
+    table = pa.table({"pid": [1, 1], "age": [3, 3], "disease": ["a", "b"]})
+    schema = fk.Schema(
+        quasi_identifiers=["age"], sensitive="disease", semantics="set", person="pid"
+    )
+    with pytest.raises(UnsupportedError, match="'set'"):
+        fk.Anatomy().partition(fk.Microdata(table, schema))
+
+
+@pytest.mark.parametrize("l", [1, 0, -3, 2.0, "3", True, None])
+def test_an_l_that_is_none_is_refused(l):  # noqa: E741
+    with pytest.raises(fk.InputError, match="l must be a whole number from 2"):
+        fk.Anatomy(l)

@@ -1,0 +1,103 @@
+"""Small tables, methods and releases for the tests of attacks."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from tests.oracle.algorithm_worlds import posteriors
+
+import foreknow as fk
+
+DIVERSE = fk.Policy([fk.Requirement(fk.Facts(), below=1)])  # every group has two values
+BELOW_2_3 = fk.Policy([fk.Requirement(fk.Facts(), below="2/3")])
+LEVELS = {"age": fk.Intervals([2, 4])}
+BUCKETS = fk.PublishOptions(form="bucketized")
+
+
+def table(values, **columns):
+    """A raw table with quasi-identifiers and the diseases of its people."""
+    return pa.table({**columns, "disease": list(values)})
+
+
+def microdata(values, hierarchies=None, **columns):
+    """The same, with roles; everybody's number is published too, as what outsiders know."""
+    rows = table(values, **columns, pid=list(range(len(values))))
+    schema = fk.Schema(
+        quasi_identifiers=list(columns),
+        sensitive="disease",
+        other=["pid"],
+        hierarchies=hierarchies or {},
+    )
+    return fk.Microdata(rows, schema)
+
+
+def policy_for(policy, found):
+    return fk.Policy(policy.requirements, schema=found.schema, options=policy.options)
+
+
+def together(groups):
+    """Who is with whom, whatever the groups are called."""
+    people = {}
+    for person, group in enumerate(groups):
+        people.setdefault(group, []).append(person)
+    return frozenset(frozenset(own) for own in people.values())
+
+
+def random_table(random, people, kinds, n_values, hierarchies=None):
+    """Some people with numbers as quasi-identifiers."""
+    columns = {name: random.integers(0, most, people).tolist() for name, most in kinds.items()}
+    values = ["abcdef"[code] for code in random.integers(0, n_values, people)]
+    return values, columns, microdata(values, hierarchies, **columns)
+
+
+def agrees(found, values, expected, n_worlds, n_possible):
+    """Whether an exact attack says just what enumeration says."""
+    assert found.exact
+    assert (found.n_worlds, found.looked, found.consistent) == (n_worlds, n_worlds, n_possible)
+    for person in range(len(values)):
+        for value in set(values):
+            said = found.posterior(person + 1, value)
+            assert said == expected.get((person, value), 0), (person, value)
+            assert isinstance(said, Fraction)
+
+
+def naive(functions, limit=Fraction(1, 2)):
+    """A user's pipeline: the first of several groupings in which no value has too large a share.
+
+    Functions are texts such as "AB|CD"; people are called A, B, ... in the order of rows.
+    """
+    groupings = [f.split("|") for f in functions]
+
+    def pipeline(rows):
+        values = rows["disease"].to_pylist()
+        for groups in groupings:
+            bags = [[values[ord(p) - 65] for p in group] for group in groups]
+            if all(Fraction(max(map(b.count, b)), len(b)) <= limit for b in bags):
+                place = {p: i for i, group in enumerate(groups) for p in group}
+                return [place[chr(65 + i)] for i in range(len(values))]
+        return None
+
+    return pipeline
+
+
+def plainly(method, policy, columns, hierarchies=None):
+    """What a method publishes of a world, made of a table that is read afresh."""
+
+    def algorithm(world):
+        try:
+            groups = method.partition(microdata(list(world), hierarchies, **columns), policy)
+        except fk.NoSafeRelease:
+            return None
+        return together(np.asarray(groups).tolist())
+
+    return algorithm
+
+
+def enumerated(algorithm, values):
+    """What enumeration says of the release that an algorithm makes of a table."""
+    release = algorithm(tuple(values))
+    groups = [
+        next(i for i, g in enumerate(sorted(map(sorted, release))) if p in g)
+        for p in range(len(values))
+    ]
+    return posteriors(values, groups, algorithm, release)

@@ -1,0 +1,146 @@
+"""The command line with priors: a file beside the policy, exit codes, and what cannot be done."""
+
+import json
+
+import pytest
+
+from foreknow.cli.publishing import _told
+
+SEX = "sex,value,probability\nf,flu,0.3\nf,cold,0.7\nm,flu,0.1\nm,cold,0.9\n"
+SCHEMA = """[schema]
+identifiers = ["name"]
+quasi_identifiers = ["age", "sex"]
+sensitive = "disease"
+
+"""
+# In pairs of a woman and a man; the odds of flu are 27 to 7 for her, where just one has it.
+TABLE = """ward,name,age,sex,disease
+1,Ann,20,f,flu
+1,Bob,21,m,cold
+2,Cid,20,m,flu
+2,Dora,21,f,flu
+2,Eve,60,f,cold
+2,Fay,61,m,cold
+"""
+
+
+def policy(limit, priors='{ file = "sex.csv" }', more=""):
+    return f"{SCHEMA}[[require]]\npriors = {priors}\n{limit}\n{more}"
+
+
+@pytest.fixture
+def ready(desk):
+    desk.put("sex.csv", SEX)
+    desk.put("table.csv", TABLE)
+    return desk
+
+
+def audit(desk, limit, *more, **how):
+    desk.put("policy.toml", policy(limit, **how))
+    return desk.run(*desk.audit("--group", "ward", *more))
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"),
+    [
+        ("below = 0.8", 0),
+        ("at_most = 0.8", 0),
+        ('at_most = "27/34"', 0),
+        ('below = "27/34"', 1),
+        ("at_most = 0.79", 1),
+        ("below = 0.5", 1),
+    ],
+)
+def test_an_audit_is_safe_or_not_at_the_very_limit(ready, limit, code):
+    found, out, err = audit(ready, limit)
+    assert found == code, out + err
+    assert ("Safe" in out) == (code == 0)
+    assert "priors" in out
+    assert "Traceback" not in out + err
+
+
+def test_an_audit_tells_whom_it_is_about(ready):
+    # He has a cold as surely as she has the flu.
+    _, out, _ = audit(ready, 'below = 0.5\nvalues = ["flu"]', "--json", "audit.json")
+    said = " ".join(out.split())
+    assert "people with sex f have it with probability 30%" in said
+    assert "79% sure that a member of group 1 has flu" in said
+    worst = json.loads((ready.folder / "audit.json").read_text())["verdicts"][0]["worst"]
+    assert worst["exact"] == "27/34"
+    assert worst["witness"]["signature"] == {"sex": "f"}
+
+
+def test_the_file_is_beside_the_policy_and_not_where_the_command_runs(ready):
+    folder = ready.folder / "rules"
+    folder.mkdir()
+    (ready.folder / "sex.csv").rename(folder / "sex.csv")
+    (folder / "policy.toml").write_text(policy("below = 0.9"))
+    code, out, err = ready.run(*ready.audit("--group", "ward", policy="rules/policy.toml"))
+    assert code == 0, out + err
+
+
+def test_both_readings_and_other_adversaries_in_one_audit(ready):
+    more = "\n[[require]]\nfacts = { l = 0 }\nbelow = 0.9\n"
+    how = '{ file = "sex.csv", semantics = "binary" }'
+    code, out, _ = audit(ready, "below = 0.9", priors=how, more=more)
+    assert code == 0
+    assert "both requirements hold" in out
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "policy.toml: there is no file or folder"),
+        ("", "policy.toml: sex.csv is empty"),
+        (SEX.replace("sex", "gender"), "table.csv has no column 'gender'"),
+        (SEX.replace("probability", "chance"), "sex.csv has no column 'probability'"),
+        (SEX.replace("0.7", "0.9"), "the probabilities for sex f add up to 1.2, above 1"),
+        (SEX.replace("0.7", "?"), "sex.csv: row 2: the probability is '?', not a number"),
+        (
+            SEX.replace("m,", "male,"),
+            "sex.csv: there are no probabilities for sex m; known: 'f', 'male'",
+        ),
+        (SEX.replace("cold", "Gout"), "no probabilities of the sensitive value 'cold'"),
+        (SEX.replace("f,flu,0.3", "f,flu,0").replace("m,flu,0.1", "m,flu,0"), "no way to deal"),
+        (SEX.replace("sex,", "disease,"), "is the sensitive column"),
+    ],
+)
+def test_priors_that_cannot_be_used(ready, content, says):
+    ready.put("policy.toml", policy("below = 0.9"))
+    if content is None:
+        (ready.folder / "sex.csv").unlink()
+    else:
+        ready.put("sex.csv", content)
+    assert says in ready.refused(*ready.audit("--group", "ward"))
+
+
+def test_both_limits_are_refused(ready):
+    ready.put("policy.toml", policy("below = 0.9\nat_most = 0.9"))
+    assert "give below or at_most, not both" in ready.refused(*ready.audit("--group", "ward"))
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+def test_methods_that_merge_or_divide_cannot_search_under_priors(ready, method, form):
+    for more in ("", "\n[[require]]\nfacts = { l = 0 }\nbelow = 0.9\n"):
+        ready.put("policy.toml", policy("below = 0.9", more=more))
+        said = ready.refused(*ready.publish("--method", method, "--form", form))
+        assert "priors cannot be searched for by merging or dividing groups" in said
+        assert 'method = "art"' in said
+
+
+def test_several_values_per_person_are_refused(ready):
+    several = SCHEMA + 'semantics = "set"\nperson = "name"\n'
+    ready.put(
+        "policy.toml",
+        several.replace("\n\nsemantics", "\nsemantics").replace('identifiers = ["name"]\n', "")
+        + '\n[[require]]\npriors = { file = "sex.csv" }\nbelow = 0.9\n',
+    )
+    said = ready.refused(*ready.audit("--group", "ward"))
+    assert "one value per person, not 'set'" in said
+
+
+def test_what_verify_says_of_them_is_short():
+    tables = [{"attributes": ["sex"], "rows": []}, {"attributes": ["age", "sex"], "rows": []}]
+    assert _told({"semantics": "joint", "tables": tables}) == "by sex; age, sex (joint)"
+    assert _told({"l": 1, "k": 2}) == "l = 1, k = 2"

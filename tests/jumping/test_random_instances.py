@@ -1,0 +1,129 @@
+"""Exact disclosure sets against plain enumeration, on thousands of random small instances."""
+
+import os
+import random
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+
+from foreknow.anonymizers.jump import Jump, Naive, Safe
+from foreknow.jumping.properties import (
+    Distinct,
+    Each,
+    Entropy,
+    KAnonymity,
+    MaxRatio,
+    Recursive,
+)
+from tests.oracle import jump_worlds as oracle
+
+ROUNDS = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
+
+
+def no_half_a(shares):
+    """Not convex, and not symmetric: neither certain nor even about "a"."""
+    return shares.get("a", 0) not in {Fraction(1, 2), 1} and max(shares.values()) <= Fraction(3, 4)
+
+
+def odd(shares):
+    """Not convex, but symmetric: the ratios are not all different."""
+    return len(shares) > 1 and len(set(shares.values())) < len(shares)
+
+
+PROPERTIES = {
+    "ratio 1/2": (MaxRatio("1/2"), oracle.max_ratio(Fraction(1, 2))),
+    "ratio 2/3": (MaxRatio("2/3"), oracle.max_ratio(Fraction(2, 3))),
+    "ratio 3/5": (MaxRatio("3/5"), oracle.max_ratio(Fraction(3, 5))),
+    "below 1/2": (MaxRatio("1/2", strict=True), oracle.below_ratio(Fraction(1, 2))),
+    "ratio of a": (
+        MaxRatio("1/2", values=["a"]),
+        lambda shares, size: shares.get("a", 0) <= Fraction(1, 2),
+    ),
+    "distinct 2": (Distinct(2), oracle.distinct(2)),
+    "distinct 3": (Distinct(3), oracle.distinct(3)),
+    "entropy 2": (Entropy(2), oracle.entropy(2)),
+    "entropy 1.7": (Entropy("1.7"), oracle.entropy(1.7)),
+    "recursive 2 2": (Recursive(2, 2), oracle.recursive(2, 2)),
+    "recursive 2 3": (Recursive(2, 3), oracle.recursive(2, 3)),
+    "k 3": (KAnonymity(3), oracle.at_least(3)),
+    "callable": (no_half_a, lambda shares, size: no_half_a(shares)),
+    "symmetric callable": (
+        Each(odd, symmetric=True),
+        lambda shares, size: odd(shares),
+    ),
+}
+
+
+def random_partition(n, groups, chance):
+    while True:
+        group = [chance.randrange(groups) for _ in range(n)]
+        found = [tuple(p for p in range(n) if group[p] == g) for g in range(groups)]
+        found = tuple(one for one in found if one)
+        if all(len(one) > 1 for one in found) or chance.random() < 0.05:
+            return found
+
+
+def random_functions(n, chance):
+    count = chance.choice([2, 3, 3, 4])
+    if chance.random() < 0.4:  # a chain: each function unites groups of the last
+        functions = [random_partition(n, 3, chance)]
+        while len(functions) < count:
+            groups = list(functions[-1])
+            if len(groups) > 1:
+                a, b = chance.sample(groups, 2)
+                groups = [g for g in groups if g not in (a, b)] + [tuple(sorted(a + b))]
+            functions.append(tuple(groups))
+    else:
+        functions = [random_partition(n, chance.choice([1, 2, 2, 3]), chance) for _ in range(count)]
+    if chance.random() < 0.4:  # reuse
+        functions.append(chance.choice(functions))
+    return functions
+
+
+def random_instance(chance):
+    n = chance.choice([4, 5, 5, 6, 6])
+    values = [chance.choice("aabbcdef"[: chance.choice([4, 5, 6, 8])]) for _ in range(n)]
+    return random_functions(n, chance), tuple(values)
+
+
+def algorithms(functions, prop, chance):
+    given = [[list(group) for group in function] for function in functions]
+    n = len(functions)
+    k = [chance.randint(1, 3) for _ in range(n)]
+    yield "naive", Naive(given, prop), None
+    yield "safe", Safe(given, prop), None
+    yield "jump", Jump(given, 1, prop), [1] * n
+    yield "jump", Jump(given, k, prop), k
+
+
+def compare(functions, table, name, chance):
+    prop, judge = PROPERTIES[name]
+    tables = oracle.all_tables(table)
+    for kind, fast, distances in algorithms(functions, prop, chance):
+        slow = oracle.Algorithm(kind, functions, judge, tables, distances)
+        run = fast.run(table)
+        assert run.released == slow.released(table), (functions, table, name, kind, distances)
+        for i in range(len(functions)):
+            expected = slow.disclosure_set(i, table)
+            found = run.disclosure_set(i)
+            assert found.size == len(expected), (functions, table, name, kind, distances, i)
+            assert found.permutation_size == len(slow.permutation_set(i, table))
+            if expected:
+                assert list(found.marginals.values()) == oracle.marginals(expected)
+        silent = [t for t in tables if slow.released(t) is None]
+        found = run.nothing_set()
+        assert found.size == len(silent)
+        if silent:
+            assert list(found.marginals.values()) == oracle.marginals(silent)
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_exact_sets_are_those_of_enumeration(name):
+    chance = random.Random(name)
+    reached = Counter()
+    for _ in range(60 * ROUNDS):
+        functions, table = random_instance(chance)
+        compare(functions, table, name, chance)
+        reached[len(functions)] += 1
+    assert len(reached) > 2

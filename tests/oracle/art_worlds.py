@@ -1,0 +1,160 @@
+"""r-robust groupings by plain enumeration, and the paper's condition as it is printed.
+
+Slow, and right by inspection; nothing here knows the library. People are given by their rows, one
+for each attribute set: a dict value -> prior, each a Fraction.
+"""
+
+from fractions import Fraction
+from itertools import combinations, permutations
+
+
+def highest_joint(rows, bag):
+    """The highest posterior of anybody and any value of a group; None where no world has weight.
+
+    A world deals the bag out to the people; its weight is the product of the priors of what it
+    deals (equations 1 to 3).
+
+    >>> tenth = Fraction(1, 100)
+    >>> first = {"a": 10 * tenth, "b": 6 * tenth, "c": 6 * tenth}
+    >>> other = {"a": 6 * tenth, "b": 10 * tenth, "c": 10 * tenth}
+    >>> highest_joint([first, other, other], "abc")
+    Fraction(25, 43)
+    """
+    total = Fraction(0)
+    share = {}
+    for world in permutations(bag):
+        weight = Fraction(1)
+        for row, x in zip(rows, world, strict=True):
+            weight *= row[x]
+            if not weight:
+                break
+        if not weight:
+            continue
+        total += weight
+        for t, x in enumerate(world):
+            share[t, x] = share.get((t, x), Fraction(0)) + weight
+    return max(share.values()) / total if total else None
+
+
+def highest_binary(rows, bag):
+    """The same where each value is had or not had: worlds say only who has it."""
+    highest = Fraction(0)
+    everyone = range(len(rows))
+    for x in set(bag):
+        total = Fraction(0)
+        share = [Fraction(0)] * len(rows)
+        for holders in combinations(everyone, list(bag).count(x)):
+            weight = Fraction(1)
+            for t in everyone:
+                weight *= rows[t][x] if t in holders else 1 - rows[t][x]
+            total += weight
+            for t in holders:
+                share[t] += weight
+        if not total:
+            return None
+        highest = max(highest, *(part / total for part in share))
+    return highest
+
+
+def robust(people, values, r, reading, unique=True):
+    """Whether one group is r-robust for each attribute set.
+
+    `people` holds, for each person, a row for each attribute set.
+    """
+    if unique and len(set(values)) < len(values):
+        return False
+    highest = highest_joint if reading == "joint" else highest_binary
+    for rows in zip(*people, strict=True):
+        found = highest(rows, values)
+        if found is None or found > Fraction(1) / r:
+            return False
+    return True
+
+
+def groupings(n):
+    """All partitions of n people, as lists of lists.
+
+    >>> len(list(groupings(4)))
+    15
+    """
+    if not n:
+        yield []
+        return
+    for rest in groupings(n - 1):
+        yield [*rest, [n - 1]]
+        for i in range(len(rest)):
+            yield [*rest[:i], [*rest[i], n - 1], *rest[i + 1 :]]
+
+
+def exists(people, values, r, reading, unique=True):
+    """Whether any grouping is r-robust; each set of people is judged once."""
+    known = {}
+
+    def good(group):
+        key = tuple(group)
+        if key not in known:
+            known[key] = len(key) >= r and robust(
+                [people[t] for t in key], [values[t] for t in key], r, reading, unique
+            )
+        return known[key]
+
+    return any(all(good(group) for group in grouping) for grouping in groupings(len(values)))
+
+
+def printed_condition(people, values, r):
+    """Whether a group satisfies the paper's theorem 1 for every value and attribute set.
+
+    m-unique, at least r people, and ``f_max - f_min <= (N - r) f_max / (f_max (r - 1) /
+    (1 - f_max) + N - 1)``; at f_max = 1 the right side is 0.
+    """
+    size = len(values)
+    if size < r or len(set(values)) < size:
+        return False
+    for rows in zip(*people, strict=True):
+        for x in values:
+            least, most = min(row[x] for row in rows), max(row[x] for row in rows)
+            allowed = Fraction(0)
+            if most < 1:
+                allowed = (size - r) * most / (most * (r - 1) / (1 - most) + size - 1)
+            if most - least > allowed:
+                return False
+    return True
+
+
+def printed_art(people, values, r):
+    """ART as printed (section V): merge groups that violate the condition with close ones.
+
+    Each group is merged with the one that leaves the least deviation of priors, values being
+    different, until it satisfies the condition. None where it gets stuck.
+
+    >>> half = {"a": Fraction(1, 2), "b": Fraction(1, 2)}
+    >>> printed_art([(half,), (half,)], "ab", 2)
+    [[0, 1]]
+    """
+    groups = [[t] for t in range(len(values))]
+
+    def fine(group):
+        return printed_condition([people[t] for t in group], [values[t] for t in group], r)
+
+    def deviation(group):
+        worst = Fraction(0)
+        for rows in zip(*(people[t] for t in group), strict=True):
+            for x in {values[t] for t in group}:
+                worst = max(worst, max(row[x] for row in rows) - min(row[x] for row in rows))
+        return worst
+
+    while True:
+        wrong = next((group for group in groups if not fine(group)), None)
+        if wrong is None:
+            return [sorted(group) for group in groups]
+        held = {values[t] for t in wrong}
+        others = [
+            group
+            for group in groups
+            if group is not wrong and not held & {values[t] for t in group}
+        ]
+        if not others:
+            return None
+        near = min(others, key=lambda group: (deviation(wrong + group), len(group)))
+        groups = [group for group in groups if group is not wrong and group is not near]
+        groups.append(wrong + near)

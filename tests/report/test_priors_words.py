@@ -1,0 +1,196 @@
+"""Priors in words: sentences, the terminal, the page; limits that may be reached."""
+
+import json
+from fractions import Fraction
+from functools import partial
+
+import pyarrow as pa
+import pytest
+from rich.console import Console
+from tests.adversaries.releases_priors import priors_table
+from tests.report.audits import EVIL
+
+import foreknow as fk
+from foreknow.adversaries import priors_judged
+from foreknow.report.priors_words import _share
+from foreknow.report.sentences import (
+    adversary_phrase,
+    group_of,
+    headline,
+    telling,
+    verdict_sentence,
+)
+
+ROWS = {("m",): {"Flu": "1/10", "HIV": "9/10"}, ("f",): {"Flu": "3/1000", "HIV": "997/1000"}}
+SEX = priors_table(ROWS, ["sex"])
+AGE = priors_table({("30", None): {"Flu": "1/2", "HIV": "1/2"}}, ["age", "race"])
+
+
+def release(groups=("x", "x", "y", "y"), sexes="mfmm", values=("Flu", "HIV", "Flu", "HIV"), **more):
+    columns = {"gid": list(groups), "sex": list(sexes), "disease": list(values), **more}
+    return fk.Release.from_groups(pa.table(columns), group="gid", sensitive="disease")
+
+
+def verdict(requirement, judged=None):
+    (found,) = fk.audit(judged or release(), fk.Policy([requirement])).verdicts
+    return found
+
+
+def text_of(audit):
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(audit)
+    return " ".join(console.export_text().split())
+
+
+# ---- sentences -----------------------------------------------------------------------------
+
+
+def test_a_broken_limit_names_the_person_and_what_was_known():
+    found = verdict(fk.Requirement(fk.Priors(SEX), "1/2", values=["Flu"]))
+    assert verdict_sentence(found, "disease") == (
+        "Someone who knows that people with sex m have it with probability 10% can be 97% sure "
+        "that a member of group x has Flu; your limit is 50%."
+    )
+    assert group_of(found) == "x"
+    assert telling(found.point.adversary, found.disclosure.witness).details == (
+        ("The target", "in group x, with sex m; one person there is alike"),
+        ("Before the release", "10% sure of Flu"),
+        ("By the group alone", "50%: 1 of 2 have it"),
+    )
+
+
+def test_people_who_are_alike_are_counted():
+    found = verdict(fk.Requirement(fk.Priors(SEX), "1/4"), release(sexes="mmmm"))
+    details = dict(telling(found.point.adversary, found.disclosure.witness).details)
+    assert details["The target"] == "in group x, with sex m; 2 people there are alike"
+
+
+def test_a_limit_that_may_be_reached_and_is():
+    judged = release(sexes="mmmm")
+    kept = verdict(fk.Requirement(fk.Priors(SEX), at_most="1/2"), judged)
+    said = verdict_sentence(kept, "disease")
+    assert kept.safe
+    assert said.startswith("Even someone who knows that people with sex m")
+    assert said.endswith("; your limit is 50%.")
+    assert "must not be reached" not in said
+    assert "only 50% sure" in said
+    broken = verdict(fk.Requirement(fk.Priors(SEX), "1/2"), judged)
+    assert not broken.safe
+    assert "exactly 50% sure" in verdict_sentence(broken)
+    assert verdict_sentence(broken).endswith("your limit is 50%, which must not be reached.")
+
+
+def test_certainty_and_a_value_that_nobody_has():
+    judged = release(groups="xyzz", sexes="mmmm")
+    found = verdict(fk.Requirement(fk.Priors(SEX), "1/2"), judged)
+    assert "can be certain that a member of group " in verdict_sentence(found)
+
+
+def test_without_a_witness_it_says_which_statistics():
+    assert adversary_phrase(fk.Priors(SEX), "disease") == (
+        "knows how likely diseases are by sex, and these of everybody"
+    )
+    assert adversary_phrase(fk.Priors([SEX, AGE], "binary"), "disease") == (
+        "knows how likely diseases are by sex or by age and race, each by itself, and these of "
+        "everybody (each value by itself)"
+    )
+
+
+def test_a_missing_attribute_is_called_missing():
+    judged = release(
+        groups="xx", sexes="mm", values=("Flu", "HIV"), age=[30, 30], race=pa.nulls(2, pa.string())
+    )
+    found = verdict(fk.Requirement(fk.Priors(AGE), at_most="1/2"), judged)
+    assert "people with age 30 and race missing have it" in verdict_sentence(found)
+
+
+def test_an_upper_bound_is_called_one(monkeypatch):
+    judge = partial(priors_judged.posteriors, reach=1)
+    monkeypatch.setattr(priors_judged, "posteriors", judge)
+    found = verdict(fk.Requirement(fk.Priors(SEX), "1/2", values=["Flu"]))
+    assert found.disclosure.bounded
+    said = verdict_sentence(found)
+    assert said.endswith(
+        "that is an upper bound, since the group is out of reach of an exact answer."
+    )
+
+
+@pytest.mark.parametrize(
+    ("chance", "shown"),
+    [
+        ("1/3", "33.3%"),
+        ("1", "100%"),
+        ("0", "0%"),
+        ("0.99999", "99.999%"),
+        ("0.9999", "99.99%"),
+        ("0.003", "0.3%"),
+        ("1e-9", "1e-07%"),
+        (f"0.{'9' * 30}", "almost 100%"),
+    ],
+)
+def test_a_probability_is_100_percent_only_where_it_is(chance, shown):
+    assert _share(Fraction(chance)) == shown
+
+
+# ---- terminal, page, notebook --------------------------------------------------------------
+
+
+def audit_of_both():
+    rules = [
+        fk.Requirement(fk.Priors(SEX), "1/2", values=["Flu"]),
+        fk.Requirement(fk.Priors(SEX, "binary"), at_most="999/1000"),
+        fk.Requirement(fk.Facts(), "9/10"),
+        fk.Requirement(fk.Implications(1), "9/10", values=["HIV"]),
+    ]
+    return fk.audit(release(), fk.Policy(rules))
+
+
+def test_the_terminal_shows_them_beside_others():
+    audit = audit_of_both()
+    said = text_of(audit)
+    assert headline(audit) in said
+    assert "priors" in said
+    assert "Someone who knows that people with sex m have it with probability 10%" in said
+    assert "Priors(" not in said
+
+
+def test_the_page_and_the_notebook_show_them(tmp_path):
+    audit = audit_of_both()
+    audit.to_html(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "people with sex m have it with probability 10%" in page
+    assert "By the group alone" in page
+    assert "be at most 99.9%" in page
+    assert "Priors(" not in page
+    assert "PriorTable" not in page
+    assert "priors" in audit._repr_html_()
+
+
+def test_the_audit_as_json_holds_the_witness_and_the_limit(tmp_path):
+    audit = audit_of_both()
+    audit.to_json(tmp_path / "audit.json")
+    first, second, *_ = json.loads((tmp_path / "audit.json").read_text())["verdicts"]
+    assert first["worst"]["exact"] == "997/1024"
+    assert first["worst"]["witness"] == {
+        "value": "Flu",
+        "group": "x",
+        "signature": {"sex": "m"},
+        "people": 1,
+        "size": 2,
+        "holders": 1,
+        "prior": "1/10",
+    }
+    assert (first["below"], second["at_most"]) == ("1/2", "999/1000")
+
+
+def test_labels_that_are_attacks_are_harmless(tmp_path):
+    one, two, three, *_ = EVIL
+    priors = pa.table({one: [two, two], "value": [three, "Flu"], "probability": ["1/2", "1/2"]})
+    table = pa.table({"gid": [one, one], one: [two, two], "disease": [three, "Flu"]})
+    judged = fk.Release.from_groups(table, group="gid", sensitive="disease")
+    audit = fk.audit(judged, fk.Policy([fk.Requirement(fk.Priors(priors), "1/2")]))
+    audit.to_html(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert "<img src=http" not in page
+    assert text_of(audit)
