@@ -154,18 +154,27 @@ class _FullDomainTable(_Table):
     seconds: _Seconds | None = None
 
 
+class _AnatomyTable(_Table):
+    l: Annotated[StrictInt, Field(ge=2)]  # noqa: E741
+
+
 class _PublishTable(_Table):
-    method: Literal["mondrian", "fulldomain"] = "mondrian"
+    method: Literal["mondrian", "fulldomain", "anatomy"] = "mondrian"
     form: Form = "generalized"
     format: FileFormat = "csv"
     labels: dict[StrictStr, Literal["range", "hierarchy", "set"]] = {}
     escape_formulas: StrictBool = False
     mondrian: _MondrianTable | None = None
     fulldomain: _FullDomainTable | None = None
+    anatomy: _AnatomyTable | None = None
 
     def settings(self) -> dict[str, dict[str, Any]]:
         """What is set for each method."""
-        tables = {"mondrian": self.mondrian, "fulldomain": self.fulldomain}
+        tables = {
+            "mondrian": self.mondrian,
+            "fulldomain": self.fulldomain,
+            "anatomy": self.anatomy,
+        }
         return {
             name: {
                 key: float(given) if isinstance(given, Decimal) else given
@@ -324,6 +333,7 @@ def _keys_beside(place: tuple[int | str, ...]) -> list[str]:
         "publish": _PublishTable,
         "mondrian": _MondrianTable,
         "fulldomain": _FullDomainTable,
+        "anatomy": _AnatomyTable,
         "facts": _FactsPoint if listed else _FactsTable,
         "implications": count,
         "negations": count,
@@ -350,6 +360,7 @@ _KEYS = {
         _FactsPoint,
         _MondrianTable,
         _FullDomainTable,
+        _AnatomyTable,
         _PriorsPoint,
         _TableOfPriors,
     )

@@ -100,7 +100,7 @@ def test_the_printed_method_breaks_what_it_promises():
     assert printed_art(table.people, table.values, table.r) == [[0, 1, 2]]
     assert not robust(table.people, table.values, table.r, "joint")
     assert robust(table.people, table.values, table.r, "binary")
-    with pytest.raises(NoSafeRelease, match="at least 0.581"):  # 25/43
+    with pytest.raises(NoSafeRelease, match=r"at least 0\.581"):  # 25/43
         robust_groups(table.problem)
 
 

@@ -11,6 +11,7 @@ from tests.adult import table as adult_table
 import foreknow as fk
 from foreknow.adversaries.priors import Priors
 from foreknow.anonymizers.art import ART
+from foreknow.errors import DataError, SchemaError
 
 PEOPLE = pa.table(
     {
@@ -41,13 +42,13 @@ def test_rows_without_a_value_are_left_out():
 def test_priors_of_a_column_that_is_no_quasi_identifier_are_refused():
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     method = ART(r=2, priors=Priors.learn(PEOPLE, ["sex"], "disease"))
-    with pytest.raises(fk.SchemaError, match="'sex', which is no quasi-identifier"):
+    with pytest.raises(SchemaError, match="'sex', which is no quasi-identifier"):
         method.partition(fk.Microdata(PEOPLE, schema))
 
 
 def test_a_signature_without_priors_is_named():
     method = ART(r=2, priors=Priors.learn(PEOPLE.slice(0, 4), ["sex"], "disease"))
-    with pytest.raises(fk.DataError, match="sex missing"):
+    with pytest.raises(DataError, match="sex missing"):
         method.partition(fk.Microdata(PEOPLE, SCHEMA))
 
 
