@@ -230,8 +230,7 @@ class Judged:
 
     def _disclosure(self, code: int, upper: float) -> Disclosure:
         cells = np.flatnonzero(self._cells[2] == code)
-        own = self.found.upper()[cells]
-        first = int(np.argmax(own))
+        first = int(np.argmax(self._bounds[0][cells]))
         return Disclosure(
             self.counts.values[code],
             float(upper),
@@ -242,10 +241,15 @@ class Judged:
 
     def _near(self, code: int) -> IntArray:
         """The cells of a value that floats cannot tell from the highest; bounds among them."""
-        upper = np.nan_to_num(self.found.upper(), nan=-1.0)
-        lower = np.nan_to_num(self.found.lower(), nan=-1.0)
-        mine = self._cells[2] == code
-        return np.flatnonzero(mine & (upper >= lower[mine].max(initial=-1.0)))
+        cells = np.flatnonzero(self._cells[2] == code)
+        upper, lower = (bound[cells] for bound in self._bounds)
+        near: IntArray = cells[upper >= lower.max(initial=-1.0)]
+        return near
+
+    @cached_property
+    def _bounds(self) -> tuple[FloatArray, FloatArray]:
+        upper, lower = self.found.upper(), self.found.lower()
+        return np.nan_to_num(upper, nan=-1.0), np.nan_to_num(lower, nan=-1.0)
 
     def _settled(self, code: int) -> tuple[Fraction | None, int]:
         """The exact maximum and its cell; where it is out of reach, the cell of the highest bound.
@@ -254,7 +258,7 @@ class Judged:
         """
         if code not in self._known:
             near = self._near(code)
-            best, surest = Fraction(-1), int(near[np.argmax(self.found.upper()[near])])
+            best, surest = Fraction(-1), int(near[np.argmax(self._bounds[0][near])])
             found: Fraction | None = None
             for cell in near.tolist():
                 found = None if self.found.bounded[cell] else self._exact_cell(cell)

@@ -17,6 +17,8 @@ from foreknow.sparse import IntArray
 _AGAIN, _TIMES = 400, 3
 # Of their own kind fewer and fewer, when a first grouping leaves people over.
 _THRIFTS = (0.4, 0.8)
+# Repair is tried if at most so many, or such a share of all, are left over.
+_HOPEFUL = (100, 0.005)
 
 
 def robust_groups(
@@ -88,7 +90,8 @@ def _attempt(
         best = min(best, other, key=lambda found: len(found[1]))
     groups, left = best
     repair = Repair(problem, judge, groups, left, random)
-    repair.run()
+    if len(left) <= max(_HOPEFUL[0], _HOPEFUL[1] * problem.n_people):
+        repair.run()
     return repair.groups, repair.left
 
 

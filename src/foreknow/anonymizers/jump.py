@@ -5,20 +5,29 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foreknow.errors import InputError
+import numpy as np
+
+from foreknow.anonymizers.jump_nodes import groupings
+from foreknow.errors import InputError, NoSafeRelease
 from foreknow.jumping.functions import Function
 from foreknow.jumping.properties import MaxRatio, Property, as_property
 from foreknow.jumping.runs import Case, Run, Step, case_of
 from foreknow.jumping.strategy import Strategy, distances_of
+from foreknow.microdata import Microdata
+from foreknow.policy import Policy
+from foreknow.sparse import IntArray
 
 STEPS = 20_000_000
+HALF = MaxRatio("1/2")
 
 
-def _functions(given: Any) -> tuple[Function, ...]:
+def read_functions(given: Any) -> tuple[Function, ...]:
+    """Functions as users give them, in order."""
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InputError("functions is a list, in the order in which they are tried")
     if not given:
@@ -33,9 +42,9 @@ class _Algorithm:
     steps: int
 
     def __init__(
-        self, functions: Sequence[Any], property: Any = MaxRatio("1/2"), *, steps: int = STEPS
+        self, functions: Sequence[Any], property: Any = HALF, *, steps: int = STEPS
     ) -> None:
-        object.__setattr__(self, "functions", _functions(functions))
+        object.__setattr__(self, "functions", read_functions(functions))
         object.__setattr__(self, "property", as_property(property))
         object.__setattr__(self, "steps", steps)
 
@@ -65,6 +74,44 @@ class _Algorithm:
         case = case_of(self.functions, self._strategy(), table, self.steps)
         released, path = self._walk(case)
         return Run(released, path, case)
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            Functions are lattice nodes of it (tuples of levels, one per quasi-identifier) or give
+            the group of each row.
+        policy : Policy, optional
+            Not asked: the algorithm judges by its own property.
+        seed : int, optional
+            Ignored: the method is deterministic.
+
+        Returns
+        -------
+        int64 array, shape (rows,)
+            The group of each row in the source's order, from 0; -1 for a row that is left out
+            because its sensitive value is missing.
+
+        Raises
+        ------
+        NoSafeRelease
+            If nothing is released.
+        """
+        functions = [Function(numbers=codes) for codes in groupings(self.functions, microdata)]
+        own = copy.copy(self)
+        object.__setattr__(own, "functions", tuple(functions))
+        values = microdata.values
+        run = own.run([values[code] for code in microdata.sensitive_codes.tolist()])
+        if run.released is None:
+            raise NoSafeRelease(
+                f"{type(self).__name__} releases nothing of {microdata.name}: no disclosure set "
+                f"on its way has the property {self.property!r}"
+            )
+        return microdata.rows_of(np.array(functions[run.released].numbers, dtype=np.int64))
 
 
 @dataclass(frozen=True, init=False)
@@ -177,7 +224,7 @@ class Jump(_Algorithm):
         self,
         functions: Sequence[Any],
         distances: int | Sequence[int] = 1,
-        property: Any = MaxRatio("1/2"),
+        property: Any = HALF,
         *,
         steps: int = STEPS,
     ) -> None:

@@ -138,7 +138,7 @@ class Streamliner:
                 "Streamliner needs one sensitive value per person; this table has semantics "
                 f"{microdata.schema.semantics!r}"
             )
-        names = [attribute for attribute in microdata.schema.quasi_identifiers]
+        names = list(microdata.schema.quasi_identifiers)
         for name in self.weights:
             if name not in names:
                 raise InputError(

@@ -177,9 +177,7 @@ class _Drawing:
         cycle = equal // common
         least = -int(self.less[high - 1])
         below = -int(self.less[high]) if high < len(self.less) else 0
-        rounds = min(
-            -int(self.less[self.first]) // cycle, (least - below) * common // turn
-        )
+        rounds = min(-int(self.less[self.first]) // cycle, (least - below) * common // turn)
         if turn < equal and low > begin:
             above = -int(self.less[low - 1]) - top
             rounds = min(rounds, above * common // (equal - turn))

@@ -95,9 +95,9 @@ def merge(parent: NDArray[Any], one: NDArray[Any], other: NDArray[Any]) -> None:
 
 def _roots(parent: NDArray[Any], people: NDArray[Any]) -> NDArray[Any]:
     """The first of everybody's group; shortens the ways there."""
-    found = parent[people]
+    found: NDArray[Any] = parent[people]
     while True:
-        above = parent[found]
+        above: NDArray[Any] = parent[found]
         if np.array_equal(above, found):
             parent[people] = found
             return found
@@ -114,7 +114,9 @@ def _partner_colours(
     l: int,  # noqa: E741
     random: np.random.Generator,
 ) -> NDArray[Any]:
-    """Draw ``l - 1`` different other colours for each of a colour, none more often than it has people.
+    """Draw ``l - 1`` different other colours for everybody of a colour.
+
+    None is drawn from more often than it has people.
 
     It can go on as long as ``sum(min(unused, left))`` is at least ``(l - 1) * left``; that holds at
     the beginning, since the table is l-eligible. `spare` is by how much. One person's draw lowers

@@ -38,8 +38,6 @@ class Block:
     ----------
     number : int
         Distinguishes shapes.
-    level : int
-        From 0.
     sizes : tuple of int
         People of each cell.
     group_of : tuple of int
@@ -49,10 +47,14 @@ class Block:
     """
 
     number: int
-    level: int
     sizes: tuple[int, ...]
     group_of: tuple[int, ...]
     below: tuple[tuple[Below, ...], ...]
+
+    @property
+    def level(self) -> int:
+        """How many lower levels there are."""
+        return len(self.below)
 
     @cached_property
     def group_sizes(self) -> tuple[int, ...]:
@@ -106,6 +108,11 @@ class Layout:
     partitions : sequence of sequences of int
         Group of each person under each function, numbered by first appearance.
 
+    Attributes
+    ----------
+    blocks : list of Block
+        Every shape so far, by its number.
+
     Examples
     --------
     >>> layout = Layout([(0, 0, 1, 1, 2, 2), (0, 0, 0, 1, 1, 1), (0, 0, 0, 0, 1, 1)])
@@ -116,6 +123,7 @@ class Layout:
     partitions: Sequence[Sequence[int]]
     _levels: dict[int, tuple[Placed, ...]] = field(default_factory=dict, repr=False)
     _known: dict[object, Block] = field(default_factory=dict, repr=False)
+    blocks: list[Block] = field(default_factory=list, repr=False)
 
     @property
     def n_people(self) -> int:
@@ -140,7 +148,7 @@ class Layout:
         # For each lower level: the block and the group of every person.
         homes = [self._homes(j) for j in range(i)]
         return [
-            Placed(self._shape(i, part, functions[i], homes), tuple(map(tuple, part)))
+            Placed(self._shape(part, functions[i], homes), tuple(map(tuple, part)))
             for part in parts
         ]
 
@@ -155,7 +163,6 @@ class Layout:
 
     def _shape(
         self,
-        i: int,
         part: Sequence[Sequence[int]],
         function: Sequence[int],
         homes: Sequence[dict[int, tuple[int, Block, int]]],
@@ -178,12 +185,19 @@ class Layout:
                     for place in inside
                 )
             )
-        key = (
-            i,
-            sizes,
-            group_of,
-            tuple(tuple((b.block.number, b.group_of) for b in level) for level in below),
-        )
+        return self.shape(sizes, group_of, tuple(below))
+
+    def shape(
+        self,
+        sizes: tuple[int, ...],
+        group_of: tuple[int, ...],
+        below: tuple[tuple[Below, ...], ...],
+    ) -> Block:
+        """The one block of a shape."""
+        seen = tuple(tuple((b.block.number, b.group_of) for b in level) for level in below)
+        key = (sizes, group_of, seen)
         if key not in self._known:
-            self._known[key] = Block(len(self._known), i, sizes, group_of, tuple(below))
+            block = Block(len(self._known), sizes, group_of, below)
+            self._known[key] = block
+            self.blocks.append(block)
         return self._known[key]

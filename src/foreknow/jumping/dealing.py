@@ -131,8 +131,9 @@ def classed(columns: Sequence[Column]) -> tuple[list[Column], list[int]]:
 
 def tables(block: Block, classes: Sequence[Column], copies: Sequence[int]) -> int:
     """Number of tables with these values in the groups."""
-    return math.prod(map(math.factorial, block.group_sizes)) // math.prod(
-        math.factorial(count) ** times
+    orders = math.prod(map(math.factorial, block.group_sizes))
+    return orders // math.prod(
+        int(math.factorial(count) ** times)
         for (_, counts), times in zip(classes, copies, strict=True)
         for count in counts
     )

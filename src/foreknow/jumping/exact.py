@@ -14,8 +14,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from foreknow.jumping.blocks import Block, Layout
-from foreknow.jumping.dealing import Budget, Column, Deal, Rules, Seen
+from foreknow.jumping.chaining import Chain
+from foreknow.jumping.cutting import Cut, CutDeal, cut_of
+from foreknow.jumping.dealing import Budget, Deal, Deals
+from foreknow.jumping.sight import Column, Rules, Seen, nobody
 from foreknow.jumping.strategy import Need, Strategy
+
+AT_ONE_PIECE = 256
 
 Part: TypeAlias = tuple[Block, tuple[Column, ...]]
 Parts: TypeAlias = Sequence[Part]
@@ -68,17 +73,25 @@ class Exact:
     palette : list
         The property's colours; columns name them by place.
     budget : Budget
+    at_one_piece : int
+        Blocks with more room vectors are dealt by their parts. It changes the time, not results.
     """
 
     def __init__(
-        self, layout: Layout, strategy: Strategy, palette: Sequence[Any], budget: Budget
+        self,
+        layout: Layout,
+        strategy: Strategy,
+        palette: Sequence[Any],
+        budget: Budget,
+        at_one_piece: int = AT_ONE_PIECE,
     ) -> None:
         self.layout, self.strategy, self.budget = layout, strategy, budget
         self._palette = palette
         self._limits: dict[tuple[int, int], int] = {}
         self._rules: dict[int, Rules] = {}
-        self._shapes: dict[int, Block] = {}
-        self._deals: dict[tuple[int, tuple[Column, ...]], Deal] = {}
+        self._deals: dict[tuple[int, tuple[Column, ...], tuple[Need, ...]], Deals] = {}
+        self._cuts: dict[int, Cut | None] = {}
+        self._at_one_piece = at_one_piece
         self._verdicts: dict[tuple[int, Any], bool] = {}
 
     def parts(self, i: int, codes: Sequence[int], colours: Sequence[int]) -> list[Part]:
@@ -114,40 +127,45 @@ class Exact:
     def disclosure_safe(self, i: int, parts: Parts) -> bool:
         """Whether the disclosure set of a generalization has the property."""
         key = tuple(sorted((block.number, columns) for block, columns in parts))
-        for block, _ in parts:
-            self._shapes[block.number] = block
         return self._verdict(i, key)
 
     def count(self, i: int, parts: Parts) -> Counted:
         """The disclosure set of a generalization under function i."""
-        deals = [self._deal(block, columns) for block, columns in parts]
+        rules = self._rules_of(i)
+        deals = [self._deal(block, columns, rules) for block, columns in parts]
         total = math.prod(deal.total for deal in deals)
-        lost, weights = self._stopped(i, deals)
+        chain = Chain(nobody(rules.needs), deals, self.budget)
+        stopped = {seen: int(not self._gets_to(i, seen)) for seen in chain.ends}
+        lost = sum(number * stopped[seen] for seen, number in chain.ends.items())
         made: dict[int, CountedPart] = {}
-        for deal, weight_of in zip(deals, weights, strict=True):
+        for deal, weight_of in zip(deals, chain.weights(stopped.__getitem__), strict=True):
             if id(deal) not in made:
                 made[id(deal)] = _counted(deal, total, weight_of)
         return Counted(total - lost, total, tuple(made[id(deal)] for deal in deals))
 
-    def _deal(self, block: Block, columns: tuple[Column, ...]) -> Deal:
-        self._shapes[block.number] = block
-        for level in block.below:
-            for below in level:
-                self._shapes[below.block.number] = below.block
-        key = (block.number, columns)
+    def _deal(self, block: Block, columns: tuple[Column, ...], rules: Rules) -> Deals:
+        """All deals of a block, at one piece where that is little, or else by its parts."""
+        key = (block.number, columns, rules.needs)
         if key not in self._deals:
-            self._deals[key] = Deal(block, columns, self._rules_of(block.level), self.budget)
+            cut = None
+            if math.prod(size + 1 for size in block.sizes) > self._at_one_piece:
+                if block.number not in self._cuts:
+                    self._cuts[block.number] = cut_of(block, self.layout)
+                cut = self._cuts[block.number]
+            self._deals[key] = (
+                Deal(block, columns, rules, self.budget)
+                if cut is None
+                else CutDeal(block, columns, cut, rules, self.budget, self._deal)
+            )
         return self._deals[key]
 
     def _rules_of(self, i: int) -> Rules:
         if i not in self._rules:
-            needs = tuple(self.strategy.need(j, i) for j in range(i))
             self._rules[i] = Rules(
                 self._limit,
                 self._group_allows,
                 self.strategy.property.complete,
-                needs,
-                keep_all=Need.ALWAYS in needs,
+                tuple(self.strategy.need(j, i) for j in range(i)),
             )
         return self._rules[i]
 
@@ -160,41 +178,6 @@ class Exact:
     def _group_allows(self, row: Sequence[tuple[int, int]], size: int) -> bool:
         named = [(self._palette[colour], count) for colour, count in row]
         return self.strategy.property.allows(named, size, size)
-
-    def _stopped(self, i: int, deals: Sequence[Deal]) -> tuple[int, list[dict[Seen, int]]]:
-        """How many tables do not get to i; and for each block and end, how many of the others'.
-
-        Blocks are put together one after another, as the values within a block are.
-        """
-        none: Seen = tuple(
-            True if need is Need.PERMUTATION else () for need in self._rules_of(i).needs
-        )
-        ahead: list[dict[Seen, int]] = [{none: 1}]
-        steps: list[dict[tuple[Seen, Seen], Seen]] = []
-        for deal in deals:
-            reached: dict[Seen, int] = {}
-            step: dict[tuple[Seen, Seen], Seen] = {}
-            for before, weight in ahead[-1].items():
-                for end, ways in deal.ends.items():
-                    both = _together(before, end)
-                    if both is not None:
-                        step[before, end] = both
-                        reached[both] = reached.get(both, 0) + weight * ways
-            self.budget.spend(len(step) + 1)
-            steps.append(step)
-            ahead.append(reached)
-        values = {seen: 0 if self._gets_to(i, seen) else 1 for seen in ahead[-1]}
-        lost = sum(weight * values[seen] for seen, weight in ahead[-1].items())
-        weights: list[dict[Seen, int]] = [{} for _ in deals]
-        for place in range(len(deals) - 1, -1, -1):
-            own, earlier = weights[place], dict.fromkeys(ahead[place], 0)
-            for (before, end), both in steps[place].items():
-                value = values[both]
-                if value:
-                    own[end] = own.get(end, 0) + ahead[place][before] * value
-                    earlier[before] += deals[place].ends[end] * value
-            values = earlier
-        return lost, weights
 
     def _gets_to(self, i: int, seen: Seen) -> bool:
         """Whether the algorithm evaluates function i on such a table (Definition 2)."""
@@ -215,7 +198,7 @@ class Exact:
 
     def _verdict(self, j: int, key: Any) -> bool:
         if (j, key) not in self._verdicts:
-            parts = [(self._shapes[number], columns) for number, columns in key]
+            parts = [(self.layout.blocks[number], columns) for number, columns in key]
             self._verdicts[j, key] = self._judged(self.count(j, parts))
         return self._verdicts[j, key]
 
@@ -233,9 +216,7 @@ class Exact:
             for cell, group in enumerate(part.block.group_of):
                 row = [
                     (self._palette[colour], tables[cell])
-                    for ((colour, _), copies), tables in zip(
-                        part.classes, part.tables, strict=True
-                    )
+                    for ((colour, _), copies), tables in zip(part.classes, part.tables, strict=True)
                     if tables[cell]
                     for _ in range(copies)
                 ]
@@ -244,7 +225,7 @@ class Exact:
         return True
 
 
-def _counted(deal: Deal, total: int, weight_of: dict[Seen, int]) -> CountedPart:
+def _counted(deal: Deals, total: int, weight_of: dict[Seen, int]) -> CountedPart:
     """All tables less those that are stopped."""
     block, stopped = deal.block, deal.sums(weight_of)
     tables = tuple(
@@ -255,16 +236,3 @@ def _counted(deal: Deal, total: int, weight_of: dict[Seen, int]) -> CountedPart:
         for (_, counts), row in zip(deal.classes, stopped, strict=True)
     )
     return CountedPart(block, tuple(zip(deal.classes, deal.copies, strict=True)), tables)
-
-
-def _together(one: Seen, other: Seen) -> Seen | None:
-    """What is seen of two sets of blocks; None if no level can stop the table any more."""
-    both = tuple(
-        None
-        if a is None or b is None
-        else True
-        if a is True
-        else tuple(sorted((*a, *b)))
-        for a, b in zip(one, other, strict=True)
-    )
-    return None if all(seen is None for seen in both) else both

@@ -28,11 +28,14 @@ class Function:
     groups : tuple of tuples, optional
         People by name.
     numbers : tuple of int, optional
-        The group of each person, in the table's order; or the levels of a lattice node.
+        The group of each person, in the table's order.
+    tupled : bool
+        Whether the numbers were given as a tuple; then they may be the levels of a lattice node.
     """
 
     groups: tuple[tuple[Person, ...], ...] | None = None
     numbers: tuple[int, ...] | None = None
+    tupled: bool = False
 
     @classmethod
     def of(cls, given: Any) -> Function:
@@ -62,7 +65,7 @@ class Function:
             raise InputError(f"{given!r} is no function: write 'AB|CD' or lists of people")
         parts = list(given)
         if parts and all(isinstance(p, (int, np.integer)) for p in parts):
-            return cls(numbers=tuple(int(p) for p in parts))
+            return cls(None, tuple(int(p) for p in parts), isinstance(given, tuple))
         for part in parts:
             if not isinstance(part, (str, list, tuple, set, frozenset, np.ndarray)):
                 raise InputError(f"{part!r} is no group of people: a list of names is one")
@@ -108,7 +111,7 @@ class Function:
     __repr__ = __str__
 
 
-def _names(part: str) -> list[str]:
+def _names(part: str) -> list[Person]:
     if re.search(r"[,\s]", part.strip()):
         return [name for name in re.split(r"[,\s]+", part.strip()) if name]
     return list(part.strip())

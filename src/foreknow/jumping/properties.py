@@ -20,20 +20,20 @@ Row: TypeAlias = Sequence[tuple[Hashable, int]]
 
 @runtime_checkable
 class Property(Protocol):
-    """What a property says about itself.
+    """What a property says about itself."""
 
-    Attributes
-    ----------
-    convex : bool
-        Whether people of a group who all have it individually make the group's average have it.
-        Then a permutation set without the property has no subset with it (Lemma 3), and checking
-        the permutation set first changes nothing.
-    complete : bool
-        Whether `limit` alone decides about a permutation set.
-    """
+    @property
+    def convex(self) -> bool:
+        """Whether a mixture of two persons' probabilities has the property if both have.
 
-    convex: ClassVar[bool]
-    complete: ClassVar[bool]
+        Then a permutation set without the property has no subset with it (Lemma 3): the people
+        of a group have, on average, the group's values. So checking the permutation set first
+        changes nothing.
+        """
+
+    @property
+    def complete(self) -> bool:
+        """Whether `limit` alone decides about a permutation set."""
 
     def colour(self, value: Hashable) -> Hashable:
         """Values of one colour are treated alike: exchanging them changes no verdict."""
@@ -202,9 +202,9 @@ class Entropy(_Symmetric):
 
 @dataclass(frozen=True)
 class Recursive(_Symmetric):
-    """Recursive (c, l)-diversity: the likeliest value is strictly less likely than c times the rest.
+    """Recursive (c, l)-diversity: the likeliest value is less likely than c times the rest.
 
-    The rest are all values after the l - 1 likeliest.
+    Strictly less. The rest are all values after the l - 1 likeliest.
 
     Examples
     --------
@@ -303,6 +303,60 @@ class Each:
         """Ask the callable."""
         named = enumerate(count for _, count in row) if self.symmetric else row
         return bool(self.holds({value: Fraction(count, total) for value, count in named if count}))
+
+
+@dataclass(frozen=True, init=False)
+class All:
+    """Several properties at once.
+
+    Examples
+    --------
+    >>> both = All(MaxRatio("2/3"), Distinct(3))
+    >>> colour = both.colour("Flu")
+    >>> both.allows([(colour, 1), (colour, 1)], 2, size=2)
+    False
+    """
+
+    parts: tuple[Property, ...]
+
+    def __init__(self, *parts: Any) -> None:
+        if not parts:
+            raise InputError("All needs at least one property")
+        object.__setattr__(self, "parts", tuple(as_property(part) for part in parts))
+
+    def __repr__(self) -> str:
+        return f"All({', '.join(map(repr, self.parts))})"
+
+    @property
+    def convex(self) -> bool:
+        """Where all are."""
+        return all(part.convex for part in self.parts)
+
+    @property
+    def complete(self) -> bool:
+        """Where all are."""
+        return all(part.complete for part in self.parts)
+
+    def colour(self, value: Hashable) -> Hashable:
+        """Alike for all of them."""
+        return tuple(part.colour(value) for part in self.parts)
+
+    def limit(self, size: int, colour: Hashable) -> int:
+        """The least limit."""
+        return min(
+            part.limit(size, one) for part, one in zip(self.parts, _each(colour), strict=True)
+        )
+
+    def allows(self, row: Row, total: int, size: int) -> bool:
+        """Whether all do."""
+        return all(
+            part.allows([(_each(colour)[i], count) for colour, count in row], total, size)
+            for i, part in enumerate(self.parts)
+        )
+
+
+def _each(colour: Hashable) -> tuple[Hashable, ...]:
+    return colour if isinstance(colour, tuple) else ()
 
 
 def as_property(given: Any) -> Property:

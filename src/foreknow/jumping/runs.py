@@ -200,9 +200,7 @@ class Case:
                 marginals[person] = shares
 
 
-def case_of(
-    functions: Sequence[Function], strategy: Strategy, table: Any, steps: int
-) -> Case:
+def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps: int) -> Case:
     """Read a table: a mapping from person to value, or values in order."""
     people, given = read_table(table)
     codes_of: dict[Value, int] = {}

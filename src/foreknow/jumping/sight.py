@@ -105,9 +105,7 @@ class Sight:
             return True if all(self._limit(size, 0) >= 0 for size in sizes) else None
         return tuple(() for _ in sizes)
 
-    def _of(
-        self, blocks: tuple[Below, ...], need: Need, colour: int, cells: Sequence[int]
-    ) -> Any:
+    def _of(self, blocks: tuple[Below, ...], need: Need, colour: int, cells: Sequence[int]) -> Any:
         found: list[Any] = []
         for below in blocks:
             sums = [0] * len(below.block.group_sizes)

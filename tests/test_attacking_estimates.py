@@ -1,0 +1,199 @@
+"""Estimates cover the exact answer, suspicions are refuted where they can be, budgets are kept."""
+
+import time
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+from tests.attacks import BELOW_2_3, LEVELS, microdata, naive, policy_for, random_table
+
+import foreknow as fk
+from foreknow.attacking import Algorithm, attack
+from foreknow.attacking.intervals import chernoff
+from foreknow.attacking.worlds import Worlds
+
+
+def at_least(half, least):
+    """Everybody together if enough of the first half have a; else everybody alone."""
+
+    def pipeline(rows):
+        values = rows["disease"].to_pylist()
+        return [0] * len(values) if values[:half].count("a") >= least else range(len(values))
+
+    values = "a" * least + "b" * (half - least) + "b" * least + "a" * (half - least)
+    ways = {k: comb(half, k) ** 2 for k in range(least, half + 1)}
+    share = Fraction(sum(k * w for k, w in ways.items()), half * sum(ways.values()))
+    return pipeline, microdata(list(values), age=[0] * half + [1] * half), share
+
+
+def bounds(found, row, value):
+    """The interval of a posterior."""
+    beliefs = found._beliefs
+    at = beliefs.worlds.cell_of[row - 1], found._microdata.values.codes[value]
+    return beliefs.low[at], beliefs.high[at]
+
+
+@pytest.mark.parametrize(("half", "least", "worlds"), [(6, 5, 200), (12, 10, 800), (20, 16, 800)])
+@pytest.mark.parametrize("seed", range(4))
+def test_chains_cover_the_exact_answer(half, least, worlds, seed):
+    pipeline, table, share = at_least(half, least)
+    found = attack(table, pipeline, worlds=worlds, seconds=None, seed=seed)
+    assert (found.exact, found.how) == (False, "chains")
+    assert found.runs <= worlds
+    for row in range(1, 2 * half + 1):
+        low, high = bounds(found, row, "a")
+        assert 0 <= low <= (share if row <= half else 1 - share) <= high <= 1
+    assert found.worst.surer
+    assert found.worst.exact is None
+    assert not found.certain
+
+
+def test_interchangeable_people_make_it_exact():
+    """137 billion worlds are 21 ways to deal out to two kinds of people."""
+    pipeline, table, share = at_least(20, 16)
+    found = attack(table, pipeline, worlds=100, symmetric=True)
+    assert found.exact
+    assert (found.n_worlds, found.runs) == (comb(40, 20), 21 + found.runs - 21)
+    assert found.runs < 40
+    assert found.posterior(1, "a") == share
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_independent_worlds_cover_the_exact_answer(seed):
+    pipeline = naive(["AB|CD|EF|GHI", "ABC|DEF|GHI", "ABCDEF|GHI"])
+    table = microdata(list("aabcbdabc"), age=range(9))
+    exact = attack(table, pipeline)
+    found = attack(table, pipeline, worlds=500, seed=seed)
+    assert exact.exact
+    assert found.how == "independent worlds"
+    for row in range(1, 10):
+        for value in "abcd":
+            low, high = bounds(found, row, value)
+            assert low - 1e-12 <= exact.posterior(row, value) <= high + 1e-12
+
+
+def test_a_bound_by_hoeffding_holds():
+    random = np.random.default_rng(0)
+    for chance in (0.02, 0.3, 0.9):
+        means = random.binomial(40, chance, 2000) / 40
+        low, high = chernoff(means, 40, 0.05)
+        assert np.mean((low <= chance) & (chance <= high)) >= 0.95
+
+
+def test_who_is_certain_is_suspected_and_not_refuted():
+    """Ages 0 are all a in every world that is left: chains cannot prove it, nor refute it."""
+    pipeline, table, _ = at_least(12, 12)
+    found = attack(table, pipeline, worlds=300, seed=1)
+    assert not found.exact
+    assert found.certain == ()
+    assert found.not_refuted == tuple(range(1, 25))
+    assert found.found
+    assert "not refuted" in repr(found)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_suspicions_are_refuted(seed):
+    """Each of 30 people may have the one b: few worlds are met, all are found by search."""
+    values = ["a"] * 29 + ["b"]
+
+    def pipeline(rows):
+        return [0] * 30
+
+    table = microdata(values, age=range(30))
+    found = attack(table, pipeline, worlds=29, seed=seed)
+    assert not found.exact
+    assert len(found.not_refuted) < 30
+    found = attack(table, pipeline, worlds=30, seed=seed)
+    assert found.exact
+    assert not found.found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_estimates_of_mondrian_agree_with_the_exact_answer(seed):
+    random = np.random.default_rng(seed)
+    while True:
+        _, _, table = random_table(random, 7, {"age": 5}, 3)
+        policy = policy_for(BELOW_2_3, table)
+        try:
+            exact = attack(table, fk.Mondrian(), policy)
+        except fk.NoSafeRelease:
+            continue
+        if exact.cases and exact.runs > 60:
+            break
+    found = attack(table, fk.Mondrian(), policy, worlds=60, seed=seed)
+    assert not found.exact
+    assert set(exact.certain) <= set(found.not_refuted)
+    for row in range(1, 8):
+        for value in "abc":
+            if value in table.values:
+                low, high = bounds(found, row, value)
+                assert low - 1e-9 <= exact.posterior(row, value) <= high + 1e-9
+
+
+def test_the_same_seed_gives_the_same_estimate():
+    pipeline, table, _ = at_least(12, 10)
+    one, two, other = (attack(table, pipeline, worlds=200, seed=s) for s in (5, 5, 6))
+    assert one.to_dict() == two.to_dict() != other.to_dict()
+
+
+def test_the_time_budget_is_kept():
+    def slow(rows):
+        time.sleep(0.01)
+        return [0] * rows.num_rows
+
+    table = microdata(list("abcd") * 6, age=range(24))
+    start = time.monotonic()
+    found = attack(table, slow, worlds=10**9, seconds=0.8)
+    assert time.monotonic() - start < 2
+    assert not found.exact
+    assert found.runs < 100
+
+
+def test_a_random_method_is_sampled_by_its_chances():
+    """Twelve people together with probability 3/4 if the first has a, else 1/4."""
+
+    class Half:
+        def partition(self, found, policy=None, seed=None):
+            return np.zeros(12, dtype=int)
+
+        def chance(self, found, policy, groups):
+            first = found.values[int(found.sensitive_codes[0])] == "a"
+            return Fraction(3 if first else 1, 4)
+
+    table = microdata(list("aaabbbbbbbbb"), age=range(12))
+    exact = attack(table, Half())
+    assert exact.exact
+    assert exact.posterior(1, "a") == Fraction(1, 2)
+    found = attack(table, Half(), worlds=200, seed=3)
+    assert not found.exact
+    low, high = bounds(found, 1, "a")
+    assert low <= 0.5 <= high
+
+
+def test_an_estimated_disclosure_settles_nothing():
+    values = ["a", "b", "c"] * 4
+    table = microdata(values, LEVELS, age=range(12))
+    policy = policy_for(BELOW_2_3, table)
+    groups = fk.FullDomain().partition(table, policy)
+    rows = {"age": range(12), "disease": values, "gid": groups}
+    import pyarrow as pa
+
+    release = fk.Release.from_groups(pa.table(rows), group="gid", sensitive="disease")
+    adversary = Algorithm(fk.FullDomain(), policy, worlds=40, seed=0)
+    found = adversary.disclosure(release, "a")
+    assert found.estimated
+    assert found.exact is None
+    assert not found.below("0.99")
+    assert 1 / 3 <= found.probability <= 1
+
+
+def test_worlds_are_dealt_out_completely():
+    groups = np.array([0, 0, 0, 1, 1])
+    dealt = Worlds.of(groups, np.array([0, 0, 1, 1, 2]), 3)
+    assert dealt.n_worlds == 6
+    assert [len(own) for own in dealt.every(6)] == [3, 2]
+    assert dealt.every(5) is None
+    random = np.random.default_rng(0)
+    met = {tuple(dealt.at_random(random).tolist()) for _ in range(200)}
+    assert len(met) == 6
