@@ -27,7 +27,7 @@ FLOORS = """
     adversaries
     utility  labelling
     tables  workload
-    policy_ledger
+    policy_ledger  policy_checks
     policy
     policy_file
     anonymizers

@@ -16,6 +16,7 @@ from foreknow.adversaries.protocol import Adversary, HasCounts, Mask, counts_of
 from foreknow.counts import Semantics
 from foreknow.errors import InputError, PolicyError, did_you_mean
 from foreknow.labels import Label, Labels
+from foreknow.policy_checks import check_agreement
 from foreknow.policy_ledger import PolicyLedger
 from foreknow.schema import Schema
 
@@ -283,7 +284,7 @@ class Policy:
             raise PolicyError("the policy requires nothing; add at least one [[require]] table")
         for i, later in enumerate(self.requirements):
             for earlier in self.requirements[:i]:
-                _check_agreement(earlier, later)
+                check_agreement(earlier, later)
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -341,6 +342,13 @@ class Policy:
                     )
         return said
 
+    @property
+    def attributes(self) -> set[str]:
+        """Columns that adversaries with priors know of everybody."""
+        known = [p.adversary for r in self.requirements for p in r.points]
+        tables = [table for a in known if isinstance(a, Priors) for table in a.tables]
+        return {name for table in tables for name in table.attributes}
+
     def monotone(self) -> bool:
         """Whether merging groups can never make a safe release unsafe."""
         return all(
@@ -355,43 +363,3 @@ class Policy:
         table["require"] = [requirement.to_dict() for requirement in self.requirements]
         table["publish"] = self.options.to_dict()
         return table
-
-
-def _check_agreement(earlier: Requirement, later: Requirement) -> None:
-    """Two thresholds for one adversary and value are a contradiction, or have no effect."""
-    for one in earlier.points:
-        for two in later.points:
-            if one.adversary != two.adversary or one.below == two.below:
-                continue
-            if earlier.values is None and later.values is None:
-                strict, loose = (earlier, later) if one.below < two.below else (later, earlier)
-                if set(strict.excluded) <= set(loose.excluded):
-                    raise PolicyError(
-                        f"{later.name}: every value must stay below {two.below} here and below "
-                        f"{one.below} in {earlier.name}, against the same {two.adversary}; keep "
-                        "one, or give the stricter one an except"
-                    )
-                continue
-            if earlier.values is not None and later.values is not None:
-                shared = [v for v in later.values if v in earlier.values]
-                if shared:
-                    raise PolicyError(
-                        f"{later.name}: {shared[0]!r} must stay below {two.below} here and below "
-                        f"{one.below} in {earlier.name}, against the same {two.adversary}"
-                    )
-            else:
-                _check_effect(earlier, one.below, later, two.below)
-                _check_effect(later, two.below, earlier, one.below)
-
-
-def _check_effect(
-    general: Requirement, general_below: Fraction, special: Requirement, below: Fraction
-) -> None:
-    if general.values is not None or special.values is None or below < general_below:
-        return
-    idle = [v for v in special.values if v not in general.excluded]
-    if idle:
-        raise PolicyError(
-            f"{special.name}: below {below} for {idle[0]!r} has no effect, since {general.name} "
-            f"asks below {general_below} of every value; add except = [{idle[0]!r}] there"
-        )

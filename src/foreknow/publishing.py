@@ -7,6 +7,7 @@ import logging
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from foreknow.adversaries.disclosure import Disclosure
 from foreknow.anonymizers.fulldomain import FullDomain
 from foreknow.anonymizers.lattice_result import LatticeResult
 from foreknow.anonymizers.mondrian import Mondrian
@@ -21,6 +23,7 @@ from foreknow.auditing import Audit, audit
 from foreknow.certificate import NOT_MINIMAL, Certificate, digest_of, finding_to_dict
 from foreknow.counts import GroupCounts
 from foreknow.errors import (
+    CertificateError,
     InputError,
     InternalError,
     NoSafeRelease,
@@ -35,7 +38,7 @@ from foreknow.schema import Schema
 from foreknow.sparse import IntArray
 from foreknow.tables import COUNT, GROUP, bucketized, generalized
 from foreknow.utility import utility_of
-from foreknow.verifier import Written, same_groups, verify
+from foreknow.verifier import Finding, Written, same_groups, verify
 from foreknow.writing import whole_folder
 
 _log = logging.getLogger(__name__)
@@ -308,10 +311,17 @@ def _certify(
     written = Written(
         options.form, columns, microdata.schema.sensitive, tables, semantics=semantics
     )
-    findings = verify(written, policy.to_dict()["require"])
+    try:
+        findings = verify(written, policy.to_dict()["require"])
+    except CertificateError as error:
+        raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
     claimed = [(v.disclosure.exact, v.safe) for v in verdicts.verdicts]
     found = [(finding.probability, finding.safe) for finding in findings]
-    if claimed != found or not verdicts.safe:
+    agreed = len(claimed) == len(found) and all(
+        _agree(verdict.disclosure, finding)
+        for verdict, finding in zip(verdicts.verdicts, findings, strict=False)
+    )
+    if not agreed or not verdicts.safe or not all(finding.safe for finding in findings):
         raise InternalError(f"the search and the verifier disagree: {claimed} and {found}")
     key = secrets.token_hex(32)
     settings = settings_of(anonymizer)
@@ -338,6 +348,13 @@ def _certify(
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private
+
+
+def _agree(claimed: Disclosure, found: Finding) -> bool:
+    """Whether the verifier found what the audit did; at most as much, where that is a bound."""
+    if claimed.exact is None:
+        return found.probability <= Fraction(claimed.probability) + Fraction(1, 10**9)
+    return claimed.exact == found.probability
 
 
 def _notes(policy: Policy, counts: GroupCounts, sensitive: str) -> tuple[str, ...]:

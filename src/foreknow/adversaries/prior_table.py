@@ -121,7 +121,8 @@ class PriorTable:
                 known = [str(label) for (label,) in self.chances]
                 hint = did_you_mean(str(signature[0]), known)
             raise DataError(
-                f"{self.name}: there are no probabilities for {self._text(signature)}{hint}"
+                f"{self.name}: there are no probabilities for {self._text(signature)}{hint} (a "
+                "release must keep these columns as they are, as the bucketized form does)"
             ) from None
 
     def _column(self, value: str) -> int:

@@ -39,10 +39,11 @@ prefer {1, 2} | {3, 4}: see ``tests/anonymizers/test_streamliner_rigid.py``. The
 beliefs about people's values that the quasi-identifiers give. Use RDA against those.
 
 **Sizes.** Halves must be equal at every division. So at the beginning some groups of RDA are taken
-out, as few as make the rest divisible. And groups must have equally many members of each cell: so
-for an odd l they have l + 1 members where frequencies leave room for it, and otherwise 2 l with each
-value at most twice. A large block that could not be divided as often as a group's size has the
-factor 2 gets groups of twice as many, to be divided once more.
+out, as few as make the rest divisible. And groups must have equally many members of each cell: for
+an odd l they have l + 1 members where frequencies leave room for it, and otherwise 2 l with each
+value at most twice. So a block is given up when as many divisions did not stand as a group's size
+has the factor 2: three for l = 8, one for l = 10. Attributes along which a frequent value is
+concentrated use that up; give them weight 0 to leave them for last.
 """
 
 from __future__ import annotations
@@ -62,9 +63,6 @@ from foreknow.sparse import IntArray
 
 # Blocks are not divided below this many groups; what is taken out first is at most one in as many.
 _LEAST = 16
-# A block of at least this many groups may get more cells than a group has members; its groups then
-# have twice as many.
-_LARGE = 256
 # People whose quasi-identifiers are looked at to choose along which one to divide a block.
 _SAMPLE = 4096
 
@@ -95,14 +93,10 @@ class _Shape:
             return cls(even, even, 1)
         return cls(l, 2 * l, 2)
 
-    def times(self, cells: int) -> int:
-        """How many times larger groups must be to have members from each of some cells."""
-        return max(cells // (self.group & -self.group), 1)
-
-    def admits(self, cells: NDArray[Any]) -> bool:
-        """Whether a block may get twice as many cells."""
-        larger = self.times(2 * len(cells))
-        return larger == 1 or (larger == 2 and cells.size >= _LARGE * larger * self.group)
+    @property
+    def most_cells(self) -> int:
+        """The largest power of two that divides a group."""
+        return self.group & -self.group
 
 
 def groups_of_gsa(
@@ -149,7 +143,7 @@ def groups_of_gsa(
     blocks = [(people[None], depth)]
     while blocks:
         cells, depth = blocks.pop()
-        axis = _widest(cells, axes) if depth and shape.admits(cells) else None
+        axis = _widest(cells, axes) if depth and 2 * len(cells) <= shape.most_cells else None
         if axis is None:
             found = _grouped(cells, codes[cells], shape, random)
             groups[cells] = found + n_groups
@@ -159,8 +153,7 @@ def groups_of_gsa(
         if _eligible(codes[low], shape) and _eligible(codes[high], shape):
             blocks += [(low, depth - 1), (high, depth - 1)]
         else:
-            larger = shape.times(2 * len(cells)) > 1
-            blocks.append((np.concatenate([low, high]), depth - larger))
+            blocks.append((np.concatenate([low, high]), depth))
     return groups
 
 
@@ -259,8 +252,6 @@ def _grouped(
 ) -> IntArray:
     """The groups of a block, by lot."""
     if len(cells) > 1:
-        times = shape.times(len(cells))
-        each = times * shape.group // len(cells)
-        return transversals(cells, values, each, times * shape.cap, random)
+        return transversals(cells, values, shape.group // len(cells), shape.cap, random)
     codes, sizes = _numbered(values[0])
     return _by_lot(codes, sizes, plan_rda(sizes, shape.least), random)[None]

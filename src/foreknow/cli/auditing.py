@@ -52,5 +52,6 @@ def audit(
         result.to_json(json)
     if not quiet:
         console().print(result)
-        warn_of_the_rest(judged, [] if rules.schema is None else rules.schema.other)
+        other = [] if rules.schema is None else list(rules.schema.other)
+        warn_of_the_rest(judged, [*other, *rules.attributes])
     raise typer.Exit(0 if result.safe else UNSAFE)

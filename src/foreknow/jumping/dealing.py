@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from foreknow.errors import UnsupportedError
 from foreknow.jumping.blocks import Block
 from foreknow.jumping.sight import Column, Rules, Seen, Sight, lost
+from foreknow.jumping.strategy import Need
 
 
 class BeyondReach(UnsupportedError):
@@ -160,6 +161,8 @@ class Deal:
         self.ends: dict[Seen, int] = {}
         self._keep_all, self._budget = rules.keep_all, budget
         self._sight = Sight(block.below, rules.needs, rules)
+        # Cells that can be exchanged without anybody seeing it, where little is seen at all.
+        self._alike = _alike(block, rules.needs) if rules.light else []
         # For each layer: (source, target, ways, copies) of each edge; class and cells; weights.
         self._layers: list[list[tuple[int, int, int, int]]] = []
         self._class_of_layer: list[int] = []
@@ -179,6 +182,10 @@ class Deal:
                 (self.copies[which], room, seen): weight
                 for (_, room, seen), weight in states.items()
             }
+            if self._alike:
+                states = self._ordered(states)
+                self._class_of_layer.append(which)
+                self._cells_of_layer.append(())
             for r, cells in enumerate(options):
                 more = self._sight.of(colour, cells)
                 states = self._one_layer(states, cells, more, last=r == len(options) - 1)
@@ -230,6 +237,25 @@ class Deal:
         self._weights.append(weights)
         return dict(zip(places, weights, strict=True))
 
+    def _ordered(self, states: dict[Any, int]) -> dict[Any, int]:
+        """Unite states that differ only by an exchange of cells."""
+        places: dict[Any, int] = {}
+        weights: list[int] = []
+        edges: list[tuple[int, int, int, int]] = []
+        for source, ((left, room, seen), weight) in enumerate(states.items()):
+            ordered = list(room)
+            for alike in self._alike:
+                for c, n in zip(alike, sorted(room[c] for c in alike), strict=True):
+                    ordered[c] = n
+            place = places.setdefault((left, tuple(ordered), seen), len(weights))
+            if place == len(weights):
+                weights.append(0)
+            weights[place] += weight
+            edges.append((source, place, 1, 0))
+        self._layers.append(edges)
+        self._weights.append(weights)
+        return dict(zip(places, weights, strict=True))
+
     def sums(self, weight_of: dict[Seen, int]) -> list[list[int]]:
         """See `Deals.sums`: backwards along the same steps."""
         values = [0 if seen is None else weight_of.get(seen, 0) for seen in self._ends]
@@ -250,7 +276,29 @@ class Deal:
                 for c, n in enumerate(self._cells_of_layer[layer]):
                     own[c] += n * flow
             values = before
+        for row in found:
+            for alike in self._alike:
+                mean = sum(row[c] for c in alike) // len(alike)
+                for c in alike:
+                    row[c] = mean
         return [
             [number // (size * copies) for number, size in zip(row, self.block.sizes, strict=True)]
             for row, copies in zip(found, self.copies, strict=True)
         ]
+
+
+def _alike(block: Block, needs: Sequence[Need]) -> list[tuple[int, ...]]:
+    """Cells of one group and size that are, at every level that matters, in one or single."""
+    kinds: dict[Any, list[int]] = {}
+    for cell, (size, group) in enumerate(zip(block.sizes, block.group_of, strict=True)):
+        homes: list[Any] = []
+        for blocks, need in zip(block.below, needs, strict=True):
+            if need is Need.NOTHING:
+                continue
+            for place, below in enumerate(blocks):
+                home = below.group_of[cell]
+                if home >= 0:
+                    single = below.group_of.count(home) == 1
+                    homes.append("single" if single else (place, home))
+        kinds.setdefault((group, size, tuple(homes)), []).append(cell)
+    return [tuple(cells) for cells in kinds.values() if len(cells) > 1]

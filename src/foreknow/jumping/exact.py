@@ -20,7 +20,7 @@ from foreknow.jumping.dealing import Budget, Deal, Deals
 from foreknow.jumping.sight import Column, Rules, Seen, nobody
 from foreknow.jumping.strategy import Need, Strategy
 
-AT_ONE_PIECE = 256
+AT_ONE_PIECE, LIGHT_AT_ONE_PIECE = 256, 10**7
 
 Part: TypeAlias = tuple[Block, tuple[Column, ...]]
 Parts: TypeAlias = Sequence[Part]
@@ -88,7 +88,8 @@ class Exact:
         self.layout, self.strategy, self.budget = layout, strategy, budget
         self._palette = palette
         self._limits: dict[tuple[int, int], int] = {}
-        self._rules: dict[int, Rules] = {}
+        self._rules = Rules(self._limit, self._group_allows, strategy.property.complete, ())
+        self._fits: dict[tuple[int, tuple[Column, ...], int], bool] = {}
         self._deals: dict[tuple[int, tuple[Column, ...], tuple[Need, ...]], Deals] = {}
         self._cuts: dict[int, Cut | None] = {}
         self._at_one_piece = at_one_piece
@@ -131,7 +132,7 @@ class Exact:
 
     def count(self, i: int, parts: Parts) -> Counted:
         """The disclosure set of a generalization under function i."""
-        rules = self._rules_of(i)
+        rules = self._rules_of(i, parts)
         deals = [self._deal(block, columns, rules) for block, columns in parts]
         total = math.prod(deal.total for deal in deals)
         chain = Chain(nobody(rules.needs), deals, self.budget)
@@ -148,7 +149,8 @@ class Exact:
         key = (block.number, columns, rules.needs)
         if key not in self._deals:
             cut = None
-            if math.prod(size + 1 for size in block.sizes) > self._at_one_piece:
+            room = math.prod(size + 1 for size in block.sizes)
+            if room > (LIGHT_AT_ONE_PIECE if rules.light else self._at_one_piece):
                 if block.number not in self._cuts:
                     self._cuts[block.number] = cut_of(block, self.layout)
                 cut = self._cuts[block.number]
@@ -159,15 +161,44 @@ class Exact:
             )
         return self._deals[key]
 
-    def _rules_of(self, i: int) -> Rules:
-        if i not in self._rules:
-            self._rules[i] = Rules(
-                self._limit,
-                self._group_allows,
-                self.strategy.property.complete,
-                tuple(self.strategy.need(j, i) for j in range(i)),
-            )
-        return self._rules[i]
+    def _rules_of(self, i: int, parts: Parts) -> Rules:
+        """What is needed of lower levels; nothing of those that cannot stop any of the tables."""
+        needs = [self.strategy.need(j, i) for j in range(i)]
+        rules = self._rules
+        for j, need in enumerate(needs):
+            if need is not Need.ALWAYS and not all(
+                self._possible(block, columns, j) for block, columns in parts
+            ):
+                needs[j] = Need.NOTHING
+        return rules.needing(tuple(needs))
+
+    def _possible(self, block: Block, columns: tuple[Column, ...], j: int) -> bool:
+        """Whether a deal of a block may leave level j a safe permutation set; never a false no.
+
+        Every value must fit into the groups within the limits, and every group be filled.
+        """
+        key = (block.number, columns, j)
+        if key not in self._fits:
+            colours = [colour for colour, _ in columns]
+            totals = [sum(counts) for _, counts in columns]
+            fits = True
+            for below in block.below[j]:
+                sizes = below.block.group_sizes
+                inside = set(below.group_of) - {-1}
+                for g in inside:
+                    most = sum(
+                        min(total, max(self._limit(sizes[g], colour), 0))
+                        for colour, total in zip(colours, totals, strict=True)
+                    )
+                    fits = fits and most >= sizes[g]
+            for colour, total in zip(colours, totals, strict=True):
+                fits = fits and total <= sum(
+                    max(self._limit(size, colour), 0)
+                    for below in block.below[j]
+                    for size in below.block.group_sizes
+                )
+            self._fits[key] = fits
+        return self._fits[key]
 
     def _limit(self, size: int, colour: int) -> int:
         key = (size, colour)

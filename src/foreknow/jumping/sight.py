@@ -44,9 +44,20 @@ class Rules:
         """Whether tables matter though no permutation set of theirs is safe."""
         return Need.ALWAYS in self.needs
 
+    @property
+    def light(self) -> bool:
+        """Whether what is seen is never more than one bit for each level."""
+        return not {Need.GATED, Need.ALWAYS} & set(self.needs) and (
+            self.complete or Need.PERMUTATION not in self.needs
+        )
+
+    def needing(self, needs: tuple[Need, ...]) -> Rules:
+        """The same rules with other needs."""
+        return Rules(self.limit, self.allows, self.complete, needs)
+
     def first(self, levels: int) -> Rules:
         """The same rules for the lowest levels."""
-        return Rules(self.limit, self.allows, self.complete, self.needs[:levels])
+        return self.needing(self.needs[:levels])
 
 
 class Sight:
@@ -98,6 +109,8 @@ class Sight:
         )
 
     def _start(self, blocks: tuple[Below, ...], need: Need) -> Any:
+        if need is Need.NOTHING:
+            return None
         if need is not Need.PERMUTATION:
             return tuple(() for _ in blocks)
         sizes = [size for below in blocks for size in below.block.group_sizes]
@@ -106,6 +119,8 @@ class Sight:
         return tuple(() for _ in sizes)
 
     def _of(self, blocks: tuple[Below, ...], need: Need, colour: int, cells: Sequence[int]) -> Any:
+        if need is Need.NOTHING:
+            return None
         found: list[Any] = []
         for below in blocks:
             sums = [0] * len(below.block.group_sizes)
@@ -162,4 +177,5 @@ def together(one: Seen, other: Seen) -> Seen | None:
 
 def nobody(needs: Sequence[Need]) -> Seen:
     """What is seen of no blocks."""
-    return tuple(True if need is Need.PERMUTATION else () for need in needs)
+    none: dict[Need, Any] = {Need.PERMUTATION: True, Need.NOTHING: None}
+    return tuple(none.get(need, ()) for need in needs)

@@ -18,6 +18,7 @@ from foreknow.jumping.properties import Property
 class Need(enum.Enum):
     """What must be known of an earlier function to tell whether a table gets to a later one."""
 
+    NOTHING = "its permutation set cannot be safe, nor its disclosure set"
     PERMUTATION = "only whether its permutation set is safe"
     GATED = "whether its disclosure set is safe, where its permutation set is"
     ALWAYS = "whether its disclosure set is safe, in any case"

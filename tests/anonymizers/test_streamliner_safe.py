@@ -1,0 +1,107 @@
+"""RDA, RIA and GSA against who knows them: all tables of small bags, all lots, exact posteriors."""
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.oracle.streamliner_lots import bags, exchangeable, posteriors, releases, worst
+
+from foreknow.anonymizers.streamliner_deal import Colours, deal
+from foreknow.anonymizers.streamliner_gsa import groups_of_gsa
+from foreknow.anonymizers.streamliner_plan import plan_rda
+from foreknow.anonymizers.streamliner_ria import groups_of_ria
+from foreknow.microdata import Attribute
+
+
+def rda(l):  # noqa: E741
+    def method(table, lots):
+        codes = np.array(table)
+        sizes = np.bincount(codes)
+        colours = Colours.of(codes, sizes)
+        colours.shuffle(lots)
+        return deal(plan_rda(sizes, l), colours)
+
+    return method
+
+
+def ria(l):  # noqa: E741
+    def method(table, lots):
+        codes = np.array(table)
+        return groups_of_ria(codes, np.bincount(codes), l, lots)
+
+    return method
+
+
+def gsa(l, places):  # noqa: E741
+    """Everybody has the given place on a line."""
+
+    def method(table, lots):
+        codes = np.array(table)
+        axis = Attribute(
+            "place",
+            np.array(places, dtype=np.uint8),
+            list(range(max(places) + 1)),
+            "ordered",
+            (),
+            (),
+            np.arange(max(places) + 1.0),
+        )
+        return groups_of_gsa(codes, np.bincount(codes), [axis], l, lots, least_groups=1)
+
+    return method
+
+
+def sizes_of(limits):
+    return [(n, l) for l, most in limits.items() for n in range(l, most + 1)]
+
+
+@pytest.mark.parametrize(("people", "l"), sizes_of({2: 6, 3: 6, 4: 6}))
+def test_rda_tells_nothing_beyond_the_release(people, l):  # noqa: E741
+    for bag in bags(people, l):
+        found = releases(bag, rda(l))
+        assert exchangeable(found)
+        for release, weights in found.items():
+            for posterior, frequency in posteriors(release, weights):
+                assert posterior == frequency <= Fraction(1, l)
+
+
+@pytest.mark.parametrize(("people", "l"), sizes_of({2: 4, 3: 4, 4: 4}))
+def test_ria_tells_nothing_beyond_the_release(people, l):  # noqa: E741
+    for bag in bags(people, l):
+        found = releases(bag, ria(l))
+        assert exchangeable(found)
+        for release, weights in found.items():
+            for posterior, frequency in posteriors(release, weights):
+                assert posterior == frequency <= Fraction(1, l)
+
+
+@pytest.mark.parametrize(("people", "l"), [(4, 2), (5, 2), (6, 2), (6, 3)])
+def test_gsa_makes_each_value_of_a_group_equally_likely_for_its_members(people, l):  # noqa: E741
+    for bag in bags(people, l):
+        found = releases(bag, gsa(l, range(people)))
+        for release, weights in found.items():
+            for posterior, frequency in posteriors(release, weights):
+                assert posterior == frequency <= Fraction(1, l)
+
+
+def test_rda_is_never_stuck_and_its_groups_are_all_different():
+    for people in range(1, 25):
+        for l in range(1, 7):  # noqa: E741
+            for bag in bags(people, l):
+                sizes = np.bincount(bag)
+                plan = plan_rda(sizes, l)
+                members = [list(row) for row in plan.slots.tolist()]
+                for colour, group in plan.late.tolist():
+                    members[group].append(colour)
+                assert all(len(set(m)) == len(m) >= l for m in members)
+                assert Counter(c for m in members for c in m) == Counter(bag)
+                assert len(plan.late) < l
+
+
+def test_what_gsa_does_not_hide_is_that_two_people_are_alike():
+    found = releases((0, 0, 1, 1), gsa(2, range(4)))
+    release = frozenset({((0, 2), (0, 1)), ((1, 3), (0, 1))})
+    assert set(found[release]) == {(0, 0, 1, 1), (1, 1, 0, 0)}
+    assert worst(found) == Fraction(1, 2)
+    assert not exchangeable(found)
