@@ -5,8 +5,9 @@ from fractions import Fraction
 from math import comb
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from tests.attacks import BELOW_2_3, LEVELS, microdata, naive, policy_for, random_table
+from tests.attacks import BELOW_2_3, LEVELS, microdata, naive, policy_for
 
 import foreknow as fk
 from foreknow.attacking import Algorithm, attack
@@ -41,9 +42,12 @@ def test_chains_cover_the_exact_answer(half, least, worlds, seed):
     found = attack(table, pipeline, worlds=worlds, seconds=None, seed=seed)
     assert (found.exact, found.how) == (False, "chains")
     assert found.runs <= worlds
+    covered = []
     for row in range(1, 2 * half + 1):
         low, high = bounds(found, row, "a")
-        assert 0 <= low <= (share if row <= half else 1 - share) <= high <= 1
+        assert 0 <= low <= high <= 1
+        covered.append(low <= (share if row <= half else 1 - share) <= high)
+    assert np.mean(covered) >= 0.9  # each by itself with a confidence of 95%
     assert found.worst.surer
     assert found.worst.exact is None
     assert not found.certain
@@ -54,23 +58,25 @@ def test_interchangeable_people_make_it_exact():
     pipeline, table, share = at_least(20, 16)
     found = attack(table, pipeline, worlds=100, symmetric=True)
     assert found.exact
-    assert (found.n_worlds, found.runs) == (comb(40, 20), 21 + found.runs - 21)
-    assert found.runs < 40
+    assert found.n_worlds == found.looked == comb(40, 20)
+    assert found.runs == 21
     assert found.posterior(1, "a") == share
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_independent_worlds_cover_the_exact_answer(seed):
+def test_independent_worlds_cover_the_exact_answer():
+    """All intervals of an estimate together, with a confidence of 95%."""
     pipeline = naive(["AB|CD|EF|GHI", "ABC|DEF|GHI", "ABCDEF|GHI"])
     table = microdata(list("aabcbdabc"), age=range(9))
     exact = attack(table, pipeline)
-    found = attack(table, pipeline, worlds=500, seed=seed)
     assert exact.exact
-    assert found.how == "independent worlds"
-    for row in range(1, 10):
-        for value in "abcd":
-            low, high = bounds(found, row, value)
-            assert low - 1e-12 <= exact.posterior(row, value) <= high + 1e-12
+    missed = 0
+    for seed in range(40):
+        found = attack(table, pipeline, worlds=500, seed=seed)
+        assert found.how == "independent worlds"
+        pairs = [(row, value) for row in range(1, 10) for value in "abcd"]
+        ends = [(*bounds(found, *pair), exact.posterior(*pair)) for pair in pairs]
+        missed += not all(low - 1e-12 <= p <= high + 1e-12 for low, high, p in ends)
+    assert missed <= 2
 
 
 def test_a_bound_by_hoeffding_holds():
@@ -109,26 +115,20 @@ def test_suspicions_are_refuted(seed):
     assert not found.found
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(4))
 def test_estimates_of_mondrian_agree_with_the_exact_answer(seed):
-    random = np.random.default_rng(seed)
-    while True:
-        _, _, table = random_table(random, 7, {"age": 5}, 3)
-        policy = policy_for(BELOW_2_3, table)
-        try:
-            exact = attack(table, fk.Mondrian(), policy)
-        except fk.NoSafeRelease:
-            continue
-        if exact.cases and exact.runs > 60:
-            break
-    found = attack(table, fk.Mondrian(), policy, worlds=60, seed=seed)
+    table = microdata(list("acbcab"), age=[3, 2, 0, 1, 5, 2])
+    policy = policy_for(BELOW_2_3, table)
+    exact = attack(table, fk.Mondrian(), policy)
+    found = attack(table, fk.Mondrian(), policy, worlds=exact.runs - 2, seed=seed)
+    assert exact.exact
     assert not found.exact
+    assert exact.certain
     assert set(exact.certain) <= set(found.not_refuted)
-    for row in range(1, 8):
+    for row in range(1, 7):
         for value in "abc":
-            if value in table.values:
-                low, high = bounds(found, row, value)
-                assert low - 1e-9 <= exact.posterior(row, value) <= high + 1e-9
+            low, high = bounds(found, row, value)
+            assert low - 1e-9 <= exact.posterior(row, value) <= high + 1e-9
 
 
 def test_the_same_seed_gives_the_same_estimate():
@@ -177,8 +177,6 @@ def test_an_estimated_disclosure_settles_nothing():
     policy = policy_for(BELOW_2_3, table)
     groups = fk.FullDomain().partition(table, policy)
     rows = {"age": range(12), "disease": values, "gid": groups}
-    import pyarrow as pa
-
     release = fk.Release.from_groups(pa.table(rows), group="gid", sensitive="disease")
     adversary = Algorithm(fk.FullDomain(), policy, worlds=40, seed=0)
     found = adversary.disclosure(release, "a")

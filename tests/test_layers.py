@@ -15,7 +15,7 @@ SRC = Path(__file__).parents[1] / "src" / "foreknow"
 # strangers; the modules of one folder may import each other, though not in circles.
 FLOORS = """
     errors  _version
-    labels  sparse  writing
+    labels  sparse  writing  streamlining
     counts_checks
     counts  members  signatures
     hierarchy_decimals
@@ -29,6 +29,7 @@ FLOORS = """
     tables  workload
     policy_ledger  policy_checks
     policy
+    method_tables
     policy_file
     anonymizers
     methods
@@ -47,7 +48,7 @@ FLOOR_OF = {
     for height, floor in enumerate(FLOORS.strip().splitlines())
     for room in floor.split()
 }
-FOLDERS = {"frames", "adversaries", "anonymizers", "report", "sample", "cli", "workload"}
+FOLDERS = {"frames", "adversaries", "anonymizers", "report", "sample", "cli", "workload", "streamlining"}
 FOLDERS |= {"attacking"}
 
 # The only doors upwards, and only inside a function: what a room opens when it is asked to.

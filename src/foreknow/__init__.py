@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
     from foreknow.anonymizers.anatomy import Anatomy
     from foreknow.anonymizers.at_levels import counts_at
+    from foreknow.anonymizers.art import ART
     from foreknow.anonymizers.fulldomain import FullDomain
     from foreknow.anonymizers.lattice_result import LatticeResult
     from foreknow.anonymizers.mondrian import Mondrian
@@ -75,6 +76,7 @@ _ROOMS = {
     "adversaries.statements": ["Has", "Posterior", "Statements", "same"],
     "anonymizers.anatomy": ["Anatomy"],
     "anonymizers.at_levels": ["counts_at"],
+    "anonymizers.art": ["ART"],
     "anonymizers.fulldomain": ["FullDomain"],
     "anonymizers.lattice_result": ["LatticeResult"],
     "anonymizers.mondrian": ["Mondrian"],
@@ -99,6 +101,7 @@ _ROOMS = {
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
+    "ART",
     "Anatomy",
     "Audit",
     "Certificate",

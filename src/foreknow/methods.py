@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
+from foreknow.adversaries.priors import Priors
 from foreknow.anonymizers.anatomy import Anatomy
+from foreknow.anonymizers.art import ART
 from foreknow.anonymizers.fulldomain import FullDomain
 from foreknow.anonymizers.mondrian import Mondrian
 from foreknow.errors import PolicyError, did_you_mean
@@ -16,6 +18,7 @@ from foreknow.sparse import IntArray
 
 METHODS: dict[str, type[Any]] = {
     "anatomy": Anatomy,
+    "art": ART,
     "fulldomain": FullDomain,
     "mondrian": Mondrian,
 }
@@ -31,14 +34,14 @@ class Anonymizer(Protocol):
         ...
 
 
-def method_of(given: Anonymizer | str, settings: Mapping[str, Mapping[str, Any]]) -> Anonymizer:
+def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
     """Return the method, or the one of a name with what a policy sets for it.
 
     Parameters
     ----------
     given : Anonymizer or its name
-    settings : mapping of name to mapping
-        Parameters of the methods that are given by name.
+    policy : Policy
+        Its options set the parameters of the methods that are given by name.
 
     Raises
     ------
@@ -53,12 +56,29 @@ def method_of(given: Anonymizer | str, settings: Mapping[str, Mapping[str, Any]]
         return given
     if given not in METHODS:
         raise PolicyError(f"there is no method {given!r}{did_you_mean(given, METHODS)}")
-    known = {field.name for field in fields(METHODS[given])}
-    for key in settings.get(given, {}):
+    settings = dict(policy.options.settings.get(given, {}))
+    known = {field.name for field in fields(METHODS[given]) if field.init}
+    for key in settings:
         if key not in known:
             raise PolicyError(f"publish.{given}: there is no {key!r}{did_you_mean(key, known)}")
-    made: Anonymizer = METHODS[given](**settings.get(given, {}))
+    if given == "art":
+        settings = {**_robustness(policy), **settings}
+    made: Anonymizer = METHODS[given](**settings)
     return made
+
+
+def _robustness(policy: Policy) -> dict[str, Any]:
+    """The priors of a policy, and the r that its limit asks for."""
+    found = [p for r in policy.requirements for p in r.points if isinstance(p.adversary, Priors)]
+    if len(found) != 1:
+        raise PolicyError(
+            'method "art" serves one requirement about priors, with a limit such as '
+            f'at_most = "1/4"; the policy has {len(found)}'
+        )
+    (point,) = found
+    # Strictly below a limit is at most a little less.
+    r = 1 / point.below if point.inclusive else 1 / point.below + Fraction(1, 10**9)
+    return {"r": r, "priors": point.adversary}
 
 
 def settings_of(anonymizer: Anonymizer) -> dict[str, Any]:

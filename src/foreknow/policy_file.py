@@ -9,12 +9,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
     Discriminator,
     Field,
-    Strict,
     StrictBool,
     StrictInt,
     StrictStr,
@@ -31,24 +27,18 @@ from foreknow.adversaries.protocol import Adversary
 from foreknow.counts import Semantics
 from foreknow.errors import ForeknowError, InputError, PolicyError, did_you_mean
 from foreknow.frames.columns import Kind
+from foreknow.method_tables import (
+    AnatomyTable,
+    ArtTable,
+    FullDomainTable,
+    MondrianTable,
+)
+from foreknow.method_tables import CheckedTable as _Table
 from foreknow.policy import FileFormat, Form, Policy, PublishOptions, Requirement
 from foreknow.schema import Schema
 
 _Amount = Annotated[StrictInt, Field(ge=0)]
-_Number = Annotated[Decimal, Strict(False), BeforeValidator(lambda given: _number(given))]
-_Share = Annotated[_Number, Field(ge=0, lt=1)]
-_Seconds = Annotated[_Number, Field(gt=0)]
 _Threshold = Any  # read by as_threshold, whose messages say what is wrong
-
-
-def _number(given: Any) -> Decimal:
-    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal)):
-        raise ValueError("it should be a number")
-    return Decimal(str(given))
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
 
 class _FactsTable(_Table):
@@ -131,49 +121,36 @@ def _priors(read: _PriorsTable) -> Priors:
 
 
 class _SchemaTable(_Table):
-    identifiers: list[StrictStr] = []
-    quasi_identifiers: list[StrictStr] = []
+    identifiers: list[StrictStr] = Field(default_factory=list)
+    quasi_identifiers: list[StrictStr] = Field(default_factory=list)
     sensitive: StrictStr
-    other: list[StrictStr] = []
+    other: list[StrictStr] = Field(default_factory=list)
     semantics: Semantics = "single"
     person: StrictStr | None = None
     group: StrictStr | None = None
-    hierarchies: dict[StrictStr, dict[StrictStr, Any]] = {}
-    types: dict[StrictStr, Kind] = {}
+    hierarchies: dict[StrictStr, dict[StrictStr, Any]] = Field(default_factory=dict)
+    types: dict[StrictStr, Kind] = Field(default_factory=dict)
     missing: Literal["error", "drop"] | dict[StrictStr, StrictStr] = "error"
 
 
-class _MondrianTable(_Table):
-    cuts: StrictInt = 5
-
-
-class _FullDomainTable(_Table):
-    objective: Literal["ncp", "entropy", "height", "discernibility"] = "ncp"
-    find: Literal["best", "minimal", "chain"] = "best"
-    suppression: _Share = Decimal(0)
-    seconds: _Seconds | None = None
-
-
-class _AnatomyTable(_Table):
-    l: Annotated[StrictInt, Field(ge=2)]  # noqa: E741
-
-
 class _PublishTable(_Table):
-    method: Literal["mondrian", "fulldomain", "anatomy"] = "mondrian"
+    method: Literal["mondrian", "fulldomain", "anatomy", "art"] = "mondrian"
     form: Form = "generalized"
     format: FileFormat = "csv"
-    labels: dict[StrictStr, Literal["range", "hierarchy", "set"]] = {}
+    labels: dict[StrictStr, Literal["range", "hierarchy", "set"]] = Field(default_factory=dict)
     escape_formulas: StrictBool = False
-    mondrian: _MondrianTable | None = None
-    fulldomain: _FullDomainTable | None = None
-    anatomy: _AnatomyTable | None = None
+    anatomy: AnatomyTable | None = None
+    art: ArtTable | None = None
+    fulldomain: FullDomainTable | None = None
+    mondrian: MondrianTable | None = None
 
     def settings(self) -> dict[str, dict[str, Any]]:
         """What is set for each method."""
-        tables = {
-            "mondrian": self.mondrian,
-            "fulldomain": self.fulldomain,
+        tables: dict[str, _Table | None] = {
             "anatomy": self.anatomy,
+            "art": self.art,
+            "fulldomain": self.fulldomain,
+            "mondrian": self.mondrian,
         }
         return {
             name: {
@@ -331,9 +308,10 @@ def _keys_beside(place: tuple[int | str, ...]) -> list[str]:
         "schema": _SchemaTable,
         "require": _RequireTable,
         "publish": _PublishTable,
-        "mondrian": _MondrianTable,
-        "fulldomain": _FullDomainTable,
-        "anatomy": _AnatomyTable,
+        "mondrian": MondrianTable,
+        "fulldomain": FullDomainTable,
+        "anatomy": AnatomyTable,
+        "art": ArtTable,
         "facts": _FactsPoint if listed else _FactsTable,
         "implications": count,
         "negations": count,
@@ -358,9 +336,10 @@ _KEYS = {
         _RequireTable,
         _PublishTable,
         _FactsPoint,
-        _MondrianTable,
-        _FullDomainTable,
-        _AnatomyTable,
+        MondrianTable,
+        FullDomainTable,
+        AnatomyTable,
+        ArtTable,
         _PriorsPoint,
         _TableOfPriors,
     )

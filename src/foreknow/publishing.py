@@ -192,7 +192,7 @@ def publish(
         raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
     # What is certified and reported is what was done, not what a file said before.
     policy = replace(policy, schema=microdata.schema, options=options)
-    anonymizer = method_of(method if method is not None else options.method, options.settings)
+    anonymizer = method_of(method if method is not None else options.method, policy)
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)

@@ -80,7 +80,7 @@ class Streamliner:
     >>> rows = pa.table({"age": [20, 30, 40, 50], "disease": ["Flu", "Flu", "Cold", "AIDS"]})
     >>> microdata = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
     >>> groups = Streamliner(l=2).partition(microdata)
-    >>> groups[0] != groups[1]
+    >>> bool(groups[0] != groups[1])
     True
     >>> Streamliner(l=3).partition(microdata)
     Traceback (most recent call last):

@@ -131,14 +131,19 @@ def groups_of_gsa(
     """
     shape = _Shape.of(l, len(codes), int(sizes.max()))
     plan = plan_rda(sizes, shape.least)
-    groups = _by_lot(codes, sizes, plan, random)
     depth = max(len(codes) // (shape.group * least_groups), 1).bit_length() - 1
     apart, depth = _taken_out(plan, len(codes), shape, depth)
     if not depth:
-        return groups
-    inside = ~np.isin(groups, apart)
-    n_groups = _renumber(groups, inside)
-    people = _in_order(np.flatnonzero(inside).astype(np.int32), attributes)
+        return _by_lot(codes, sizes, plan, random)
+    n_groups = len(apart)
+    if n_groups:
+        groups = _by_lot(codes, sizes, plan, random)
+        number = np.full(plan.n_groups, -1)
+        number[apart] = np.arange(n_groups)
+        groups = number[groups]
+    else:
+        groups = np.full(len(codes), -1)
+    people = _in_order(np.flatnonzero(groups < 0).astype(np.int32), attributes)
     axes = [_Axis.of(attribute, weights or {}) for attribute in attributes]
     blocks = [(people[None], depth)]
     while blocks:
@@ -182,13 +187,6 @@ def _taken_out(plan: Plan, people: int, shape: _Shape, depth: int) -> tuple[IntA
             more = (people - least - rest) // shape.least
             return np.concatenate([joined, plain[:more]]), tried
     return joined, 0
-
-
-def _renumber(groups: IntArray, inside: NDArray[np.bool_]) -> int:
-    """Number the groups that were taken out from 0; how many they are."""
-    numbers = np.unique(groups[~inside], return_inverse=True)[1]
-    groups[~inside] = numbers
-    return int(numbers.max(initial=-1)) + 1
 
 
 def _in_order(people: NDArray[Any], attributes: Sequence[Attribute]) -> NDArray[Any]:

@@ -94,7 +94,7 @@ def _rules(
 def _method_of(rules: Policy) -> Any:
     from foreknow.methods import method_of
 
-    return method_of(rules.options.method, rules.options.settings)
+    return method_of(rules.options.method, rules)
 
 
 def _names(microdata: Microdata, person: str | None) -> list[object]:
