@@ -48,8 +48,17 @@ FLOOR_OF = {
     for height, floor in enumerate(FLOORS.strip().splitlines())
     for room in floor.split()
 }
-FOLDERS = {"frames", "adversaries", "anonymizers", "report", "sample", "cli", "workload", "streamlining"}
-FOLDERS |= {"attacking"}
+FOLDERS = {
+    "frames",
+    "adversaries",
+    "anonymizers",
+    "report",
+    "sample",
+    "cli",
+    "workload",
+    "streamlining",
+    "attacking",
+}
 
 # The only doors upwards, and only inside a function: what a room opens when it is asked to.
 DOORS = {

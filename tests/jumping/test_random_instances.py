@@ -6,6 +6,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
+from tests.oracle import jump_worlds as oracle
 
 from foreknow.anonymizers.jump import Jump, Naive, Safe
 from foreknow.jumping.properties import (
@@ -16,7 +17,6 @@ from foreknow.jumping.properties import (
     MaxRatio,
     Recursive,
 )
-from tests.oracle import jump_worlds as oracle
 
 ROUNDS = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
 

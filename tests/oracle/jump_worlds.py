@@ -100,18 +100,20 @@ def below_ratio(limit):
     return lambda shares, size: max(shares.values()) < limit
 
 
-def distinct(l):
-    return lambda shares, size: len(shares) >= l
+def distinct(least):
+    return lambda shares, size: len(shares) >= least
 
 
 def entropy(l):
-    return lambda shares, size: -sum(float(p) * log(float(p)) for p in shares.values()) > log(l) - 1e-9
+    return lambda shares, size: (
+        -sum(float(p) * log(float(p)) for p in shares.values()) > log(l) - 1e-9
+    )
 
 
-def recursive(c, l):
+def recursive(c, least):
     def judge(shares, size):
         ranked = sorted(shares.values(), reverse=True)
-        return ranked[0] < c * sum(ranked[l - 1 :])
+        return ranked[0] < c * sum(ranked[least - 1 :])
 
     return judge
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from foreknow.anonymizers.jump_nodes import groupings
 from foreknow.errors import InputError, NoSafeRelease
+from foreknow.jumping.estimating import EstimatedSet, estimate
 from foreknow.jumping.functions import Function
 from foreknow.jumping.properties import MaxRatio, Property, as_property
 from foreknow.jumping.runs import Case, Run, Step, case_of
@@ -22,7 +23,8 @@ from foreknow.microdata import Microdata
 from foreknow.policy import Policy
 from foreknow.sparse import IntArray
 
-STEPS = 20_000_000
+STEPS = 2_000_000
+ESTIMATE_STEPS = 50_000
 HALF = MaxRatio("1/2")
 
 
@@ -74,6 +76,39 @@ class _Algorithm:
         case = case_of(self.functions, self._strategy(), table, self.steps)
         released, path = self._walk(case)
         return Run(released, path, case)
+
+    def estimate(
+        self,
+        table: Any,
+        i: int,
+        samples: int = 1000,
+        *,
+        seed: int | None = None,
+        confidence: float = 0.99,
+    ) -> EstimatedSet:
+        """Estimate what those can tell who see function i's generalization and know the algorithm.
+
+        For disclosure sets that are too large for `Run.disclosure_set`. No release is ever
+        decided by an estimate.
+
+        Parameters
+        ----------
+        table : mapping of person to value, or sequence of values
+        i : int
+            The function, from 0.
+        samples : int
+            How many tables to draw.
+        seed : int, optional
+        confidence : float
+
+        Returns
+        -------
+        EstimatedSet
+            With an interval for the highest probability.
+        """
+        strategy = self._strategy()
+        case = case_of(self.functions, strategy, table, min(self.steps, ESTIMATE_STEPS))
+        return estimate(case, i, samples, seed, confidence)
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None

@@ -16,7 +16,7 @@ from foreknow.anonymizers.streamliner_plan import Plan
 from foreknow.sparse import IntArray
 
 # People at a time: large enough for NumPy, small enough for a processor's cache.
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 
 
 @dataclass(eq=False)

@@ -21,7 +21,7 @@ from foreknow.microdata import Attribute
 from foreknow.sparse import IntArray
 
 # People at a time.
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 # Kinds of groups whose distance from somebody who is left over is looked at.
 _NEAR = 4096
 

@@ -77,21 +77,18 @@ class _Shape:
         A block must be `least`-eligible.
     group : int
         Members of a group of a block with cells.
-    cap : int
-        How often a value may occur in such a group.
     """
 
     least: int
     group: int
-    cap: int
 
     @classmethod
     def of(cls, l: int, people: int, most: int) -> _Shape:  # noqa: E741
         """Choose sizes, when `most` of the people share a value."""
         even = l + l % 2
         if even == l or 5 * even * most <= 4 * people:
-            return cls(even, even, 1)
-        return cls(l, 2 * l, 2)
+            return cls(even, even)
+        return cls(l, 2 * l)
 
     @property
     def most_cells(self) -> int:
@@ -250,6 +247,6 @@ def _grouped(
 ) -> IntArray:
     """The groups of a block, by lot."""
     if len(cells) > 1:
-        return transversals(cells, values, shape.group // len(cells), shape.cap, random)
+        return transversals(cells, values, shape.group // len(cells), random)
     codes, sizes = _numbered(values[0])
     return _by_lot(codes, sizes, plan_rda(sizes, shape.least), random)[None]

@@ -15,15 +15,19 @@ from numpy.typing import NDArray
 
 from foreknow.sparse import IntArray
 
+# Groups that are told apart at once, by one bit each.
+_MANY = 512
+
 
 def transversals(
     cells: NDArray[Any],
     codes: NDArray[Any],
     each: int,
-    cap: int,
     random: np.random.Generator,
 ) -> IntArray:
     """Group the people of some cells, `each` of every cell in each group.
+
+    With m groups, a value that c people have occurs at most c / m times, rounded up, in each.
 
     People of a cell are seated by lot, and all of them come in random order; nothing else is
     known of a person but seat and value, nothing else of a cell but its seats. So people of a
@@ -36,8 +40,6 @@ def transversals(
         Sensitive values of the same people.
     each : int
         Divides the number of people in a cell.
-    cap : int
-        How often a value may occur in a group.
     random : numpy.random.Generator
 
     Returns
@@ -49,38 +51,50 @@ def transversals(
     --------
     >>> cells = np.array([[0, 1], [2, 3]])
     >>> values = np.array([[7, 7], [8, 8]])
-    >>> found = transversals(cells, values, 1, 1, np.random.default_rng(0))
+    >>> found = transversals(cells, values, 1, np.random.default_rng(0))
     >>> sorted(found[0].tolist()), sorted(found[1].tolist())
     ([0, 1], [0, 1])
     """
     n_cells, people = cells.shape
     n_groups = people // each
+    # Many groups are made in two steps: first as many parts as a power of two that divides them.
+    two = n_groups & -n_groups
+    n_parts = min(two, _MANY) if n_groups > _MANY and two > 1 else n_groups
     order = random.permutation(cells.size)
-    seats = _seats(order, n_cells, people, n_groups)
-    values = _split(codes.reshape(-1)[order], n_groups, cap)
-    groups = np.empty(cells.size, dtype=np.int64)
-    groups[order] = colour_edges(seats, values, n_groups)
-    return groups.reshape(cells.shape)
+    seats = _seats(order, n_cells, people, n_parts)
+    values = _split(codes.reshape(-1)[order], n_parts)
+    found = np.empty(cells.size, dtype=np.int64)
+    found[order] = colour_edges(seats, values, n_parts)
+    if n_parts == n_groups:
+        return found.reshape(cells.shape)
+    by_part = np.argsort(found.reshape(cells.shape), axis=1, kind="stable")
+    by_part = by_part.reshape(n_cells, n_parts, -1).swapaxes(0, 1)
+    groups = np.empty(cells.shape, dtype=np.int64)
+    rows = np.arange(n_cells)[:, None]
+    for part, members in enumerate(by_part):
+        inner = transversals(cells[rows, members], codes[rows, members], each, random)
+        groups[rows, members] = inner + part * (n_groups // n_parts)
+    return groups
 
 
-def _seats(order: IntArray, n_cells: int, people: int, n_groups: int) -> list[int]:
-    """A seat for everybody, in the order in which they come: a cell's first n_groups share one."""
+def _seats(order: IntArray, n_cells: int, people: int, size: int) -> list[int]:
+    """A seat for everybody, in the order in which they come: so many people of a cell share one."""
     cell_of = order // people
     by_cell = np.argsort(cell_of, kind="stable")
     seats = np.empty(len(order), dtype=np.int64)
-    seats[by_cell] = np.arange(len(order)) // n_groups
+    seats[by_cell] = np.arange(len(order)) // size
     found: list[int] = seats.tolist()
     return found
 
 
-def _split(values: NDArray[Any], n_groups: int, cap: int) -> list[int]:
-    """Number the values; one that may occur several times in a group counts as several."""
-    _, numbers = np.unique(values, return_inverse=True)
-    if cap > 1:
+def _split(values: NDArray[Any], size: int) -> list[int]:
+    """Number the values; one that more people have than that counts as several."""
+    _, numbers, counts = np.unique(values, return_inverse=True, return_counts=True)
+    times = -(-int(counts.max()) // size)
+    if times > 1:
         by_value = np.argsort(numbers, kind="stable")
-        counts = np.bincount(numbers)
         rank = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
-        numbers[by_value] = numbers[by_value] * cap + rank // n_groups
+        numbers[by_value] = numbers[by_value] * times + rank // size
     found: list[int] = numbers.tolist()
     return found
 

@@ -64,7 +64,7 @@ class AlgorithmWitness:
         }
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Algorithm:
     """An adversary who knows the method, its settings and its policy, and can run it.
 
@@ -92,21 +92,26 @@ class Algorithm:
 
     Examples
     --------
-    Two people are in one group, although one of them has a disease that needs none:
+    Mondrian prefers to divide between 30 and 40, and has not: that tells more than the groups.
 
     >>> import pyarrow as pa
     >>> from foreknow.adversaries.facts import Facts
     >>> from foreknow.anonymizers.mondrian import Mondrian
     >>> from foreknow.policy import Requirement
     >>> from foreknow.release import Release
-    >>> rows = {"age": [1, 2, 3, 4], "disease": list("aabc"), "group": [1, 1, 1, 1]}
+    >>> rows = {
+    ...     "age": [30, 30, 40, 50, 50],
+    ...     "disease": ["flu", "flu", "hiv", "flu", "hiv"],
+    ...     "group": [1, 1, 1, 2, 2],
+    ... }
+    >>> release = Release.from_groups(pa.table(rows), group="group", sensitive="disease")
     >>> policy = Policy(
-    ...     [Requirement(Facts(), below="2/3")],
+    ...     [Requirement(Facts(), below=1)],
     ...     schema=Schema(quasi_identifiers=["age"], sensitive="disease"),
     ... )
-    >>> release = Release.from_groups(pa.table(rows), group="group", sensitive="disease")
-    >>> Algorithm(Mondrian(), policy).disclosure(release).exact
-    Fraction(1, 2)
+    >>> found = Algorithm(Mondrian(), policy).disclosure(release, "hiv")
+    >>> found.exact, found.witness.signature, found.witness.share
+    (Fraction(1, 1), {'age': 40}, Fraction(1, 3))
     """
 
     anonymizer: Any

@@ -42,7 +42,7 @@ def enumerated(
     ValueError
         If the release is possible in no world.
     """
-    each = worlds.every(most)
+    each = worlds.every(most, until)
     if each is None:
         return None
     many = math.prod(len(dealings) for dealings in each)

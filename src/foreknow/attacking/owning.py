@@ -87,8 +87,7 @@ def attack(
 
     Examples
     --------
-    Of these two, whoever comes first is told apart, since a table without HIV in its first row
-    would have been grouped otherwise:
+    A pipeline that separates people unless the first of them has HIV tells just that:
 
     >>> import pyarrow as pa
     >>> from foreknow.schema import Schema

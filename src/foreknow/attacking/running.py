@@ -158,9 +158,9 @@ class Runs:
         """Try the method on the true table again, and twice on some others."""
         random = np.random.default_rng(0)
         others = [random.permutation(codes) for _ in range(_OTHERS)]
-        pairs = [(self.make(codes), seen) for _ in range(_TRIED)]
-        pairs += [(self.make(other), self.make(other)) for other in others]
-        if any(one != two for one, two in pairs):
+        again = [self.make(codes) for _ in range(_TRIED)]
+        twice = [self.make(other) == self.make(other) for other in others]
+        if any(made != seen for made in again) or not all(twice):
             raise UnsupportedError(
                 f"{self.name} makes another release each time; give it a method "
                 "chance(microdata, policy, groups), or seeds = the seeds it may draw"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,10 @@ from foreknow.sparse import IntArray, combine
 Codes: TypeAlias = NDArray[Any]
 
 _MOST_DIGITS = 18
+# Of one group; they are kept in memory.
+_MOST_DEALINGS = 200_000
+# Cells or values of a group; more have too many dealings in any case, and would recurse too deep.
+_DEEPEST = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,22 +152,30 @@ class Worlds:
         found[self.order] = codes[by_value]
         return found
 
-    def dealings(self, group: int, most: int) -> list[Dealing] | None:
-        """Every way to deal out one group's bag; None if there are more than `most`."""
-        people = self.members[group]
+    def dealings(self, group: int, most: int, until: float | None = None) -> list[Dealing] | None:
+        """Every way to deal out one group's bag; None if there are too many, or no time."""
+        most = min(most, _MOST_DEALINGS)
+        people, bag = self.members[group], self.bags[group]
+        present = np.flatnonzero(bag)
         _, sizes = np.unique(self.cell_of[people], return_counts=True)
+        if len(present) == 1 or len(sizes) == 1:
+            dealt = np.repeat(present, bag[present]).astype(self.codes.dtype)
+            return [Dealing(dealt, _ways(bag[present].tolist()))]
+        if max(len(present), len(sizes)) > _DEEPEST:
+            return None
         found: list[Dealing] = []
-        for codes, ways in _dealt(tuple(sizes.tolist()), tuple(self.bags[group].tolist())):
-            if len(found) >= most:
+        for codes, ways in _dealt(tuple(sizes.tolist()), tuple(bag[present].tolist())):
+            late = until is not None and not len(found) % 1000 and time.monotonic() > until
+            if len(found) >= most or late:
                 return None
-            found.append(Dealing(np.array(codes, dtype=self.codes.dtype), ways))
+            found.append(Dealing(present[list(codes)].astype(self.codes.dtype), ways))
         return found
 
-    def every(self, most: int) -> list[list[Dealing]] | None:
-        """Dealings of each group; None if they combine to more than `most` worlds."""
+    def every(self, most: int, until: float | None = None) -> list[list[Dealing]] | None:
+        """Dealings of each group; None if they make more than `most` worlds, or take too long."""
         each, left = [], most
         for group in range(self.n_groups):
-            found = self.dealings(group, left)
+            found = self.dealings(group, left, until)
             if found is None:
                 return None
             each.append(found)

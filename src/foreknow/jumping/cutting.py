@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from foreknow.jumping.blocks import Below, Block, Layout
 from foreknow.jumping.chaining import Chain
-from foreknow.jumping.dealing import Budget, Deals, classed, spreads, tables
+from foreknow.jumping.dealing import Budget, Deals, classed, how_many_spreads, spreads, tables
 from foreknow.jumping.functions import renumber
 from foreknow.jumping.sight import Column, Rules, Seen, Sight, lost, nobody
 
@@ -185,6 +185,7 @@ class CutDeal:
             zip(self.classes, self.copies, strict=True)
         ):
             options = []
+            self._budget.spend(how_many_spreads(counts, pieces_of, cut.sizes))
             for spread in spreads(counts, pieces_of, cut.sizes):
                 own = [tuple(spread[p] for p in pieces) for pieces in cut.pieces]
                 options.append((own, self._above.of(colour, spread)))

@@ -24,6 +24,8 @@ from foreknow.jumping.blocks import Block
 from foreknow.jumping.sight import Column, Rules, Seen, Sight, lost
 from foreknow.jumping.strategy import Need
 
+BEYOND = "exact counting takes more than {:,} steps; allow more, or see `estimate`"
+
 
 class BeyondReach(UnsupportedError):
     """Exact counting would take more steps than allowed."""
@@ -46,7 +48,7 @@ class Budget:
         """
         self.used += steps
         if self.used > self.steps:
-            raise BeyondReach(f"exact counting takes more than {self.steps:,} steps")
+            raise BeyondReach(BEYOND.format(self.steps))
 
 
 class Deals(Protocol):
@@ -100,6 +102,23 @@ def splits(count: int, room: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         for first in range(min(count, room[0]) + 1)
         for rest in splits(count - first, room[1:])
     )
+
+
+def how_many_spreads(
+    counts: Sequence[int], cells_of: Sequence[Sequence[int]], sizes: Sequence[int]
+) -> int:
+    """How many `spreads` there are.
+
+    >>> how_many_spreads((1, 1), ((0, 2), (1,)), (1, 1, 1))
+    2
+    """
+    number = 1
+    for count, cells in zip(counts, cells_of, strict=True):
+        ways = [1] + [0] * count
+        for c in cells:
+            ways = [sum(ways[max(0, n - sizes[c]) : n + 1]) for n in range(count + 1)]
+        number *= ways[count]
+    return number
 
 
 def spreads(
@@ -171,13 +190,14 @@ class Deal:
         self._forward()
 
     def _forward(self) -> None:
-        start = self._sight.start()
+        block, start = self.block, self._sight.start()
         states: dict[Any, int] = {}
         if self._keep_all or not lost(start):
-            states[0, self.block.sizes, start] = 1
+            states[0, block.sizes, start] = 1
         self._weights: list[list[int]] = [list(states.values())]
-        for which, (colour, counts) in enumerate(self.classes):
-            options = list(spreads(counts, self.block.cells_of, self.block.sizes))
+        for which, (colour, counts) in enumerate(self.classes if states else ()):
+            self._budget.spend(how_many_spreads(counts, block.cells_of, block.sizes))
+            options = list(spreads(counts, block.cells_of, block.sizes))
             states = {
                 (self.copies[which], room, seen): weight
                 for (_, room, seen), weight in states.items()

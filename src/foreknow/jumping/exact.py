@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from foreknow.jumping.blocks import Block, Layout
+from foreknow.jumping.bounding import surely_safe
 from foreknow.jumping.chaining import Chain
 from foreknow.jumping.cutting import Cut, CutDeal, cut_of
-from foreknow.jumping.dealing import Budget, Deal, Deals
+from foreknow.jumping.dealing import BEYOND, BeyondReach, Budget, Deal, Deals
 from foreknow.jumping.sight import Column, Rules, Seen, nobody
 from foreknow.jumping.strategy import Need, Strategy
 
+FIRST_STEPS = 50_000
 AT_ONE_PIECE, LIGHT_AT_ONE_PIECE = 256, 10**7
 
 Part: TypeAlias = tuple[Block, tuple[Column, ...]]
@@ -86,9 +88,9 @@ class Exact:
         at_one_piece: int = AT_ONE_PIECE,
     ) -> None:
         self.layout, self.strategy, self.budget = layout, strategy, budget
-        self._palette = palette
+        self.palette = palette
         self._limits: dict[tuple[int, int], int] = {}
-        self._rules = Rules(self._limit, self._group_allows, strategy.property.complete, ())
+        self.rules = Rules(self._limit, self._group_allows, strategy.property.complete, ())
         self._fits: dict[tuple[int, tuple[Column, ...], int], bool] = {}
         self._deals: dict[tuple[int, tuple[Column, ...], tuple[Need, ...]], Deals] = {}
         self._cuts: dict[int, Cut | None] = {}
@@ -126,13 +128,29 @@ class Exact:
         )
 
     def disclosure_safe(self, i: int, parts: Parts) -> bool:
-        """Whether the disclosure set of a generalization has the property."""
+        """Whether the disclosure set of a generalization has the property.
+
+        Counted where that is little work; else by a bound, where that is enough; else counted
+        with all the steps that are allowed.
+        """
         key = tuple(sorted((block.number, columns) for block, columns in parts))
+        steps, self.budget.used = self.budget.steps, 0
+        try:
+            self.budget.steps = min(steps, FIRST_STEPS)
+            return self._verdict(i, key)
+        except BeyondReach:
+            if self.permutation_safe(parts) and surely_safe(self, i, parts):
+                self._verdicts[i, key] = True
+                return True
+        finally:
+            self.budget.steps, self.budget.used = steps, 0
+        if steps <= FIRST_STEPS:
+            raise BeyondReach(BEYOND.format(steps))
         return self._verdict(i, key)
 
     def count(self, i: int, parts: Parts) -> Counted:
         """The disclosure set of a generalization under function i."""
-        rules = self._rules_of(i, parts)
+        rules = self.rules_of(i, parts)
         deals = [self._deal(block, columns, rules) for block, columns in parts]
         total = math.prod(deal.total for deal in deals)
         chain = Chain(nobody(rules.needs), deals, self.budget)
@@ -161,10 +179,10 @@ class Exact:
             )
         return self._deals[key]
 
-    def _rules_of(self, i: int, parts: Parts) -> Rules:
+    def rules_of(self, i: int, parts: Parts) -> Rules:
         """What is needed of lower levels; nothing of those that cannot stop any of the tables."""
         needs = [self.strategy.need(j, i) for j in range(i)]
-        rules = self._rules
+        rules = self.rules
         for j, need in enumerate(needs):
             if need is not Need.ALWAYS and not all(
                 self._possible(block, columns, j) for block, columns in parts
@@ -203,11 +221,11 @@ class Exact:
     def _limit(self, size: int, colour: int) -> int:
         key = (size, colour)
         if key not in self._limits:
-            self._limits[key] = self.strategy.property.limit(size, self._palette[colour])
+            self._limits[key] = self.strategy.property.limit(size, self.palette[colour])
         return self._limits[key]
 
     def _group_allows(self, row: Sequence[tuple[int, int]], size: int) -> bool:
-        named = [(self._palette[colour], count) for colour, count in row]
+        named = [(self.palette[colour], count) for colour, count in row]
         return self.strategy.property.allows(named, size, size)
 
     def _gets_to(self, i: int, seen: Seen) -> bool:
@@ -246,7 +264,7 @@ class Exact:
             group_sizes = part.block.group_sizes
             for cell, group in enumerate(part.block.group_of):
                 row = [
-                    (self._palette[colour], tables[cell])
+                    (self.palette[colour], tables[cell])
                     for ((colour, _), copies), tables in zip(part.classes, part.tables, strict=True)
                     if tables[cell]
                     for _ in range(copies)

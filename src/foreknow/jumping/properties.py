@@ -61,6 +61,37 @@ def _whole(given: Any, name: str) -> int:
     return given
 
 
+def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -> bool:
+    """Whether a person keeps the property when a share of the tables, at most `loss`, goes.
+
+    True only where that is certain. A probability a becomes a / (1 - loss) at most, and
+    (a - loss) / (1 - loss) at least.
+
+    >>> survives(MaxRatio("1/2"), [(0, 3), (0, 4)], 10, 10, Fraction(1, 5))
+    True
+    """
+    if loss >= 1:
+        return False
+    ranked = sorted((Fraction(count, total) / (1 - loss) for _, count in row), reverse=True)
+    match given:
+        case All():
+            return all(
+                survives(part, [(_each(c)[i], n) for c, n in row], total, size, loss)
+                for i, part in enumerate(given.parts)
+            )
+        case KAnonymity():
+            return size >= given.k
+        case MaxRatio():
+            most = max((Fraction(n, total) for c, n in row if not c), default=Fraction(0))
+            most /= 1 - loss
+            return most < given.most or (most == given.most and not given.strict)
+        case Distinct():
+            return sum(Fraction(count, total) > loss for _, count in row) >= given.l
+        case Recursive():
+            return ranked[0] < given.c * (1 - sum(ranked[: given.l - 1], Fraction(0)))
+    return not loss and given.allows(row, total, size)
+
+
 @dataclass(frozen=True)
 class MaxRatio:
     """Nobody has any value with a probability above a limit.

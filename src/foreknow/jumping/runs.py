@@ -172,6 +172,7 @@ class Case:
 
     def disclosure_set(self, i: int) -> DisclosureSet:
         """The disclosure set of function i with everybody's name."""
+        self.exact.budget.used = 0
         counted = self.exact.count(i, self.parts(i))
         marginals: dict[int, Mapping[Value, Fraction]] = {}
         if counted.size:

@@ -1,0 +1,104 @@
+"""The command `attack`: its exit codes, what it prints, and that it leaves nothing behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+TABLE = """name,age,disease
+Ann,50,flu
+Bob,40,hiv
+Cid,50,hiv
+Dora,30,flu
+Eve,30,flu
+"""
+POLICY = """[schema]
+identifiers = ["name"]
+quasi_identifiers = ["age"]
+sensitive = "disease"
+
+[[require]]
+facts = { l = 0, k = 0, m = 0 }
+below = 1
+"""
+
+
+@pytest.fixture
+def attacking(desk):
+    desk.put("table.csv", TABLE)
+    desk.put("policy.toml", POLICY)
+
+    def run(*arguments):
+        code, out, err = desk.run("attack", "table.csv", "--policy", "policy.toml", *arguments)
+        assert "Traceback" not in out + err
+        return code, " ".join(out.split()), err
+
+    return run
+
+
+def test_people_who_are_certain_exit_with_1(attacking, desk):
+    code, out, err = attacking("--json", "attack.json", "--html", "attack.html")
+    assert (code, err) == (1, "")
+    assert "3 people are certain to whoever knows the algorithm" in out
+    assert "Of 6 worlds, 2 could have led to this release." in out
+    assert "rows 4, 5 flu 100%" in out
+    assert "Ann" not in out
+    assert json.loads((desk.folder / "attack.json").read_text())["certain"] == [2, 4, 5]
+    assert "Bob" not in (desk.folder / "attack.json").read_text()
+    assert "certain" in (desk.folder / "attack.html").read_text()
+
+
+def test_names_are_printed_on_request_only(attacking):
+    _, out, _ = attacking("--name-people")
+    assert "Dora, Eve flu 100%" in out
+    _, out, _ = attacking("--name-people", "--person", "age")
+    assert "30, 30 flu 100%" in out
+
+
+def test_a_method_that_gives_nothing_away_exits_with_0(attacking):
+    code, out, _ = attacking("--method", "fulldomain", "--set", "find=minimal")
+    assert code == 0
+    assert "FullDomain" in out
+    assert attacking("--method", "fulldomain", "--quiet")[:2] == (0, "")
+
+
+def test_an_estimate_says_so(attacking):
+    code, out, _ = attacking("--worlds", "1", "--seed", "1", "--form", "bucketized")
+    assert code == 1
+    assert "not refuted" in out
+    assert "estimates" in out
+
+
+def test_what_is_refused(attacking, desk):
+    arguments = ["attack", "table.csv", "--policy", "policy.toml"]
+    desk.put("table.csv", TABLE)
+    desk.put("policy.toml", POLICY)
+    assert "no method 'mondrain'" in desk.refused(*arguments, "--method", "mondrain")
+    assert "there is no 'cutz'" in desk.refused(*arguments, "--set", "cutz=1")
+    assert "is an input" in desk.refused(*arguments, "--json", "table.csv")
+    assert "worlds" in desk.refused(*arguments, "--worlds", "0")
+    assert "no file" in desk.refused("attack", "nothing.csv", "--policy", "policy.toml")
+    desk.put("policy.toml", POLICY.replace("below = 1", "below = 0.1"))
+    assert "not even one group" in desk.refused(*arguments, code=1)
+
+
+def test_interrupted_it_leaves_nothing_behind(tmp_path):
+    many = "".join(f"P{i},{i},{'abcdef'[i * i % 6]}\n" for i in range(400))
+    (tmp_path / "table.csv").write_text("name,age,disease\n" + many)
+    (tmp_path / "policy.toml").write_text(POLICY)
+    command = [sys.executable, "-m", "foreknow.cli", "attack", "table.csv", "-p", "policy.toml"]
+    command += ["--json", "attack.json", "--worlds", "1000000", "--seconds", "60"]
+    running = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(3)
+    os.kill(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert "interrupted" in err
+    assert "Traceback" not in out + err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["policy.toml", "table.csv"]

@@ -1,0 +1,143 @@
+"""Instances beyond enumeration: different ways to count agree, bounds and intervals hold."""
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from foreknow.anonymizers.jump import HALF, Jump, Naive, Safe
+from foreknow.jumping import dealing, exact
+from foreknow.jumping.blocks import Layout
+from foreknow.jumping.bounding import most_lost, surely_safe
+from foreknow.jumping.dealing import BeyondReach, Budget
+from foreknow.jumping.exact import Exact
+from foreknow.jumping.functions import Function, renumber
+from foreknow.jumping.properties import Distinct, Entropy, MaxRatio, Recursive
+from foreknow.jumping.runs import Case
+
+F = Fraction
+
+
+def blocks(n, size, shift=0):
+    order = [(person + shift) % n for person in range(n)]
+    return [order[i : i + size] for i in range(0, n, size)]
+
+
+def codes(n, sizes):
+    return [Function.of(blocks(n, *size)).codes(range(n)) for size in sizes]
+
+
+def case(algorithm, n, sizes, table, at_one_piece):
+    strategy = algorithm._strategy()
+    layout = Layout([*codes(n, sizes), (0,) * n])
+    engine = Exact(layout, strategy, (0,), Budget(10**6), at_one_piece)
+    numbers = renumber(table)
+    values = tuple(dict.fromkeys(table))
+    return Case(tuple(range(n)), values, numbers, (0,) * len(values), algorithm.functions, engine)
+
+
+SHAPES = [
+    (8, [(2,), (4,), (8,)]),
+    (8, [(2,), (4,), (2, 1), (8,)]),
+    (9, [(3,), (3, 1), (9,)]),
+    (12, [(2,), (4,), (12,)]),
+    (12, [(3,), (6,), (12,)]),
+    (12, [(3,), (4,), (6,), (12,)]),
+    (12, [(2,), (6,), (4,)]),
+    (16, [(4,), (8,), (16,)]),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("prop", [HALF, MaxRatio("2/5"), Distinct(3), Entropy(2)], ids=repr)
+def test_dealing_by_parts_is_the_same_as_at_one_piece(shape, prop):
+    n, sizes = shape
+    chance = random.Random(str(shape) + repr(prop))
+    functions = [blocks(n, *size) for size in sizes]
+    for _ in range(3):
+        table = [chance.choice("aabbcde") for _ in range(n)]
+        k = [chance.randint(1, 2) for _ in sizes]
+        for algorithm in (
+            Jump(functions, 1, prop),
+            Jump(functions, k, prop),
+            Naive(functions, prop),
+        ):
+            one, parts = (case(algorithm, n, sizes, table, size) for size in (10**9, 0))
+            for i in range(len(sizes) + 1):
+                try:
+                    assert one.disclosure_set(i) == parts.disclosure_set(i)
+                except BeyondReach:
+                    assert n > 9
+
+
+@pytest.mark.parametrize(
+    "prop", [HALF, MaxRatio("3/5"), Distinct(2), Distinct(3), Recursive(2, 2), Recursive(3, 3)]
+)
+def test_bounds_are_never_wrong(prop, monkeypatch):
+    chance = random.Random(repr(prop))
+    told = 0
+    for _ in range(60):
+        n, sizes = chance.choice(SHAPES[:6])
+        functions = [blocks(n, *size) for size in sizes]
+        table = [chance.choice("aaabbcde") for _ in range(n)]
+        one = case(Jump(functions, 1, prop), n, sizes, table, 256)
+        monkeypatch.setattr("foreknow.jumping.bounding._GROUPS", chance.choice([1, 2, 4]))
+        for i in range(len(sizes)):
+            parts = one.parts(i)
+            counted = one.exact.count(i, parts)
+            assert 1 - F(counted.size, counted.total) <= most_lost(one.exact, i, parts)
+            if surely_safe(one.exact, i, parts):
+                told += 1
+                assert one.exact.permutation_safe(parts)
+                assert one.disclosure_safe(i)
+    assert told > 5
+
+
+def test_a_bound_decides_where_counting_is_beyond_reach(monkeypatch):
+    chance = random.Random(2)
+    n = 200
+    table = [chance.choice("aaabbcdefg") for _ in range(n)]
+    safe = Jump([blocks(n, 4), blocks(n, 20), blocks(n, 100)], 1, "2/5" and MaxRatio("2/5"))
+    monkeypatch.setattr(exact, "FIRST_STEPS", 10)
+    run = safe.run(table)
+    assert run.released in {1, 2}
+
+
+def test_out_of_reach_is_said_and_estimated():
+    chance = random.Random(4)
+    n = 48
+    table = [chance.choice("aabbc") for _ in range(n)]
+    jump = Jump([blocks(n, 4), blocks(n, 16), blocks(n, 48)], 1, HALF, steps=2_000)
+    with pytest.raises(BeyondReach, match="more than 2,000 steps"):
+        jump.run(table).disclosure_set(2)
+    seen = jump.estimate(table, 2, samples=200, seed=1)
+    assert seen.estimated
+    assert seen.samples == 200
+    assert 0 <= seen.interval[0] <= seen.max_ratio <= seen.interval[1] <= 1
+    assert "interval" in seen.to_dict()
+    assert seen == jump.estimate(table, 2, samples=200, seed=1)
+
+
+def test_intervals_hold():
+    chance = random.Random(8)
+    missed = 0
+    for seed in range(40):
+        n = 8
+        functions = [blocks(n, 2), blocks(n, 4), blocks(n, 8)]
+        table = [chance.choice("aabbcd") for _ in range(n)]
+        for algorithm in (Jump(functions, 1), Naive(functions), Safe(functions)):
+            run = algorithm.run(table)
+            for i in range(3):
+                truth = run.disclosure_set(i)
+                low, high = algorithm.estimate(table, i, samples=50, seed=seed).interval
+                missed += bool(truth.size) and not low <= truth.max_ratio <= high
+    assert missed == 0  # of 360 at 99%, with bounds that are far from tight
+
+
+def test_numbers_of_spreads():
+    for counts, cells, sizes in [
+        ((3,), ((0, 1, 2),), (2, 2, 1)),
+        ((2, 1), ((0, 2), (1,)), (2, 1, 1)),
+    ]:
+        found = list(dealing.spreads(counts, cells, sizes))
+        assert len(found) == len(set(found)) == dealing.how_many_spreads(counts, cells, sizes)

@@ -1,0 +1,114 @@
+"""Publishing by each method by its name: from a policy file to a verified folder."""
+
+import random
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import foreknow as fk
+from foreknow.cli.entry import app
+from foreknow.errors import PolicyError
+
+KINDS = ["m", "f"]
+VALUES = ["flu", "cold", "hiv", "ulcer", "gout"]
+
+
+def people(n=60, seed=1):
+    draw = random.Random(seed)
+    sexes = [draw.choice(KINDS) for _ in range(n)]
+    return {
+        "sex": sexes,
+        "age": [draw.randint(20, 60) for _ in range(n)],
+        "disease": [VALUES[i % len(VALUES)] for i in range(n)],
+    }
+
+
+def priors_text(high="0.30"):
+    rest = (1 - float(high)) / 4
+    rows = ["sex,value,probability"]
+    for sex in KINDS:
+        for i, value in enumerate(VALUES):
+            frequent = i == KINDS.index(sex)
+            rows.append(f"{sex},{value},{high if frequent else round(rest, 4)}")
+    return "\n".join(rows) + "\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = people()
+    lines = ["sex,age,disease", *(",".join(map(str, r)) for r in zip(*rows.values(), strict=True))]
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "statistics.csv").write_text(priors_text())
+    return tmp_path
+
+
+def policy(require, publish):
+    return (
+        '[schema]\nquasi_identifiers = ["sex", "age"]\nsensitive = "disease"\n'
+        f"[[require]]\n{require}\n[publish]\n{publish}\n"
+    )
+
+
+def run(folder, *more):
+    call = ["publish", str(folder / "people.csv"), "-p", str(folder / "policy.toml")]
+    return CliRunner().invoke(app, [*call, "--out", str(folder / "out"), *more])
+
+
+@pytest.mark.parametrize("limit", ['at_most = "1/3"', 'below = "1/3"', "at_most = 0.5"])
+def test_art_from_a_policy_file(folder, limit):
+    require = f'priors = {{ file = "statistics.csv" }}\n{limit}'
+    (folder / "policy.toml").write_text(policy(require, 'method = "art"\nform = "bucketized"'))
+    said = run(folder)
+    assert said.exit_code == 0, (said.output, said.exception)
+    known = fk.Certificate.load(folder / "out" / "certificate.json")
+    assert known.safe
+    assert known.check(folder / "out") == []
+    assert known.method["name"] == "ART"
+    again = CliRunner().invoke(app, ["verify", str(folder / "out" / "certificate.json")])
+    assert again.exit_code == 0
+    assert "by sex (joint)" in again.output
+
+
+def test_anatomy_is_judged_by_the_policy(folder):
+    (folder / "policy.toml").write_text(
+        policy("facts = {}\nbelow = 0.26", 'method = "anatomy"\nanatomy = { l = 4 }')
+    )
+    assert run(folder, "--form", "bucketized").exit_code == 0
+    (folder / "policy.toml").write_text(
+        policy("facts = {}\nbelow = 0.25", 'method = "anatomy"\nanatomy = { l = 4 }')
+    )
+    refused = CliRunner().invoke(
+        app,
+        ["publish", str(folder / "people.csv"), "-p", str(folder / "policy.toml")]
+        + ["--out", str(folder / "other")],
+    )
+    assert isinstance(refused.exception, fk.NoSafeRelease)
+    assert "Anatomy made groups that do not hold" in str(refused.exception)
+    assert not (folder / "other").exists()
+
+
+def test_art_needs_one_requirement_about_priors():
+    rows = people()
+    schema = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
+    options = fk.PublishOptions(method="art", form="bucketized")
+    facts = fk.Requirement(fk.Facts(), 0.9)
+    known = fk.Priors.learn(pa.table(rows), ["sex"], "disease", smoothing=5)
+    microdata = fk.Microdata(pa.table(rows), schema)
+    with pytest.raises(PolicyError, match=r"one requirement about priors.*has 0"):
+        fk.publish(microdata, fk.Policy([facts]), options=options)
+    both = fk.Policy([facts, fk.Requirement(known, at_most="1/3")])
+    made = fk.publish(microdata, both, options=options, seed=3)
+    assert made.audit.safe
+    assert len(made.audit.verdicts) == 2
+
+
+def test_other_requirements_may_fail_what_art_makes():
+    rows = people()
+    schema = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
+    known = fk.Priors.learn(pa.table(rows), ["sex"], "disease", smoothing=5)
+    strict = fk.Requirement(fk.Facts(l=2), "0.4")
+    both = fk.Policy([strict, fk.Requirement(known, at_most="1/2")])
+    options = fk.PublishOptions(method="art", form="bucketized")
+    with pytest.raises(fk.NoSafeRelease, match="ART made groups that do not hold"):
+        fk.publish(fk.Microdata(pa.table(rows), schema), both, options=options, seed=3)
