@@ -147,3 +147,12 @@ def test_full_domain_leaks():
     assert (made.n_worlds, made.consistent) == (420, 30)
     assert made.certain == (1, 5, 7)
     assert made.runs < 60  # people of one age and sex are dealt to once
+
+
+def test_full_domain_with_suppression_leaks():
+    """Who is suppressed, and who is not, tells more than the groups."""
+    found = microdata(list("bacbaa"), LEVELS, age=[3, 4, 1, 1, 3, 4])
+    made = attack(found, fk.FullDomain(suppression=0.4), policy_for(DIVERSE, found))
+    assert (made.n_worlds, made.consistent) == (60, 16)
+    assert made.worst.exact == Fraction(3, 4)
+    assert made.worst.share == HALF

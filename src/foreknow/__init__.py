@@ -7,6 +7,7 @@ Data flows one way: a frame is *counted*, counts are *judged*, judgements are *s
 `GroupCounts`          groups x sensitive values, sparse: what nearly every adversary needs
 `Facts`                an adversary, with `disclosure`, `disclosures`, `monotone` and `ledger`
 `Priors`               an adversary who knows how likely values are for people of each kind
+`Algorithm`            an adversary who can run the method that made the release
 `Statements`           an adversary who knows these very things about these very people
 `Policy`               requirements: values, adversary, limit; read from TOML or made in Python
 `audit`                release x policy -> verdicts, each with its witness
@@ -40,11 +41,12 @@ if TYPE_CHECKING:
     from foreknow.adversaries.skylines import knowledge_skyline, knowledge_skylines
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
     from foreknow.anonymizers.anatomy import Anatomy
-    from foreknow.anonymizers.at_levels import counts_at
     from foreknow.anonymizers.art import ART
+    from foreknow.anonymizers.at_levels import counts_at
     from foreknow.anonymizers.fulldomain import FullDomain
     from foreknow.anonymizers.lattice_result import LatticeResult
     from foreknow.anonymizers.mondrian import Mondrian
+    from foreknow.attacking import Algorithm, Attack, attack
     from foreknow.auditing import Audit, Verdict, audit
     from foreknow.certificate import Certificate
     from foreknow.counts import GroupCounts
@@ -80,6 +82,7 @@ _ROOMS = {
     "anonymizers.fulldomain": ["FullDomain"],
     "anonymizers.lattice_result": ["LatticeResult"],
     "anonymizers.mondrian": ["Mondrian"],
+    "attacking": ["Algorithm", "Attack", "attack"],
     "auditing": ["Audit", "Verdict", "audit"],
     "certificate": ["Certificate"],
     "counts": ["GroupCounts"],
@@ -102,7 +105,9 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "ART",
+    "Algorithm",
     "Anatomy",
+    "Attack",
     "Audit",
     "Certificate",
     "DateLevels",
@@ -142,6 +147,7 @@ __all__ = [
     "Utility",
     "Verdict",
     "__version__",
+    "attack",
     "audit",
     "counts_at",
     "disclosure_curves",

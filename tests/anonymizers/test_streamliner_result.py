@@ -42,7 +42,9 @@ def test_no_value_has_more_than_its_share_of_any_group(data, variant, l):  # noq
     try:
         found = Streamliner(l, variant).partition(made)
     except fk.NoSafeRelease as error:
-        assert not eligible or (variant == "gda" and "stuck" in str(error))
+        stuck = variant == "gda" and "stuck" in str(error)
+        if eligible and not stuck:
+            raise
         return
     assert eligible
     assert found.dtype == np.int64
@@ -117,7 +119,7 @@ def test_a_value_that_is_too_frequent_is_named_with_the_number_of_people():
 def test_gda_can_be_stuck_where_rda_is_not():
     sizes = np.array([1, 1, 1, 1, 1, 1])
     runs = Runs(np.array([0, 0, 1, 1, 2, 3]), np.array([1, 2, 5, 6, 3, 4]), sizes)
-    with pytest.raises(fk.NoSafeRelease, match="GDA is stuck: 1 people with 'b'"):
+    with pytest.raises(fk.NoSafeRelease, match="GDA is stuck: 1 people with 'a'"):
         plan_gda(runs, "abcd", 3)
     assert plan_rda(np.array([2, 2, 1, 1]), 3).n_groups == 2
 

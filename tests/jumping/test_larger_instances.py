@@ -27,10 +27,10 @@ def codes(n, sizes):
     return [Function.of(blocks(n, *size)).codes(range(n)) for size in sizes]
 
 
-def case(algorithm, n, sizes, table, at_one_piece):
+def case(algorithm, n, sizes, table, at_one_piece, steps=30_000):
     strategy = algorithm._strategy()
     layout = Layout([*codes(n, sizes), (0,) * n])
-    engine = Exact(layout, strategy, (0,), Budget(10**6), at_one_piece)
+    engine = Exact(layout, strategy, (0,), Budget(steps), at_one_piece)
     numbers = renumber(table)
     values = tuple(dict.fromkeys(table))
     return Case(tuple(range(n)), values, numbers, (0,) * len(values), algorithm.functions, engine)
@@ -42,7 +42,6 @@ SHAPES = [
     (9, [(3,), (3, 1), (9,)]),
     (12, [(2,), (4,), (12,)]),
     (12, [(3,), (6,), (12,)]),
-    (12, [(3,), (4,), (6,), (12,)]),
     (12, [(2,), (6,), (4,)]),
     (16, [(4,), (8,), (16,)]),
 ]
@@ -76,11 +75,11 @@ def test_dealing_by_parts_is_the_same_as_at_one_piece(shape, prop):
 def test_bounds_are_never_wrong(prop, monkeypatch):
     chance = random.Random(repr(prop))
     told = 0
-    for _ in range(60):
-        n, sizes = chance.choice(SHAPES[:6])
+    for _ in range(30):
+        n, sizes = chance.choice(SHAPES[:4])
         functions = [blocks(n, *size) for size in sizes]
         table = [chance.choice("aaabbcde") for _ in range(n)]
-        one = case(Jump(functions, 1, prop), n, sizes, table, 256)
+        one = case(Jump(functions, 1, prop), n, sizes, table, 256, 10**6)
         monkeypatch.setattr("foreknow.jumping.bounding._GROUPS", chance.choice([1, 2, 4]))
         for i in range(len(sizes)):
             parts = one.parts(i)
@@ -90,17 +89,17 @@ def test_bounds_are_never_wrong(prop, monkeypatch):
                 told += 1
                 assert one.exact.permutation_safe(parts)
                 assert one.disclosure_safe(i)
-    assert told > 5
+    assert told > 3
 
 
 def test_a_bound_decides_where_counting_is_beyond_reach(monkeypatch):
     chance = random.Random(2)
     n = 200
     table = [chance.choice("aaabbcdefg") for _ in range(n)]
-    safe = Jump([blocks(n, 4), blocks(n, 20), blocks(n, 100)], 1, "2/5" and MaxRatio("2/5"))
+    safe = Jump([blocks(n, 4), blocks(n, 20), blocks(n, 100)], 1, HALF)
     monkeypatch.setattr(exact, "FIRST_STEPS", 10)
     run = safe.run(table)
-    assert run.released in {1, 2}
+    assert run.path[1:] == [(1, "permutation", True), (1, "disclosure", True)]
 
 
 def test_out_of_reach_is_said_and_estimated():

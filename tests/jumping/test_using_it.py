@@ -25,9 +25,8 @@ from foreknow.jumping.properties import (
 )
 
 F = Fraction
-PATIENTS = dict(
-    zip("ABCDEF", ["flu", "cold", "cancer", "cancer", "headache", "toothache"], strict=True)
-)
+ILLNESSES = ["flu", "cold", "cancer", "cancer", "headache", "toothache"]
+PATIENTS = dict(zip("ABCDEF", ILLNESSES, strict=True))
 LETTERS = ["AB|CD|EF", "ABC|DEF", "ABCD|EF"]
 
 

@@ -30,7 +30,7 @@ def marginals(tables):
 
 
 class Algorithm:
-    """kind: "naive", "safe" or "jump"; judge: from a person's marginals and group size to a bool."""
+    """kind: "naive", "safe" or "jump"; judge: from a person's marginals, group size to a bool."""
 
     def __init__(self, kind, functions, judge, tables, distances=None):
         self.kind, self.functions, self.judge, self.tables = kind, functions, judge, tables
@@ -104,10 +104,11 @@ def distinct(least):
     return lambda shares, size: len(shares) >= least
 
 
-def entropy(l):
-    return lambda shares, size: (
-        -sum(float(p) * log(float(p)) for p in shares.values()) > log(l) - 1e-9
-    )
+def entropy(least):
+    def judge(shares, size):
+        return -sum(float(p) * log(p) for p in shares.values()) > log(least) - 1e-9
+
+    return judge
 
 
 def recursive(c, least):

@@ -107,7 +107,8 @@ class _Algorithm:
             With an interval for the highest probability.
         """
         strategy = self._strategy()
-        case = case_of(self.functions, strategy, table, min(self.steps, ESTIMATE_STEPS))
+        steps = min(self.steps, ESTIMATE_STEPS)
+        case = case_of(self.functions, strategy, table, steps, fresh=True)
         return estimate(case, i, samples, seed, confidence)
 
     def partition(

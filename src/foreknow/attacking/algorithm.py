@@ -169,7 +169,9 @@ class Algorithm:
         worlds = Worlds.of(
             seen.groups, codes, len(register.microdata.values), register.microdata.attributes
         )
-        beliefs, _ = believed(worlds, runs, seen, self.worlds, self.seconds, self.seed, true=False)
+        beliefs = believed(
+            worlds, runs, seen, self.worlds, self.seconds, self.seed, true=False
+        ).beliefs
         return {
             value: self._disclosure(value, code, beliefs, register)
             for code, value in enumerate(register.values)

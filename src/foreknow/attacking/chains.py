@@ -64,7 +64,7 @@ def walked(
     -------
     Beliefs
         With an interval for each posterior by itself: from the differences between chains, and
-        from how often people of the group changed values.
+        from how often somebody changed values.
     list of worlds
         Where the chains were from time to time.
     """
@@ -80,7 +80,7 @@ def walked(
     chances = sizes / sizes.sum()
     every = max(1, int(sizes.sum()) // 4)
     most = max(CHAINS, (budget.last - runs.made) * _STEPS_PER_RUN) // CHAINS
-    changed = np.zeros(worlds.n_groups, dtype=np.int64)
+    changed, moved = 0, np.zeros(worlds.n_cells, dtype=np.int64)
     seen_at_all = np.zeros((worlds.n_cells, worlds.n_values), dtype=bool)
     record: list[list[IntArray]] = [[] for _ in chains]
     met: list[Codes] = []
@@ -89,9 +89,10 @@ def walked(
         step += 1
         for chain, own in zip(chains, record, strict=True):
             group = int(random.choice(mixed, p=chances))
-            taken = _step(worlds, runs, seen, chain, group, random)
-            changed[group] += taken
-            if taken:
+            before_it = chain.codes
+            if _step(worlds, runs, seen, chain, group, random):
+                changed += 1
+                moved[np.unique(worlds.cell_of[chain.codes != before_it])] += 1
                 seen_at_all |= worlds.tally(chain.codes) > 0
             if step % every == 0 or step == most:
                 own.append(worlds.tally(chain.codes))
@@ -102,12 +103,12 @@ def walked(
         seen_at_all |= own[-1] > 0
     means = _means(record, worlds)
     mean = means.mean(axis=0)
-    low, high = _interval(worlds, means, sum(map(len, record)), changed)
+    low, high = _interval(worlds, means, sum(map(len, record)), moved)
     found = Beliefs(
         worlds,
         "chains",
         step * CHAINS,
-        int(changed.sum()),
+        changed,
         runs.made - before,
         mean,
         low,
@@ -148,12 +149,14 @@ def _means(record: list[list[IntArray]], worlds: Worlds) -> FloatArray:
 
 
 def _interval(
-    worlds: Worlds, means: FloatArray, many: int, changed: IntArray
+    worlds: Worlds, means: FloatArray, many: int, moved: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Intervals by the spread of the chains, no narrower than independent draws allow.
 
     How many independent draws the records of a group are worth is read off the spread of the
-    chains, and is at most how often the group changed.
+    chains. For a cell it is at most half of how often it changed, without the first times: all
+    chains may start at one world, and have to forget it. Where a cell hardly changed, nothing is
+    known of it.
     """
     mean = means.mean(axis=0)
     half = between_chains(means)
@@ -164,7 +167,8 @@ def _interval(
         cells = worlds.group_of_cell == group
         noise = spread[cells].sum()
         drawn = alone[cells].sum() / noise if noise > 0 else float(many)
-        worth[cells] = min(drawn, many, changed[group])
+        forgotten = np.maximum(0.0, moved[cells] / 2 - CHAINS)
+        worth[cells] = np.minimum(forgotten, min(drawn, many))
     low, high = chernoff(mean, worth[:, None], 1 - CONFIDENCE)
     low, high = np.minimum(low, mean - half), np.maximum(high, mean + half)
     closed = (worlds.shares == 0) | (worlds.shares == 1)

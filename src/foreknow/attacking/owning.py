@@ -112,15 +112,14 @@ def attack(
     )
     attributes = microdata.attributes if runs.symmetric else None
     dealt = Worlds.of(seen.groups, codes, len(microdata.values), attributes)
-    beliefs, suspected = believed(dealt, runs, seen, worlds, seconds, seed, true=True)
+    reasoned = believed(dealt, runs, seen, worlds, seconds, seed, true=True)
     return Attack(
         settings_of(method),
         policy,
         dealt.n_people,
         dealt.n_groups,
         microdata,
-        beliefs,
-        suspected,
+        reasoned,
         limits,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from foreknow.attacking.worlds import Codes, Worlds
 from foreknow.sparse import IntArray
 
 # Walks for each suspected cell, and steps of a walk.
-_WALKS, _STEPS = 24, 20
+_WALKS, _STEPS = 8, 12
 
 
 @dataclass(eq=False)
@@ -32,6 +32,10 @@ class Search:
     seen: Seen
     random: np.random.Generator
     met: NDArray[np.bool_]
+    _tried: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._tried = np.zeros(self.worlds.n_cells, dtype=np.int64)
 
     @property
     def suspected(self) -> IntArray:
@@ -48,18 +52,18 @@ class Search:
         """
         for walk in range(_WALKS):
             left = self.suspected
-            if not len(left) or budget.spent:
-                return
             for cell in self.random.permutation(left).tolist():
                 if budget.spent:
                     return
                 if self.met[cell].sum() == 1:
-                    start = (
-                        starts[walk % len(starts)]
-                        if walk < len(starts)
-                        else (starts[int(self.random.integers(len(starts)))])
-                    )
-                    self._walk(cell, start, 0 if walk < 2 else _STEPS, budget)
+                    place = walk if walk < len(starts) else self.random.integers(len(starts))
+                    self._walk(cell, starts[int(place)], 0 if walk < 2 else _STEPS, budget)
+                    self._tried[cell] += not budget.spent
+
+    @property
+    def settled(self) -> NDArray[np.bool_]:
+        """Which cells every walk was tried against."""
+        return self._tried >= _WALKS
 
     def find(self, start: Codes, budget: Budget) -> Codes | None:
         """Look for any possible world, from any world."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from foreknow._version import __version__
 from foreknow.attacking.beliefs import Beliefs
+from foreknow.attacking.searching import Reasoned
 from foreknow.attacking.worlds import amount_text
 from foreknow.errors import DataError, InputError
 from foreknow.frames.plain import fetch
@@ -106,9 +107,12 @@ class Attack:
     n_people: int
     n_groups: int
     _microdata: Microdata = field(repr=False)
-    _beliefs: Beliefs = field(repr=False)
-    _suspected: IntArray = field(repr=False)
+    _reasoned: Reasoned = field(repr=False)
     _limits: Mapping[int, tuple[Fraction, bool]] = field(repr=False)
+
+    @property
+    def _beliefs(self) -> Beliefs:
+        return self._reasoned.beliefs
 
     @property
     def exact(self) -> bool:
@@ -165,7 +169,12 @@ class Attack:
 
         A world in which they have another was looked for and not found, which is no proof.
         """
-        return tuple(sorted(row for cell in self._suspected.tolist() for row in self._rows(cell)))
+        return self._all_rows(self._reasoned.not_refuted)
+
+    @cached_property
+    def unsettled(self) -> tuple[int, ...]:
+        """Of an estimate: rows of such people for whom the budget did not allow that search."""
+        return self._all_rows(self._reasoned.unsettled)
 
     @cached_property
     def breaches(self) -> tuple[Case, ...]:
@@ -243,6 +252,7 @@ class Attack:
             "runs": self.runs,
             "certain": list(self.certain),
             "not_refuted": list(self.not_refuted),
+            "unsettled": list(self.unsettled),
             "breaches": [case.to_dict() for case in self.breaches[:_MOST]],
             "n_breaches": len(self.breaches),
             "worst": [case.to_dict() for case in self.cases[:_MOST]],
@@ -276,6 +286,9 @@ class Attack:
     def _rows(self, cell: int) -> tuple[int, ...]:
         people = np.flatnonzero(self._beliefs.worlds.cell_of == cell)
         return tuple((self._microdata.kept[people] + 1).tolist())
+
+    def _all_rows(self, cells: IntArray) -> tuple[int, ...]:
+        return tuple(sorted(row for cell in cells.tolist() for row in self._rows(cell)))
 
     def _reaches(self, case: Case) -> bool:
         """Whether a case reaches the limit for its value."""

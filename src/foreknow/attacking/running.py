@@ -144,6 +144,8 @@ class Runs:
             try:
                 found = self._chance(world, self._policy, rows)
                 chance = Fraction(found)
+            except NoSafeRelease:
+                return 0
             except (TypeError, ValueError) as error:
                 raise InputError(f"{self.name}.chance gives no number: {error}") from error
             if not 0 <= chance <= 1:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.attacking.beliefs import Beliefs
 from foreknow.attacking.chains import walked
@@ -18,6 +17,7 @@ from foreknow.attacking.sampling import Drawn, draws_for
 from foreknow.attacking.seeing import Seen
 from foreknow.attacking.worlds import Worlds
 from foreknow.errors import DataError
+from foreknow.sparse import IntArray
 
 _log = logging.getLogger(__name__)
 # The part of the time that an enumeration may use up in vain, and of the rest the first draws.
@@ -25,6 +25,24 @@ _EXACT, _FIRST, _ESTIMATES = 0.6, 0.1, 0.7
 # Below this share of kept draws, chains tell more.
 _KEPT = 0.05
 _FIRST_DRAWS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Reasoned:
+    """What came of it.
+
+    Attributes
+    ----------
+    beliefs : Beliefs
+    not_refuted : int64 array
+        Of an estimate: cells that have one value in all worlds met, though others were searched.
+    unsettled : int64 array
+        Of an estimate: cells that have one value in all worlds met, and were not searched enough.
+    """
+
+    beliefs: Beliefs
+    not_refuted: IntArray
+    unsettled: IntArray
 
 
 def believed(
@@ -35,7 +53,7 @@ def believed(
     seconds: float | None,
     seed: int | None,
     true: bool,
-) -> tuple[Beliefs, NDArray[np.int64]]:
+) -> Reasoned:
     """Work out the posteriors of a release.
 
     Parameters
@@ -53,9 +71,7 @@ def believed(
 
     Returns
     -------
-    Beliefs
-    int64 array
-        Of an estimate: cells suspected to have one value only, which no world was found against.
+    Reasoned
 
     Raises
     ------
@@ -70,7 +86,8 @@ def believed(
     except ValueError:
         raise _impossible(runs, "no way") from None
     if exact is not None:
-        return exact, np.empty(0, dtype=np.int64)
+        none = np.empty(0, dtype=np.int64)
+        return Reasoned(exact, none, none)
     _log.info("too many worlds: sampling them")
     random = np.random.default_rng(seed)
     before = runs.made
@@ -100,7 +117,8 @@ def believed(
         _log.info("looking for worlds against %d suspicions", len(search.suspected))
         search.refute(starts, budget)
     beliefs = replace(beliefs, seen=search.met, runs=runs.made - before)
-    return beliefs, search.suspected
+    suspected, settled = search.suspected, search.settled
+    return Reasoned(beliefs, suspected[settled[suspected]], suspected[~settled[suspected]])
 
 
 def _impossible(runs: Runs, said: str) -> DataError:

@@ -10,7 +10,7 @@ import typer
 
 from foreknow.cli.opening import schema_of
 from foreknow.cli.options import UNSAFE, Html, PolicyPath, Quiet, console, progress, refuse_inputs
-from foreknow.cli.publishing import _setting
+from foreknow.cli.publishing import setting
 from foreknow.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -68,14 +68,14 @@ def attack(
         microdata = Microdata(table, schema)
         names = _names(microdata, person) if name_people else None
         found = run(microdata, _method_of(rules), rules, worlds=worlds, seconds=seconds, seed=seed)
-        outcome = found.found  # works everything out
+        unclean = found.found or bool(found.unsettled)  # works everything out
     if html is not None:
         found.to_html(html)
     if json is not None:
         found.to_json(json)
     if not quiet:
         _print(found, names)
-    raise typer.Exit(UNSAFE if outcome else 0)
+    raise typer.Exit(UNSAFE if unclean else 0)
 
 
 def _rules(
@@ -85,7 +85,7 @@ def _rules(
     given: dict[str, Any] = {"method": method, "form": form}
     options = replace(rules.options, **{key: x for key, x in given.items() if x is not None})
     own = dict(options.settings.get(options.method, {}))
-    own.update(_setting(text) for text in settings or ())
+    own.update(setting(text) for text in settings or ())
     if own:
         options = replace(options, settings={**options.settings, options.method: own})
     return replace(rules, options=options)

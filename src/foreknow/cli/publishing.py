@@ -55,7 +55,7 @@ def publish(
     given: dict[str, Any] = {"method": method, "form": form, "format": file_format}
     options = replace(rules.options, **{key: x for key, x in given.items() if x is not None})
     own = dict(options.settings.get(options.method, {}))
-    own.update(_setting(text) for text in settings or ())
+    own.update(setting(text) for text in settings or ())
     if own:
         options = replace(options, settings={**options.settings, options.method: own})
     _publish(table, replace(rules, options=options), out, seed, quiet)
@@ -100,7 +100,7 @@ def demo(
     verify(folder / "certificate.json", folder, quiet=False)
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def setting(text: str) -> tuple[str, Any]:
     """Read KEY=VALUE; the value as in a policy file, or as a plain text."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():

@@ -98,10 +98,7 @@ def estimate(case: Case, i: int, samples: int, seed: int | None, confidence: flo
         n_unsure += verdict is None
         for found, person in zip(inside if verdict else unsure, cells, strict=True):
             found[codes[person]] += 1
-    events = len(cells) * len(case.values)
-    return _summary(
-        case, cells, (inside, n_inside), (unsure, n_unsure), samples, confidence, events
-    )
+    return _summary(case, cells, (inside, n_inside), (unsure, n_unsure), samples, confidence)
 
 
 def _summary(

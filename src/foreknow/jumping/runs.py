@@ -201,8 +201,19 @@ class Case:
                 marginals[person] = shares
 
 
-def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps: int) -> Case:
-    """Read a table: a mapping from person to value, or values in order."""
+def case_of(
+    functions: Sequence[Function],
+    strategy: Strategy,
+    table: Any,
+    steps: int,
+    *,
+    fresh: bool = False,
+) -> Case:
+    """Read a table: a mapping from person to value, or values in order.
+
+    What was found for other tables of the same people is used again, unless `fresh`: that saves
+    time, and changes no result, but may bring more within reach.
+    """
     people, given = read_table(table)
     codes_of: dict[Value, int] = {}
     codes = tuple(codes_of.setdefault(value, len(codes_of)) for value in given)
@@ -210,7 +221,8 @@ def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps
     palette = tuple(dict.fromkeys(named))
     colours = tuple(palette.index(colour) for colour in named)
     try:
-        exact = _shared(tuple(functions), strategy, people, palette, steps)
+        make = _exact if fresh else _shared
+        exact = make(tuple(functions), strategy, people, palette, steps)
     except TypeError:  # a property that cannot be hashed
         exact = _exact(tuple(functions), strategy, people, palette, steps)
     exact.budget.used = 0

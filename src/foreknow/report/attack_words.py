@@ -25,6 +25,8 @@ def attack_title(attack: Attack) -> str:
         return f"{some(many, 'posterior', 'posteriors')} {verb} a limit of the policy{doubt}"
     if attack.not_refuted:
         return f"{_are(len(attack.not_refuted))} suspected to be certain"
+    if attack.unsettled:
+        return f"{_are(len(attack.unsettled))} unsettled: too few runs of the method"
     if attack.exact:
         return "Knowing the algorithm reaches no limit here"
     return "No limit was found to be reached; that is no proof"
@@ -73,14 +75,21 @@ def finding_sentences(attack: Attack) -> list[str]:
             f"{_are(len(attack.not_refuted))} not refuted: they had the same value in every "
             "possible world that was met, and no world was found in which they have another."
         )
+    if attack.unsettled:
+        said.append(
+            f"{_are(len(attack.unsettled))} unsettled: they had the same value in the worlds that "
+            "were met, and there were too few runs to look for others."
+        )
     if attack.worst is not None:
         worst = attack.worst
         said.append(
             f"At worst, the adversary is {chance_text(worst)} sure of {visible(worst.value)} "
             f"where the group says {share_text(worst)}."
         )
-    else:
+    elif attack.exact:
         said.append("Nobody is found out any further than the release itself allows.")
+    else:
+        said.append("Nobody was seen to be found out any further; more runs may tell more.")
     return said
 
 

@@ -1,0 +1,223 @@
+"""Disclosure sets of algorithms that are public: exact counting, and the paper's own recursion.
+
+The opponent is Table 13 with its misprint mended, in plain Python: it lists the tables of every
+permutation set, and remembers nothing.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+
+import foreknow as fk
+from benchmarks.measure import heading, line, medians
+from foreknow.anonymizers.jump import Jump, Naive, Safe
+from foreknow.jumping.dealing import BeyondReach
+from foreknow.jumping.properties import MaxRatio
+
+HALF = MaxRatio("1/2")
+TABLE_1 = ["AB|CD|EF", "ABC|DEF", "ABCD|EF"]
+PATIENTS = dict(zip("ABCDEF", ["flu", "cold", "cancer", "cancer", "head", "tooth"], strict=True))
+TABLE_10 = ["ABCD|EFGHI|JKLM|NO", "AB|CDEFG|HIJKLM|NO", "AB|CD|EFGH|IJKLMNO"]
+TENS = dict(
+    zip(
+        "ABCDEFGHIJKLMNO",
+        ["0", "1", "2", "3", "4", "5", "6", "6", "6", "7", "7", "8", "8", "9", "9"],
+        strict=True,
+    )
+)
+
+
+class Recursion:
+    """ds(t, i) of Table 13, mended, for "no ratio above 1/2"."""
+
+    def __init__(self, functions: list[list[list[int]]], k: int) -> None:
+        self.functions, self.k = functions, k
+
+    def orders(self, values: list[str]) -> list[tuple[str, ...]]:
+        """Distinct orders of a bag."""
+        if not values:
+            return [()]
+        found = []
+        for value in sorted(set(values)):
+            rest = values.copy()
+            rest.remove(value)
+            found += [(value, *order) for order in self.orders(rest)]
+        return found
+
+    def permutation_safe(self, i: int, table: tuple[str, ...]) -> bool:
+        groups = self.functions[i]
+        return all(2 * max(Counter(table[p] for p in g).values()) <= len(g) for g in groups)
+
+    def disclosure_set(self, i: int, table: tuple[str, ...]) -> list[tuple[str, ...]]:
+        groups, found = self.functions[i], []
+        for dealt in product(*(self.orders([table[p] for p in g]) for g in groups)):
+            own = {
+                p: v
+                for g, values in zip(groups, dealt, strict=True)
+                for p, v in zip(g, values, strict=True)
+            }
+            t = tuple(own[p] for p in range(len(table)))
+            j = 0
+            while j < i:
+                if not self.permutation_safe(j, t):
+                    j += 1
+                elif self.disclosure_safe(j, t):
+                    break
+                else:
+                    j += self.k
+            if j == i:
+                found.append(t)
+        return found
+
+    def disclosure_safe(self, i: int, table: tuple[str, ...]) -> bool:
+        tables = self.disclosure_set(i, table)
+        columns = zip(*tables, strict=True)
+        return all(2 * max(Counter(column).values()) <= len(tables) for column in columns)
+
+
+def recursion(
+    functions: list[str], k: int, table: dict[str, str]
+) -> tuple[Recursion, tuple[str, ...]]:
+    place = {person: p for p, person in enumerate(table)}
+    numbered = [[[place[c] for c in group] for group in f.split("|")] for f in functions]
+    return Recursion(numbered, k), tuple(table.values())
+
+
+def blocks(n: int, size: int, shift: int = 0) -> list[list[int]]:
+    order = [(person + shift) % n for person in range(n)]
+    return [order[i : i + size] for i in range(0, n, size)]
+
+
+def against_the_paper() -> None:
+    heading("(a) exact counting against the paper's recursion, with nothing kept between runs")
+    for name, functions, table, k in [
+        ("Tables 1-4, third function, k = 1", TABLE_1, PATIENTS, 1),
+        ("Table 10, third function, k = 2", TABLE_10, TENS, 2),
+    ]:
+        slow, values = recursion(functions, k, table)
+        jump = Jump(functions, k, HALF)
+
+        def count(jump: Jump = jump, table: dict[str, str] = table) -> int:
+            forget()
+            return jump.run(table).disclosure_set(2).size
+
+        assert count() == len(slow.disclosure_set(2, values))
+        repeats = 5 if functions is TABLE_1 else 1
+        paper = medians(repeats, paper=lambda s=slow, v=values: s.disclosure_set(2, v))["paper"]
+        line(f"{name}: the paper", paper)
+        line(f"{name}: here", medians(9, here=count)["here"], paper)
+    jump = Jump(TABLE_10, 1, HALF)
+
+    def count_one() -> int:
+        forget()
+        return jump.run(TENS).disclosure_set(2).size
+
+    line("Table 10, third function, k = 1: here", medians(9, here=count_one)["here"])
+
+
+def forget() -> None:
+    """Drop what earlier runs found."""
+    from foreknow.jumping import runs
+
+    runs._shared.cache_clear()
+
+
+def twenty_four_rows() -> None:
+    heading("(b) 24 rows, 5 values, 4 functions: the run and all four disclosure sets")
+    n = 24
+    shapes = {
+        "groups of 2, 4, 8, 24": [(2,), (4,), (8,), (24,)],
+        "groups of 3, 6, 12, 24": [(3,), (6,), (12,), (24,)],
+        "groups of 2, 3, 6, 6 shifted": [(2,), (3,), (6,), (6, 3)],
+        "groups of 3, 4, 6, 8": [(3,), (4,), (6,), (8,)],
+    }
+    for name, sizes in shapes.items():
+        functions = [blocks(n, *size) for size in sizes]
+        chance, taken = random.Random(24), []
+        for _ in range(3):
+            table = [chance.randrange(5) for _ in range(n)]
+            forget()
+            start = time.perf_counter()
+            try:
+                run = Jump(functions, 1, HALF).run(table)
+                for i in range(4):
+                    run.disclosure_set(i)
+            except BeyondReach as error:
+                print(f"  {name}: {error}")
+            taken.append(time.perf_counter() - start)
+        line(f"{name}: median", sorted(taken)[1])
+        line(f"{name}: slowest", max(taken))
+
+
+def hundreds_of_rows() -> None:
+    heading("(c) chains of four full-domain functions")
+    chance = np.random.default_rng(5)
+    illnesses = [f"v{v}" for v in range(8)]
+    for n, ages in [(200, 40), (500, 60), (1000, 60)]:
+        rows = pa.table(
+            {
+                "age": chance.integers(20, 20 + ages, n),
+                "sex": chance.choice(["f", "m"], n),
+                "zip": chance.integers(1000, 1004, n).astype(str),
+                "disease": chance.choice(illnesses, n, p=np.arange(8, 0, -1) / 36),
+            }
+        )
+        schema = fk.Schema(
+            quasi_identifiers=["age", "sex", "zip"],
+            sensitive="disease",
+            hierarchies={"age": {"intervals": [5, 10, 20]}, "zip": {"mask": 4}},
+        )
+        data = fk.Microdata(rows, schema)
+        nodes = [(0, 0, 0), (1, 0, 2), (2, 0, 3), (3, 1, 4)]
+        for ratio in ("1/2", "1/3", "1/4"):
+            for method in (Safe, Jump):
+                algorithm = method(nodes, property=MaxRatio(ratio))
+                forget()
+                start = time.perf_counter()
+                try:
+                    groups = algorithm.partition(data)
+                    what = f"{groups.max() + 1} groups released"
+                except fk.NoSafeRelease:
+                    what = "nothing released"
+                except BeyondReach as error:
+                    what = str(error)
+                seconds = time.perf_counter() - start
+                print(f"  {n} rows, ratio {ratio}, {method.__name__}: {what}, {seconds:.2f} s")
+
+
+def beyond() -> None:
+    heading("(d) beyond exact reach: an interval from 300 tables")
+    chance = random.Random(7)
+    for n, sizes, values in [
+        (240, (4, 12, 60, 240), "aaabbcdefg"),
+        (200, (5, 20, 100), "aabbccde"),
+    ]:
+        table = [chance.choice(values) for _ in range(n)]
+        jump = Jump([blocks(n, size) for size in sizes], 1, HALF)
+        for i in range(1, len(sizes)):
+            forget()
+            start = time.perf_counter()
+            try:
+                run = Naive([blocks(n, size) for size in sizes], HALF)
+                exact = Jump(jump.functions, 1, HALF, steps=300_000).run(table).disclosure_set(i)
+                print(f"  {n} rows, function {i}: exactly {float(exact.max_ratio):.4f}", end="")
+            except BeyondReach:
+                print(f"  {n} rows, function {i}: {jump.estimate(table, i, 300, seed=1)}", end="")
+            print(f", {time.perf_counter() - start:.2f} s")
+
+
+def main() -> None:
+    against_the_paper()
+    twenty_four_rows()
+    hundreds_of_rows()
+    beyond()
+
+
+if __name__ == "__main__":
+    main()
