@@ -15,7 +15,7 @@ SRC = Path(__file__).parents[1] / "src" / "foreknow"
 # strangers; the modules of one folder may import each other, though not in circles.
 FLOORS = """
     errors  _version
-    labels  sparse  writing  streamlining
+    labels  sparse  writing  streamlining  jumping
     counts_checks
     counts  members  signatures
     hierarchy_decimals
@@ -50,6 +50,7 @@ FLOOR_OF = {
 }
 FOLDERS = {
     "frames",
+    "jumping",
     "adversaries",
     "anonymizers",
     "report",

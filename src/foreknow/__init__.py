@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from foreknow.anonymizers.fulldomain import FullDomain
     from foreknow.anonymizers.lattice_result import LatticeResult
     from foreknow.anonymizers.mondrian import Mondrian
+    from foreknow.anonymizers.streamliner import Streamliner
     from foreknow.attacking import Algorithm, Attack, attack
     from foreknow.auditing import Audit, Verdict, audit
     from foreknow.certificate import Certificate
@@ -82,6 +83,7 @@ _ROOMS = {
     "anonymizers.fulldomain": ["FullDomain"],
     "anonymizers.lattice_result": ["LatticeResult"],
     "anonymizers.mondrian": ["Mondrian"],
+    "anonymizers.streamliner": ["Streamliner"],
     "attacking": ["Algorithm", "Attack", "attack"],
     "auditing": ["Audit", "Verdict", "audit"],
     "certificate": ["Certificate"],
@@ -142,6 +144,7 @@ __all__ = [
     "Schema",
     "SkylineReport",
     "Statements",
+    "Streamliner",
     "SurveyedNode",
     "Tree",
     "Utility",

@@ -59,3 +59,11 @@ class ArtTable(CheckedTable):
 
     r: Annotated[Number, Field(gt=1)] | None = None
     unique: StrictBool = True
+
+
+class StreamlinerTable(CheckedTable):
+    """Settings of `Streamliner`."""
+
+    l: Annotated[StrictInt, Field(ge=2)]  # noqa: E741
+    variant: Literal["rda", "ria", "gda", "gsa"] = "rda"
+    weights: dict[str, Annotated[StrictInt, Field(ge=0)]] = Field(default_factory=dict)

@@ -11,6 +11,7 @@ from foreknow.anonymizers.anatomy import Anatomy
 from foreknow.anonymizers.art import ART
 from foreknow.anonymizers.fulldomain import FullDomain
 from foreknow.anonymizers.mondrian import Mondrian
+from foreknow.anonymizers.streamliner import Streamliner
 from foreknow.errors import PolicyError, did_you_mean
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy
@@ -21,6 +22,7 @@ METHODS: dict[str, type[Any]] = {
     "art": ART,
     "fulldomain": FullDomain,
     "mondrian": Mondrian,
+    "streamliner": Streamliner,
 }
 
 

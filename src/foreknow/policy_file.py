@@ -32,6 +32,7 @@ from foreknow.method_tables import (
     ArtTable,
     FullDomainTable,
     MondrianTable,
+    StreamlinerTable,
 )
 from foreknow.method_tables import CheckedTable as _Table
 from foreknow.policy import FileFormat, Form, Policy, PublishOptions, Requirement
@@ -134,7 +135,7 @@ class _SchemaTable(_Table):
 
 
 class _PublishTable(_Table):
-    method: Literal["mondrian", "fulldomain", "anatomy", "art"] = "mondrian"
+    method: Literal["mondrian", "fulldomain", "anatomy", "art", "streamliner"] = "mondrian"
     form: Form = "generalized"
     format: FileFormat = "csv"
     labels: dict[StrictStr, Literal["range", "hierarchy", "set"]] = Field(default_factory=dict)
@@ -143,6 +144,7 @@ class _PublishTable(_Table):
     art: ArtTable | None = None
     fulldomain: FullDomainTable | None = None
     mondrian: MondrianTable | None = None
+    streamliner: StreamlinerTable | None = None
 
     def settings(self) -> dict[str, dict[str, Any]]:
         """What is set for each method."""
@@ -151,6 +153,7 @@ class _PublishTable(_Table):
             "art": self.art,
             "fulldomain": self.fulldomain,
             "mondrian": self.mondrian,
+            "streamliner": self.streamliner,
         }
         return {
             name: {
@@ -309,6 +312,7 @@ def _keys_beside(place: tuple[int | str, ...]) -> list[str]:
         "require": _RequireTable,
         "publish": _PublishTable,
         "mondrian": MondrianTable,
+        "streamliner": StreamlinerTable,
         "fulldomain": FullDomainTable,
         "anatomy": AnatomyTable,
         "art": ArtTable,
@@ -337,6 +341,7 @@ _KEYS = {
         _PublishTable,
         _FactsPoint,
         MondrianTable,
+        StreamlinerTable,
         FullDomainTable,
         AnatomyTable,
         ArtTable,

@@ -9,14 +9,8 @@ import pytest
 from tests.oracle import jump_worlds as oracle
 
 from foreknow.anonymizers.jump import Jump, Naive, Safe
-from foreknow.jumping.properties import (
-    Distinct,
-    Each,
-    Entropy,
-    KAnonymity,
-    MaxRatio,
-    Recursive,
-)
+from foreknow.jumping.composed import Each
+from foreknow.jumping.properties import Distinct, Entropy, KAnonymity, MaxRatio, Recursive
 
 ROUNDS = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
 

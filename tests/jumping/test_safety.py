@@ -8,7 +8,8 @@ from tests.jumping.test_random_instances import PROPERTIES, random_functions
 from tests.oracle import jump_worlds as oracle
 
 from foreknow.anonymizers.jump import Jump, Naive, Safe
-from foreknow.jumping.properties import Distinct, Each, Entropy, MaxRatio, Recursive
+from foreknow.jumping.composed import Each
+from foreknow.jumping.properties import Distinct, Entropy, MaxRatio, Recursive
 
 F = Fraction
 MULTISETS = ["aabc", "aabb", "aabcd", "aabbc", "aaabc", "aabbcd", "aabcde"]

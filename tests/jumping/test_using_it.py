@@ -12,17 +12,10 @@ import pytest
 import foreknow as fk
 from foreknow.anonymizers.jump import HALF, Jump, Naive, Safe
 from foreknow.anonymizers.jump_secret import SecretChoice
+from foreknow.jumping.composed import All, Each
 from foreknow.jumping.entropy import at_least
 from foreknow.jumping.functions import Function
-from foreknow.jumping.properties import (
-    All,
-    Distinct,
-    Each,
-    Entropy,
-    KAnonymity,
-    MaxRatio,
-    Recursive,
-)
+from foreknow.jumping.properties import Distinct, Entropy, KAnonymity, MaxRatio, Recursive
 
 F = Fraction
 ILLNESSES = ["flu", "cold", "cancer", "cancer", "headache", "toothache"]

@@ -14,9 +14,10 @@ import numpy as np
 
 from foreknow.anonymizers.jump_nodes import groupings
 from foreknow.errors import InputError, NoSafeRelease
+from foreknow.jumping.composed import as_property
 from foreknow.jumping.estimating import EstimatedSet, estimate
 from foreknow.jumping.functions import Function
-from foreknow.jumping.properties import MaxRatio, Property, as_property
+from foreknow.jumping.properties import MaxRatio, Property
 from foreknow.jumping.runs import Case, Run, Step, case_of
 from foreknow.jumping.strategy import Strategy, distances_of
 from foreknow.microdata import Microdata

@@ -14,8 +14,9 @@ from typing import Any
 
 from foreknow.anonymizers.jump import HALF, STEPS, Naive, read_functions
 from foreknow.errors import InputError
+from foreknow.jumping.composed import as_property
 from foreknow.jumping.functions import Function, Person, Value
-from foreknow.jumping.properties import Property, as_property
+from foreknow.jumping.properties import Property
 from foreknow.jumping.runs import DisclosureSet
 
 _MOST_FUNCTIONS = 12

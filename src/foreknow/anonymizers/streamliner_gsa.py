@@ -43,7 +43,7 @@ out, as few as make the rest divisible. And groups must have equally many member
 an odd l they have l + 1 members where frequencies leave room for it, and otherwise 2 l with each
 value at most twice. So a block is given up when as many divisions did not stand as a group's size
 has the factor 2: three for l = 8, one for l = 10. Attributes along which a frequent value is
-concentrated use that up; give them weight 0 to leave them for last.
+concentrated use that up; with weight 0 nothing is divided along them.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from foreknow.jumping.blocks import Below, Block
+from foreknow.jumping.composed import survives
 from foreknow.jumping.dealing import BeyondReach, Budget, Deal
-from foreknow.jumping.properties import survives
 from foreknow.jumping.sight import Column
 from foreknow.jumping.strategy import Need
 
