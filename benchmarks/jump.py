@@ -178,7 +178,7 @@ def hundreds_of_rows() -> None:
         nodes = [(0, 0, 0), (1, 0, 2), (2, 0, 3), (3, 1, 4)]
         for ratio in ("1/2", "1/3", "1/4"):
             for method in (Safe, Jump):
-                algorithm = method(nodes, property=MaxRatio(ratio))
+                algorithm = method(nodes, property=MaxRatio(ratio), steps=300_000)
                 forget()
                 start = time.perf_counter()
                 try:

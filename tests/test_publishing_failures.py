@@ -215,7 +215,7 @@ def test_a_grouping_that_attains_the_threshold_is_caught():
     columns = {"age": [1, 1, 1, 1, 2, 2], "disease": list("stuvst")}
     roles = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     microdata = fk.Microdata(pa.table(columns), roles)
-    with pytest.raises(fk.NoSafeRelease, match="reaches 0.5 for"):
+    with pytest.raises(fk.NoSafeRelease, match=r"reaches 0\.5 for"):
         fk.publish(microdata, policy, method=Wrong([0, 0, 0, 0, 1, 1]))
     assert fk.publish(microdata, policy, method=Wrong([0] * 6)).audit.safe
 

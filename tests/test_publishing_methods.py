@@ -93,7 +93,7 @@ def test_art_needs_one_requirement_about_priors():
     schema = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
     options = fk.PublishOptions(method="art", form="bucketized")
     facts = fk.Requirement(fk.Facts(), 0.9)
-    known = fk.Priors.learn(pa.table(rows), ["sex"], "disease", smoothing=5)
+    known = fk.Priors.learn(pa.table(rows), ["sex"], "disease")
     microdata = fk.Microdata(pa.table(rows), schema)
     with pytest.raises(PolicyError, match=r"one requirement about priors.*has 0"):
         fk.publish(microdata, fk.Policy([facts]), options=options)
@@ -106,9 +106,33 @@ def test_art_needs_one_requirement_about_priors():
 def test_other_requirements_may_fail_what_art_makes():
     rows = people()
     schema = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
-    known = fk.Priors.learn(pa.table(rows), ["sex"], "disease", smoothing=5)
+    known = fk.Priors.learn(pa.table(rows), ["sex"], "disease")
     strict = fk.Requirement(fk.Facts(l=2), "0.4")
     both = fk.Policy([strict, fk.Requirement(known, at_most="1/2")])
     options = fk.PublishOptions(method="art", form="bucketized")
     with pytest.raises(fk.NoSafeRelease, match="ART made groups that do not hold"):
         fk.publish(fk.Microdata(pa.table(rows), schema), both, options=options, seed=3)
+
+
+def test_smoothed_priors_are_not_published(tmp_path):
+    """The true frequencies follow from them: 24 people, one alone in signature X."""
+    sexes = ["x", *"mf" * 12]
+    rows = {"sex": sexes, "disease": ["hiv", *(VALUES[i % 5] for i in range(24))]}
+    schema = fk.Schema(quasi_identifiers=["sex"], sensitive="disease")
+    known = fk.Priors.learn(pa.table(rows), ["sex"], "disease", smoothing=20)
+    microdata = fk.Microdata(pa.table(rows), schema)
+    policy = fk.Policy([fk.Requirement(known, at_most="1/2")])
+    options = fk.PublishOptions(method="art", form="bucketized")
+    with pytest.raises(PolicyError, match="priors by sex were learned with smoothing"):
+        fk.publish(microdata, policy, options=options)
+
+
+def test_what_art_makes_is_not_said_to_be_about_several_values():
+    rows = people()
+    schema = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
+    known = fk.Priors.learn(pa.table(rows), ["sex"], "disease")
+    options = fk.PublishOptions(method="art", form="bucketized")
+    policy = fk.Policy([fk.Requirement(known, at_most="1/3")])
+    made = fk.publish(fk.Microdata(pa.table(rows), schema), policy, options=options, seed=3)
+    assert made.certificate.notes == ()
+    assert made.certificate.method["r"] == "3"

@@ -232,6 +232,11 @@ class Certificate:
                     f"require[{now['requirement']}]: {now['value']!r} in group {now['group']} "
                     f"reaches {now['exact']}, the limit is {now['below']}"
                 )
+            elif now.get("inclusive", False) != then.get("inclusive", False):
+                problems.append(
+                    f"require[{now['requirement']}]: the certificate contradicts itself on whether "
+                    f"the limit {now['below']} may be reached"
+                )
             elif now["below"] != then["below"] or not _agree(now["exact"], then["exact"]):
                 problems.append(
                     f"require[{now['requirement']}]: the worst probability is {now['exact']} and "

@@ -59,7 +59,7 @@ def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
     if given not in METHODS:
         raise PolicyError(f"there is no method {given!r}{did_you_mean(given, METHODS)}")
     settings = dict(policy.options.settings.get(given, {}))
-    known = {field.name for field in fields(METHODS[given]) if field.init}
+    known = {field.name for field in fields(METHODS[given]) if field.init} - {"priors"}
     for key in settings:
         if key not in known:
             raise PolicyError(f"publish.{given}: there is no {key!r}{did_you_mean(key, known)}")
@@ -78,8 +78,10 @@ def _robustness(policy: Policy) -> dict[str, Any]:
             f'at_most = "1/4"; the policy has {len(found)}'
         )
     (point,) = found
+    if point.below == 1:
+        raise PolicyError('method "art" needs a limit below 1, such as at_most = "1/4"')
     # Strictly below a limit is at most a little less.
-    r = 1 / point.below if point.inclusive else 1 / point.below + Fraction(1, 10**9)
+    r = 1 / point.below if point.inclusive else 1 / point.below + Fraction(1, 1000)
     return {"r": r, "priors": point.adversary}
 
 
@@ -89,6 +91,12 @@ def settings_of(anonymizer: Anonymizer) -> dict[str, Any]:
         return {}
     plain = (str, int, float, bool, type(None))
     return {
-        name: given if isinstance(given, plain) else getattr(given, "__name__", repr(given))
+        name: given if isinstance(given, plain) else _named(given)
         for name, given in vars(anonymizer).items()
     }
+
+
+def _named(given: Any) -> str:
+    if isinstance(given, Fraction):
+        return str(given)
+    return str(getattr(given, "__name__", repr(given)))

@@ -349,6 +349,13 @@ class Policy:
         tables = [table for a in known if isinstance(a, Priors) for table in a.tables]
         return {name for table in tables for name in table.attributes}
 
+    @property
+    def smoothed(self) -> list[str]:
+        """Tables of priors that were learned with smoothing."""
+        known = [p.adversary for r in self.requirements for p in r.points]
+        tables = [table for a in known if isinstance(a, Priors) for table in a.tables]
+        return [f"priors by {', '.join(t.attributes)}" for t in tables if t.smoothed]
+
     def monotone(self) -> bool:
         """Whether merging groups can never make a safe release unsafe."""
         return all(

@@ -28,6 +28,7 @@ from foreknow.errors import (
     InternalError,
     NoSafeRelease,
     OutputError,
+    PolicyError,
 )
 from foreknow.frames import write_csv, write_parquet
 from foreknow.methods import Anonymizer, method_of, settings_of
@@ -195,6 +196,12 @@ def publish(
     anonymizer = method_of(method if method is not None else options.method, policy)
     if options.format == "csv":
         _refuse_empty_texts(microdata)
+    for name in policy.smoothed:
+        raise PolicyError(
+            f"{name} were learned with smoothing: they would stand in the certificate, and the "
+            "true frequencies can be worked out from them. Learn them without smoothing, or give "
+            "probabilities of your own"
+        )
     _log.info("grouping %d people", microdata.n_people)
     groups, n_groups, lattice = _grouped(anonymizer, microdata, policy, seed)
     floors = None if lattice is None else lattice.floors
@@ -218,7 +225,8 @@ def publish(
         # The others do not ask the policy: what they make is judged by it, and may fail.
         raise NoSafeRelease(
             f"{type(anonymizer).__name__} made groups that do not hold what the policy requires: "
-            f"{'; '.join(policy.failures(release))}"
+            f"{'; '.join(policy.failures(release))}. It does not ask the policy: stricter settings "
+            "of its own may help, such as a larger r or l"
         )
     certificate, private = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
@@ -359,7 +367,7 @@ def _agree(claimed: Disclosure, found: Finding) -> bool:
 
 def _notes(policy: Policy, counts: GroupCounts, sensitive: str) -> tuple[str, ...]:
     """What a reader of the release should know beside its safety."""
-    notes = [] if policy.monotone() else [NOT_MINIMAL]
+    notes = [] if policy.monotone() or policy.attributes else [NOT_MINIMAL]
     empty = np.diff(counts.offsets) == 0
     if empty.any():
         people = int(counts.sizes[empty].sum())

@@ -145,6 +145,10 @@ def same_groups(one: Written, other: Written) -> bool:
 
 def _points(table: Mapping[str, Any]) -> Iterable[tuple[Mapping[str, Any], Fraction]]:
     kinds = [key for key in table if key not in ("name", "values", "except", "below", "at_most")]
+    if "at_most" in table and (
+        "below" in table or kinds != ["priors"] or not isinstance(table["priors"], Mapping)
+    ):
+        raise CertificateError("at_most is for one adversary with priors, and not beside below")
     for kind in kinds:
         amounts = table[kind]
         if isinstance(amounts, Mapping):
@@ -193,7 +197,9 @@ def _worst_of_priors(
         raise CertificateError(f"priors cannot be read as {reading!r} under {written.semantics!r}")
     one_table = written.form == "generalized"
     worst: tuple[str | None, Group | None, Fraction] = (None, None, Fraction(0))
-    for table in priors.get("tables", ()):
+    if not priors.get("tables"):
+        raise CertificateError("the certificate has no tables of priors")
+    for table in priors["tables"]:
         chances = Chances(table)
         people: dict[Group, dict[tuple[str | None, ...], int]] = {}
         columns = [*written.groups, *chances.attributes]

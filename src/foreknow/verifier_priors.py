@@ -43,6 +43,8 @@ class Chances:
                 tuple(signature): [Fraction(chance) for chance in row]
                 for signature, row in table["rows"]
             }
+            if not self.attributes or len(self.rows) < len(table["rows"]):
+                raise ValueError("attributes, and each signature once")
             wrong = [row for row in self.rows.values() if len(row) != len(self.values)]
             if wrong or not all(0 <= chance <= 1 for row in self.rows.values() for chance in row):
                 raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")

@@ -60,7 +60,7 @@ def test_r_is_above_one(r):
 
 def test_r_is_read_as_it_is_written():
     priors = Priors.learn(PEOPLE, ["sex"], "disease")
-    with pytest.raises(fk.NoSafeRelease, match="r = 21/10"):
+    with pytest.raises(fk.NoSafeRelease, match=r"r = 2\.1:"):
         ART(r=2.1, priors=priors).partition(fk.Microdata(PEOPLE, SCHEMA))
 
 

@@ -73,7 +73,10 @@ class Table:
         attained = {self.worst(every.groups(node), about, amounts) for node in every.nodes}
         attained = sorted(attained - {0, 1}) or [Fraction(1)]
         at = max(draw.randrange(len(attained)), draw.randrange(len(attained)))
-        limit = min(attained[at] + draw.choice([0, 0, Fraction(1, 10 ** draw.choice([6, 9, 12]))]), Fraction(1))
+        limit = min(
+            attained[at] + draw.choice([0, 0, Fraction(1, 10 ** draw.choice([6, 9, 12]))]),
+            Fraction(1),
+        )
         self.rules = [(about, amounts, limit)]
         self.policy = fk.Policy([fk.Requirement(fk.Facts(*amounts), limit, values=about)])
         self.share = draw.choice([0.0, 0.1, 0.2, 0.35, 0.5, 0.75])

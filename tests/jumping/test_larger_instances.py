@@ -95,11 +95,16 @@ def test_bounds_are_never_wrong(prop, monkeypatch):
 def test_a_bound_decides_where_counting_is_beyond_reach(monkeypatch):
     chance = random.Random(2)
     n = 200
-    table = [chance.choice("aaabbcdefg") for _ in range(n)]
-    safe = Jump([blocks(n, 4), blocks(n, 20), blocks(n, 100)], 1, HALF)
-    monkeypatch.setattr(exact, "FIRST_STEPS", 10)
-    run = safe.run(table)
+    table = [value for _ in range(10) for value in chance.sample("aaabbcdefg" * 2, 20)]
+    jump = Jump([blocks(n, 4), blocks(n, 20), blocks(n, 100)], 1, HALF)
+    run = jump.run(table)
     assert run.path[1:] == [(1, "permutation", True), (1, "disclosure", True)]
+    counted = run.disclosure_set()
+    assert counted.size < counted.permutation_size
+    monkeypatch.setattr(exact, "FIRST_STEPS", 10)
+    monkeypatch.setattr(Exact, "_verdict", lambda self, i, key: self.budget.spend(10**9))
+    bounded = Jump([blocks(n, 4), blocks(n, 20), blocks(n, 99), blocks(n, 100)], 1, HALF)
+    assert bounded.run(table).path == run.path
 
 
 def test_out_of_reach_is_said_and_estimated():

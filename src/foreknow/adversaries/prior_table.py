@@ -36,6 +36,9 @@ class PriorTable:
         A probability for each of the values.
     name : str
         What messages call the table.
+    smoothed : bool
+        Whether it was learned with smoothing: then the true frequencies can be worked out from
+        it, though the adversary is not taken to know them. It must not be published.
 
     Raises
     ------
@@ -54,6 +57,7 @@ class PriorTable:
     values: tuple[str, ...]
     chances: Mapping[Signature, tuple[Fraction, ...]]
     name: str = field(default="the priors", compare=False)
+    smoothed: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         for what, labels in (("attribute", self.attributes), ("value", self.values)):

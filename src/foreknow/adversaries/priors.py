@@ -7,7 +7,7 @@ Yu, Pei), sections II and III.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, get_args
 
@@ -120,7 +120,9 @@ class Priors:
         sensitive : str
         smoothing : number
             So many people with the values of the whole table are added to each signature. With 0,
-            a value that nobody of a signature has is known to be impossible there.
+            a value that nobody of a signature has is known to be impossible there. Smoothed
+            priors are for audits: `publish` refuses them, since a certificate holds the priors,
+            and the true frequencies can be worked out from smoothed ones.
         semantics : "joint" or "binary"
 
         Examples
@@ -146,7 +148,8 @@ class Priors:
                     f"Priors: attributes {', '.join(map(repr, columns))}: one column plays two "
                     f"roles; the sensitive one is {sensitive!r}"
                 )
-        return cls([_made(count_chances(source, own, sensitive, added)) for own in sets], semantics)
+        learned = [_made(count_chances(source, own, sensitive, added)) for own in sets]
+        return cls([replace(table, smoothed=added > 0) for table in learned], semantics)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.

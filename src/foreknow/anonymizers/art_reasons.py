@@ -55,7 +55,7 @@ def _too_frequent(problem: ArtProblem, names: ArtNames) -> list[str]:
     counts = problem.table.sum(axis=0)
     n = problem.n_people
     if n < problem.r:
-        return [f"there are only {n} people, fewer than r = {problem.r}"]
+        return [f"there are only {n} people, fewer than r = {float(problem.r):g}"]
     if problem.unique:
         most, share = n // problem.least, f"1/{problem.least}"
     else:
@@ -88,7 +88,7 @@ def _zeros(problem: ArtProblem, names: ArtNames, s: int, matrix: PriorMatrix) ->
         few = np.flatnonzero(positive.sum(axis=1) < problem.r)
         found += [
             f"{names.signature(s, int(present[i]))}: only {int(positive[i].sum())} of the values "
-            f"have a prior above 0, fewer than r = {problem.r}, so one of them is too sure"
+            f"have a prior above 0, fewer than r = {float(problem.r):g}, so one of them is too sure"
             for i in few[:_SHOWN].tolist()
         ]
     able = (positive * table.sum(axis=1)[:, None]).sum(axis=0)

@@ -55,13 +55,15 @@ def robust_groups(
     names = names or ArtNames()
     why = impossible(problem, names)
     if why:
-        raise NoSafeRelease(f"no grouping is r-robust for r = {problem.r}: " + "; ".join(why))
+        raise NoSafeRelease(
+            f"no grouping is r-robust for r = {float(problem.r):g}: " + "; ".join(why)
+        )
     judge = Judge(problem)
     if problem.n_people <= EVERY:
         found = best_grouping(problem, judge, np.arange(problem.n_people))
         if found is None:
             raise NoSafeRelease(
-                f"no grouping is r-robust for r = {problem.r}: all groupings of "
+                f"no grouping is r-robust for r = {float(problem.r):g}: all groupings of "
                 f"{problem.n_people} people were gone through"
             )
         return _checked(problem, judge, found[0])
@@ -72,8 +74,8 @@ def robust_groups(
         if not len(left):
             return _checked(problem, judge, groups)
     raise NoSafeRelease(
-        f"no r-robust grouping for r = {problem.r} was found, which does not prove that there is "
-        f"none; {len(left)} of {problem.n_people} people are left: "
+        f"no r-robust grouping for r = {float(problem.r):g} was found, which does not prove that "
+        f"there is none; {len(left)} of {problem.n_people} people are left: "
         + in_the_way(problem, names, left)
     )
 

@@ -25,7 +25,7 @@ from foreknow.policy import Policy
 from foreknow.sparse import IntArray
 
 STEPS = 2_000_000
-ESTIMATE_STEPS = 50_000
+ESTIMATE_STEPS = 5_000
 HALF = MaxRatio("1/2")
 
 

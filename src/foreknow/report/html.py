@@ -9,6 +9,7 @@ from markupsafe import Markup
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts import Facts
 from foreknow.adversaries.facts_witness import FactsWitness
+from foreknow.adversaries.negations import Negations
 from foreknow.adversaries.priors import Priors
 from foreknow.auditing import Audit, Verdict
 from foreknow.counts import GroupCounts
@@ -64,6 +65,7 @@ def audit_page(audit: Audit) -> str:
         noun=noun,
         nouns=plural(noun),
         terms=Terms(noun, audit.counts.semantics),
+        legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
         sections=_sections(audit, noun),
         sizes=figure_json(sizes_figure(audit.counts)),
         utility=audit.utility,

@@ -20,6 +20,12 @@ def known_priors(priors: Priors, noun: str) -> str:
     return f"knows how likely {plural(noun)} are {by}, {beside}and these of everybody{each}"
 
 
+def short_priors(priors: Priors) -> str:
+    """The same for a narrow column: by which columns, and how they are read."""
+    sets = [", ".join(visible(name) for name in table.attributes) for table in priors.tables]
+    return f"priors by {'; '.join(sets)} ({priors.semantics})"
+
+
 def used_prior(witness: PriorsWitness) -> str:
     """Say which probability told most, after "who"."""
     who = _kind(witness)

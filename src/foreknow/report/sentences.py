@@ -23,7 +23,7 @@ from foreknow.report.implications_words import (
     used_implications,
 )
 from foreknow.report.percent import is_certain, limit_text, percent, reaches_just
-from foreknow.report.priors_words import known_priors, prior_details, used_prior
+from foreknow.report.priors_words import known_priors, prior_details, short_priors, used_prior
 from foreknow.report.terms import NOUN, Terms
 from foreknow.report.words import (
     group_text,
@@ -107,9 +107,12 @@ def telling(
             return Telling(known_implications(adversary.k, noun), short, nobody=witness is None)
         case Priors(), PriorsWitness():
             whose = f"a member of {group_words(witness.group)}"
-            return Telling(used_prior(witness), "priors", whose, prior_details(witness))
+            return Telling(
+                used_prior(witness), short_priors(adversary), whose, prior_details(witness)
+            )
         case Priors(), _:
-            return Telling(known_priors(adversary, noun), "priors", nobody=witness is None)
+            short = short_priors(adversary)
+            return Telling(known_priors(adversary, noun), short, nobody=witness is None)
     name = visible(adversary)
     return Telling(f"has the knowledge {name}", name)
 
@@ -143,7 +146,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         who, sure = "Someone", f"{percent(found, limit)} sure"
     if not verdict.safe and reaches_just(found, limit):
         bound += ", which must not be reached"
-    elif found.bounded and not verdict.safe:
+    elif found.bounded:
         bound += "; that is an upper bound, since the group is out of reach of an exact answer"
     return f"{who} who {told.knows} can be {sure} that {told.whose} has {value}; {bound}."
 
