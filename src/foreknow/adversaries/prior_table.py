@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from foreknow.adversaries.disclosure import as_fraction
 from foreknow.adversaries.posterior.priors import PriorMatrix
 from foreknow.errors import DataError, InputError, did_you_mean
 from foreknow.signatures import Signature, signature_text
+from foreknow.writing import write_whole
 
 # Probabilities that came from floats may add up to a little more than they stand for.
 _ROUNDING = Fraction(1, 10**9)
@@ -151,6 +155,26 @@ class PriorTable:
                 for signature, row in self.chances.items()
             ],
         }
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table as `Priors` reads it, with exact fractions, whole or not at all.
+
+        Raises
+        ------
+        DataError
+            If an attribute is missing for some: CSV cannot tell that from an empty text.
+        """
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([*self.attributes, "value", "probability"])
+        for signature, row in self.chances.items():
+            if None in signature or "" in signature:
+                raise DataError(
+                    f"{self._text(signature)} cannot be written as CSV; give it a label"
+                )
+            for value, chance in zip(self.values, row, strict=True):
+                writer.writerow([*signature, value, str(chance)])
+        write_whole(path, text.getvalue())
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], name: str = "the priors") -> PriorTable:

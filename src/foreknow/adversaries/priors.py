@@ -16,6 +16,7 @@ from foreknow.adversaries.posterior.results import Reading
 from foreknow.adversaries.prior_table import PriorTable
 from foreknow.adversaries.priors_judged import Gain, Judged, judged
 from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of
+from foreknow.adversaries.statements.posterior import Estimate
 from foreknow.counts import Semantics
 from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
 from foreknow.labels import Label
@@ -203,6 +204,31 @@ class Priors:
         if len(near) == 1 or any(gain.exact is None for gain in near):
             return top
         return max(near, key=lambda gain: gain.exact or 0)
+
+    def estimate(
+        self, release: HasCounts, group: Label, *, seed: int = 0
+    ) -> dict[str, dict[str, tuple[Estimate | None, ...]]]:
+        """Sample worlds of one group that is out of reach, for a figure beside its bound.
+
+        A verdict uses the bound: an estimate decides nothing.
+
+        Parameters
+        ----------
+        release : Release
+        group : label
+            As the release names it.
+        seed : int
+
+        Returns
+        -------
+        dict
+            For each attribute set, the estimates of each signature, by the values that the group
+            holds, in their order; each has a probability and an interval of about 99%.
+        """
+        return {
+            ", ".join(table.table.attributes): table.estimate(group, seed)
+            for table in self._judged(release)
+        }
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Never: merging groups can raise a posterior (section IV)."""

@@ -15,12 +15,14 @@ from foreknow.adversaries.posterior.groups import SignatureGroups
 from foreknow.adversaries.posterior.judging import posteriors
 from foreknow.adversaries.posterior.priors import FloatArray, PriorMatrix
 from foreknow.adversaries.posterior.results import GroupPosteriors, Reading
+from foreknow.adversaries.posterior.sampling import estimate_group
 from foreknow.adversaries.prior_table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.statements.posterior import Estimate
 from foreknow.counts import GroupCounts
 from foreknow.errors import DataError, UnsupportedError
 from foreknow.labels import Label
-from foreknow.signatures import Signature, Signatures
+from foreknow.signatures import Signature, Signatures, signature_text
 from foreknow.sparse import IntArray
 
 # So many people at most are compared by fractions to find whose prior grew most.
@@ -213,6 +215,17 @@ class Judged:
         if exact is None:
             return None
         return exact / self.matrix.exact(int(signature[cell]), int(value[cell]))
+
+    def estimate(self, group: Label, seed: int) -> dict[str, tuple[Estimate | None, ...]]:
+        """Sampled posteriors of one group, by signature."""
+        labels = [self.counts.group_label(g) for g in range(self.counts.n_groups)]
+        if group not in labels:
+            raise DataError(f"no group of the release is called {group!r}")
+        at = labels.index(group)
+        found = estimate_group(self.found.groups, at, self.matrix, self.found.reading, seed=seed)
+        signatures = [self.signatures[code] for code, _ in self.found.groups.people_of(at)]
+        names = [signature_text(self.table.attributes, signature) for signature in signatures]
+        return dict(zip(names, found.table, strict=True))
 
     def surest(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
         """Signature, value, prior and highest posterior of each pair that occurs in a group."""

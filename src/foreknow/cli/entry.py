@@ -15,6 +15,7 @@ from foreknow.cli.attacking import attack
 from foreknow.cli.auditing import audit
 from foreknow.cli.curves import curves
 from foreknow.cli.options import BAD_INPUT, BUG, INTERRUPTED, UNSAFE, console, error_console
+from foreknow.cli.priors import priors
 from foreknow.cli.publishing import demo, publish, verify
 from foreknow.cli.skyline import skyline
 from foreknow.cli.survey import survey
@@ -30,7 +31,7 @@ app = typer.Typer(
     "3 a bug in Foreknow, 130 interrupted.",
 )
 
-for command in (audit, skyline, curves, survey, ask, attack, publish, verify, demo):
+for command in (audit, skyline, curves, survey, ask, attack, priors, publish, verify, demo):
     app.command()(command)
 
 

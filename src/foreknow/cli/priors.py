@@ -1,0 +1,40 @@
+"""The command `priors`: learn how likely each sensitive value is for people of each kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from foreknow.cli.options import Quiet, console, progress, refuse_inputs
+
+
+def priors(
+    table: Annotated[Path, typer.Argument(help="CSV, Parquet, or a folder; one row per person.")],
+    by: Annotated[str, typer.Option("--by", help="Columns of a kind, with commas between.")],
+    sensitive: Annotated[
+        str, typer.Option("--sensitive", "-s", help="The column of sensitive values.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A CSV file to write.")],
+    quiet: Quiet = False,
+) -> None:
+    """Write how frequent each sensitive value is for people of each kind, as a table of priors.
+
+    A policy takes it: priors = { file = "statistics.csv" }. Then the adversary knows the true
+    frequencies of TABLE, exactly.
+    """
+    from foreknow.adversaries.priors import Priors
+
+    refuse_inputs(out, None, (table,))
+    with progress("Counting", quiet):
+        columns = [name.strip() for name in by.split(",")]
+        (learned,) = Priors.learn(table, columns, sensitive).tables
+    learned.to_csv(out)
+    if not quiet:
+        console().print(
+            f"{len(learned.chances):,} kinds of people, {len(learned.values):,} values of "
+            f"{sensitive}: written to {out}",
+            markup=False,
+            highlight=False,
+        )
