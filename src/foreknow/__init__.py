@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from foreknow.anonymizers.art import ART
     from foreknow.anonymizers.at_levels import counts_at
     from foreknow.anonymizers.fulldomain import FullDomain
+    from foreknow.anonymizers.jump import Jump, Naive, Safe
+    from foreknow.anonymizers.jump_secret import SecretChoice
     from foreknow.anonymizers.lattice_result import LatticeResult
     from foreknow.anonymizers.mondrian import Mondrian
     from foreknow.anonymizers.streamliner import Streamliner
@@ -55,6 +57,11 @@ if TYPE_CHECKING:
     from foreknow.errors import ForeknowError, InputError, NoSafeRelease
     from foreknow.hierarchy import DateLevels, Intervals, Mask
     from foreknow.hierarchy_files import Ordered, Tree
+    from foreknow.jumping.composed import All, Each
+    from foreknow.jumping.dealing import BeyondReach
+    from foreknow.jumping.estimating import EstimatedSet
+    from foreknow.jumping.properties import Distinct, Entropy, KAnonymity, MaxRatio, Recursive
+    from foreknow.jumping.runs import DisclosureSet, Run
     from foreknow.microdata import Microdata
     from foreknow.naming import NamedWitness, name_people
     from foreknow.policy import Policy, PublishOptions, Requirement
@@ -84,6 +91,13 @@ _ROOMS = {
     "anonymizers.lattice_result": ["LatticeResult"],
     "anonymizers.mondrian": ["Mondrian"],
     "anonymizers.streamliner": ["Streamliner"],
+    "anonymizers.jump": ["Jump", "Naive", "Safe"],
+    "anonymizers.jump_secret": ["SecretChoice"],
+    "jumping.composed": ["All", "Each"],
+    "jumping.dealing": ["BeyondReach"],
+    "jumping.estimating": ["EstimatedSet"],
+    "jumping.properties": ["Distinct", "Entropy", "KAnonymity", "MaxRatio", "Recursive"],
+    "jumping.runs": ["DisclosureSet", "Run"],
     "attacking": ["Algorithm", "Attack", "attack"],
     "auditing": ["Audit", "Verdict", "audit"],
     "certificate": ["Certificate"],
@@ -108,13 +122,20 @@ _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = [
     "ART",
     "Algorithm",
+    "All",
     "Anatomy",
     "Attack",
     "Audit",
+    "BeyondReach",
     "Certificate",
     "DateLevels",
     "Disclosure",
     "DisclosureCurves",
+    "DisclosureSet",
+    "Distinct",
+    "Each",
+    "Entropy",
+    "EstimatedSet",
     "Facts",
     "ForeknowError",
     "FullDomain",
@@ -123,11 +144,15 @@ __all__ = [
     "Implications",
     "InputError",
     "Intervals",
+    "Jump",
+    "KAnonymity",
     "LatticeResult",
     "LatticeSurvey",
     "Mask",
+    "MaxRatio",
     "Microdata",
     "Mondrian",
+    "Naive",
     "NamedWitness",
     "Negations",
     "NoSafeRelease",
@@ -139,9 +164,13 @@ __all__ = [
     "Publication",
     "PublishOptions",
     "QueryError",
+    "Recursive",
     "Release",
     "Requirement",
+    "Run",
+    "Safe",
     "Schema",
+    "SecretChoice",
     "SkylineReport",
     "Statements",
     "Streamliner",
