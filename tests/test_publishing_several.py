@@ -320,12 +320,12 @@ def test_a_method_that_divides_a_person_is_a_bug():
         made(register(30), schema(), method=Rows())
 
 
-def test_a_method_whose_result_is_unsafe_is_a_bug():
+def test_a_method_of_ones_own_whose_result_is_unsafe_is_no_release():
     class Alone:
         def partition(self, microdata, policy=None, seed=None):
             return microdata.rows_of(np.arange(microdata.n_people))
 
-    with pytest.raises(InternalError, match="disagree"):
+    with pytest.raises(fk.NoSafeRelease, match="Alone made groups that do not hold"):
         made(register(30), schema(), method=Alone(), form="bucketized")
 
 

@@ -160,7 +160,8 @@ def test_proposals_are_weighed_alone_and_together(data, bags, k):
         truth = worst(with_some(chosen), values, k, wanted)
         assert agrees(bool(verdict), truth, threshold), (bags, parts, chosen)
         assert weighing.together(chosen) == verdict
-    assert np.array_equal(weighing.reach() > 1, ~alone)
+    assert np.all(weighing.reach()[alone] < 1)
+    assert np.all(weighing.reach()[~alone] > 1 - 1e-6)  # as near as that, it may refuse
     together = weighing.together(some)
     assert agrees(together, worst(with_some(some), values, k, wanted), threshold)
 

@@ -128,7 +128,7 @@ class Table:
 
 
 @pytest.mark.parametrize("many", [False, True])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(seed=SEEDS)
 def test_all_minimal_nodes_are_those_of_brute_force(many, seed):
     table = Table(seed, many)
@@ -141,7 +141,7 @@ def test_all_minimal_nodes_are_those_of_brute_force(many, seed):
 
 
 @pytest.mark.parametrize("many", [False, True])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES)
 def test_the_best_node_is_that_of_brute_force(many, seed, objective):
     table = Table(seed, many)
@@ -156,7 +156,7 @@ def test_the_best_node_is_that_of_brute_force(many, seed, objective):
 
 
 @pytest.mark.parametrize("many", [False, True])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(seed=SEEDS)
 def test_what_is_found_on_a_chain_is_minimal(many, seed):
     table = Table(seed, many)

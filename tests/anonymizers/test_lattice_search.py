@@ -111,7 +111,7 @@ class Drawn:
 SHAPES = st.sampled_from(["rising", "suppressing", "any"])
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(seed=SEEDS, shape=SHAPES)
 def test_all_minimal_nodes_are_found(seed, shape):
     drawn = Drawn(seed, shape, "known")
@@ -120,7 +120,7 @@ def test_all_minimal_nodes_are_found(seed, shape):
     drawn.check()
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(seed=SEEDS, shape=SHAPES, loss=st.sampled_from(["known", "learned", "given"]))
 def test_the_best_node_is_found(seed, shape, loss):
     drawn = Drawn(seed, shape, loss)
@@ -133,7 +133,7 @@ def test_the_best_node_is_found(seed, shape, loss):
     assert drawn.search.best == min(drawn.safe, key=lambda k: (drawn.true[k], heights[k], k))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(seed=SEEDS, shape=SHAPES)
 def test_one_minimal_node_is_found(seed, shape):
     drawn = Drawn(seed, shape, "known")
