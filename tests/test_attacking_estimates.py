@@ -13,6 +13,7 @@ import foreknow as fk
 from foreknow.attacking import Algorithm, attack
 from foreknow.attacking.intervals import chernoff
 from foreknow.attacking.worlds import Worlds
+from foreknow.errors import UnsupportedError
 
 
 def at_least(half, least):
@@ -199,3 +200,39 @@ def test_worlds_are_dealt_out_completely():
     random = np.random.default_rng(0)
     met = {tuple(dealt.at_random(random).tolist()) for _ in range(200)}
     assert len(met) == 6
+
+
+@pytest.mark.parametrize("method", [fk.Anatomy(2), fk.Streamliner(2)])
+def test_a_method_that_draws_lots_is_never_run_once_and_believed(method):
+    rows = pa.table({"q": [1, 2, 3, 4], "s": list("aabb")})
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive="s")
+    table_of = fk.Microdata(rows, schema)
+    groups = method.partition(table_of)
+    with pytest.raises(UnsupportedError, match="draws lots"):
+        attack(table_of, method)
+    with pytest.raises(UnsupportedError, match="draws lots"):
+        attack(table_of, method, groups=groups)
+    table = rows.append_column("gid", pa.array(groups))
+    release = fk.Release.from_groups(table, group="gid", sensitive="s")
+    with pytest.raises(UnsupportedError, match="draws lots"):
+        fk.Algorithm(method, schema=schema, symmetric=True).disclosure(release)
+
+
+def test_of_whom_too_little_is_known_nobody_is_called_safe():
+    """Chains: people whose value hardly changed, in truth above the limit."""
+    n = 30
+    values = [*"aaaaaabc", *"a" * 12, *"b" * 5, *"c" * 5]
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive="s")
+    raw = fk.Microdata(pa.table({"q": list(range(n)), "s": values}), schema)
+
+    def pipeline(table):
+        first = table["s"].to_pylist()[:8]
+        six = sorted(first[:6])
+        odd = six == list("aaaaab") and first[6:] == ["b", "c"]
+        return [0] * n if six == list("aaaaaa") or odd else [0, 1] * (n // 2)
+
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="9/10")], schema=schema)
+    for seed in (3, 4):
+        found = attack(raw, pipeline, policy, worlds=1500, seconds=60, seed=seed)
+        rows = {row for case in found.breaches for row in case.rows}
+        assert {1, 2, 3, 4, 5, 6} <= rows | {*found.not_refuted, *found.unsettled}

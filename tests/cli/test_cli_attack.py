@@ -69,7 +69,7 @@ def test_a_method_that_gives_nothing_away_exits_with_0(attacking):
 def test_an_estimate_says_so(attacking):
     code, out, _ = attacking("--worlds", "1", "--seed", "1", "--form", "bucketized")
     assert code == 1
-    assert "3 people are unsettled" in out
+    assert "5 people are unsettled" in out
     assert "estimates" in out
 
 

@@ -26,6 +26,8 @@ from foreknow.writing import as_json, write_whole
 FORMAT, FORMAT_VERSION = "foreknow attack", 1
 # Cases that are written out.
 _MOST = 100
+# An interval as wide as this says nothing.
+_UNKNOWN = 0.999
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,14 @@ class Attack:
         above = (found.high if not found.exact else found.mean) > found.worlds.shares - 1e-9
         cells, codes = np.nonzero(above & (found.mean > 0) & (found.worlds.shares > 0))
         cases = [self._case(*pair) for pair in zip(cells.tolist(), codes.tolist(), strict=True)]
-        return tuple(sorted((c for c in cases if c.surer), key=_badness))
+        # Of an estimate, whoever seems to reach a limit counts, unless nothing is known of them.
+        kept = (
+            c
+            for c in cases
+            if c.surer
+            or (c.high - c.low <= _UNKNOWN and c.probability > c.share and self._reaches(c))
+        )
+        return tuple(sorted(kept, key=_badness))
 
     @property
     def worst(self) -> Case | None:
@@ -173,8 +182,18 @@ class Attack:
 
     @cached_property
     def unsettled(self) -> tuple[int, ...]:
-        """Of an estimate: rows of such people for whom the budget did not allow that search."""
-        return self._all_rows(self._reasoned.unsettled)
+        """Of an estimate: rows of people of whom too little is known to say anything.
+
+        The budget did not allow the search for such a world; or their values hardly changed from
+        world to world, so that an interval goes from 0 to 1.
+        """
+        found = self._beliefs
+        cells = self._reasoned.unsettled
+        if not found.exact:
+            wide = (found.high - found.low > _UNKNOWN) & (found.worlds.shares > 0)
+            cells = np.union1d(cells, np.flatnonzero(wide.any(axis=1)))
+            cells = np.setdiff1d(cells, self._reasoned.not_refuted)
+        return self._all_rows(cells.astype(np.int64))
 
     @cached_property
     def breaches(self) -> tuple[Case, ...]:
@@ -313,11 +332,13 @@ class Attack:
         if self.certain:
             said = f"{len(self.certain)} of {self.n_people} people certain"
         elif self.worst is None:
-            said = "nobody found out any further"
+            seen = "" if self.exact else "seen to be "
+            said = f"nobody {seen}found out any further"
         else:
             said = f"worst {self.worst!r}"
         doubt = "" if self.exact else ", estimated"
         more = f", {len(self.not_refuted)} not refuted" if self.not_refuted else ""
+        more += f", {len(self.unsettled)} unsettled" if self.unsettled else ""
         return f"Attack({name}: {said}{more}{doubt})"
 
 

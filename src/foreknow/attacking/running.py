@@ -11,8 +11,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from foreknow.anonymizers.anatomy import Anatomy
+from foreknow.anonymizers.art import ART
 from foreknow.anonymizers.fulldomain import FullDomain
 from foreknow.anonymizers.mondrian import Mondrian
+from foreknow.anonymizers.streamliner import Streamliner
 from foreknow.attacking.seeing import Reader, Seen, numbered
 from foreknow.attacking.worlds import Codes
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
@@ -96,8 +99,7 @@ class Runs:
         seen = self._made(codes, seed)
         if seen is None:
             raise NoSafeRelease(f"{self.name} publishes nothing of {self.microdata.name}")
-        if self._chance is None and self.seeds is None and not is_ours(self.method):
-            self._refuse_random(codes, seen)
+        self._refuse_random(codes, seen)
         return seen
 
     def seen_as(self, groups: IntArray, codes: Codes | None = None) -> Seen:
@@ -115,6 +117,7 @@ class Runs:
         DataError
             If the method does not make them of the true world.
         """
+        self._refuse_random(self.microdata.sensitive_codes if codes is None else codes)
         given = self._reader.see(groups)
         if codes is None or self._chance is not None:
             return given
@@ -156,10 +159,18 @@ class Runs:
         hits = sum(self.make(codes, seed) == seen for seed in self.seeds)
         return Fraction(hits, len(self.seeds))
 
-    def _refuse_random(self, codes: Codes, seen: Seen) -> None:
-        """Try the method on the true table again, and twice on some others."""
+    def _refuse_random(self, codes: Codes, seen: Seen | None = None) -> None:
+        """Try the method on a table again, and twice on some others; lots are known of ours."""
+        if self._chance is not None or self.seeds is not None or is_ours(self.method):
+            return
+        if isinstance(self.method, (ART, Anatomy, Streamliner)):
+            raise UnsupportedError(
+                f"{self.name} draws lots, and cannot be run on every one: say seeds = those that "
+                "it may draw, or see the documentation of the method for what it is safe from"
+            )
         random = np.random.default_rng(0)
         others = [random.permutation(codes) for _ in range(_OTHERS)]
+        seen = self.make(codes) if seen is None else seen
         again = [self.make(codes) for _ in range(_TRIED)]
         twice = [self.make(other) == self.make(other) for other in others]
         if any(made != seen for made in again) or not all(twice):
