@@ -136,3 +136,15 @@ def test_what_art_makes_is_not_said_to_be_about_several_values():
     made = fk.publish(fk.Microdata(pa.table(rows), schema), policy, options=options, seed=3)
     assert made.certificate.notes == ()
     assert made.certificate.method["r"] == "3"
+
+
+def test_a_setting_that_is_needed_and_not_given_is_named():
+    schema = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
+    policy = fk.Policy([fk.Requirement(fk.Facts(), 0.9)])
+    microdata = fk.Microdata(pa.table(people()), schema)
+    with pytest.raises(PolicyError, match=r"publish\.streamliner: l is missing.*--set l="):
+        fk.publish(microdata, policy, method="streamliner")
+    options = fk.PublishOptions(
+        method="streamliner", form="bucketized", settings={"streamliner": {"l": 2}}
+    )
+    assert fk.publish(microdata, policy, options=options).audit.safe

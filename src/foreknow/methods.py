@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -65,6 +65,13 @@ def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
             raise PolicyError(f"publish.{given}: there is no {key!r}{did_you_mean(key, known)}")
     if given == "art":
         settings = {**_robustness(policy), **settings}
+    for needed in fields(METHODS[given]):
+        optional = needed.default is not MISSING or needed.default_factory is not MISSING
+        if not optional and needed.name not in settings:
+            raise PolicyError(
+                f"publish.{given}: {needed.name} is missing; give it in the policy file, or as "
+                f"--set {needed.name}=..."
+            )
     made: Anonymizer = METHODS[given](**settings)
     return made
 
