@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from foreknow.cli.choosing import Method, ReleaseForm, Settings, chosen
 from foreknow.cli.opening import schema_of
 from foreknow.cli.options import UNSAFE, Html, PolicyPath, Quiet, console, progress, refuse_inputs
-from foreknow.cli.publishing import setting
 from foreknow.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -22,20 +21,9 @@ if TYPE_CHECKING:
 def attack(
     table: Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")],
     policy: PolicyPath,
-    method: Annotated[
-        str | None, typer.Option("--method", help="The anonymizer; the policy's when left out.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="A setting of the method, such as suppression=0.05; may be repeated.",
-        ),
-    ] = None,
-    form: Annotated[
-        str | None, typer.Option("--form", help="generalized or bucketized; the policy's if not.")
-    ] = None,
+    method: Method = None,
+    settings: Settings = None,
+    form: ReleaseForm = None,
     worlds: Annotated[
         int, typer.Option("--worlds", help="Runs of the method; beyond, it is an estimate.")
     ] = 10_000,
@@ -62,7 +50,7 @@ def attack(
     from foreknow.policy import Policy
 
     refuse_inputs(html, json, (table, policy))
-    rules = _rules(Policy.load(policy), method, form, settings)
+    rules = chosen(Policy.load(policy), settings, method=method, form=form)
     schema = schema_of(rules)
     with progress("Attacking", quiet):
         microdata = Microdata(table, schema)
@@ -76,19 +64,6 @@ def attack(
     if not quiet:
         _print(found, names)
     raise typer.Exit(UNSAFE if unclean else 0)
-
-
-def _rules(
-    rules: Policy, method: str | None, form: str | None, settings: list[str] | None
-) -> Policy:
-    """The policy with what the command line says of the method."""
-    given: dict[str, Any] = {"method": method, "form": form}
-    options = replace(rules.options, **{key: x for key, x in given.items() if x is not None})
-    own = dict(options.settings.get(options.method, {}))
-    own.update(setting(text) for text in settings or ())
-    if own:
-        options = replace(options, settings={**options.settings, options.method: own})
-    return replace(rules, options=options)
 
 
 def _method_of(rules: Policy) -> Any:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from foreknow.cli.choosing import Method, ReleaseForm, Settings, chosen
 from foreknow.cli.options import UNSAFE, PolicyPath, Quiet, console, error_console, progress
-from foreknow.errors import InputError, SchemaError
+from foreknow.errors import SchemaError
 
 if TYPE_CHECKING:
     from foreknow.certificate import Certificate
@@ -22,20 +21,9 @@ def publish(
     table: Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")],
     policy: PolicyPath,
     out: Annotated[Path, typer.Option("--out", "-o", help="A folder that does not exist yet.")],
-    method: Annotated[
-        str | None, typer.Option("--method", help="The anonymizer; the policy's when left out.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="A setting of the method, such as suppression=0.05; may be repeated.",
-        ),
-    ] = None,
-    form: Annotated[
-        str | None, typer.Option("--form", help="generalized or bucketized; the policy's if not.")
-    ] = None,
+    method: Method = None,
+    settings: Settings = None,
+    form: ReleaseForm = None,
     file_format: Annotated[
         str | None, typer.Option("--format", help="csv or parquet; the policy's when left out.")
     ] = None,
@@ -51,14 +39,8 @@ def publish(
     """
     from foreknow.policy import Policy
 
-    rules = Policy.load(policy)
-    given: dict[str, Any] = {"method": method, "form": form, "format": file_format}
-    options = replace(rules.options, **{key: x for key, x in given.items() if x is not None})
-    own = dict(options.settings.get(options.method, {}))
-    own.update(setting(text) for text in settings or ())
-    if own:
-        options = replace(options, settings={**options.settings, options.method: own})
-    _publish(table, replace(rules, options=options), out, seed, quiet)
+    rules = chosen(Policy.load(policy), settings, method=method, form=form, format=file_format)
+    _publish(table, rules, out, seed, quiet)
 
 
 def verify(
@@ -98,17 +80,6 @@ def demo(
     _publish(sample.table_path(), rules, folder, seed, quiet=False)
     say.print()
     verify(folder / "certificate.json", folder, quiet=False)
-
-
-def setting(text: str) -> tuple[str, Any]:
-    """Read KEY=VALUE; the value as in a policy file, or as a plain text."""
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise InputError(f"--set {text!r} is not KEY=VALUE, such as suppression=0.05")
-    try:
-        return key.strip(), tomllib.loads(f"x = {value.strip()}")["x"]
-    except tomllib.TOMLDecodeError:
-        return key.strip(), value.strip()
 
 
 def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: bool) -> None:

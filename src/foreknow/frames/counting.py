@@ -147,3 +147,18 @@ def joined(
         for name, (codes, found) in zip(groups, encoded, strict=True)
     ]
     return keys, list(zip(*columns, strict=True))
+
+
+def places_of(name: str, labels: Sequence[Label], known: Sequence[Label]) -> IntArray:
+    """Find where some groups are among those that were counted.
+
+    Raises
+    ------
+    DataError
+        If one of them is not: the table was changed since.
+    """
+    place = Labels(known).codes
+    for label in labels:
+        if label not in place:
+            raise DataError(f"{name}: nobody was counted in group {label!r}")
+    return np.array([place[label] for label in labels], dtype=np.int64)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow.compute as pc
 
-from foreknow.errors import DataError
-from foreknow.frames.counting import group_codes
+from foreknow.frames.counting import group_codes, places_of
 from foreknow.frames.people import People
 from foreknow.frames.plain import fetch, to_python
 from foreknow.frames.sources import Table
@@ -54,9 +52,5 @@ def place_people(
         rows = rows.filter(pc.is_valid(rows.column(needed)))
     people = People.named(table.name, person, rows.column(person))
     of_row, labels = group_codes(rows, groups, as_tuples=as_tuples)
-    place = Labels(known).codes
-    for label in labels:
-        if label not in place:
-            raise DataError(f"{table.name}: nobody was counted in group {label!r}")
-    positions = np.array([place[label] for label in labels], dtype=np.int64)
+    positions = places_of(table.name, labels, known)
     return Labels(to_python(person, people.names)), positions[of_row[people.first]]

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.compute as pc
 
-from foreknow.errors import DataError
-from foreknow.frames.counting import group_codes
+from foreknow.frames.counting import group_codes, places_of
 from foreknow.frames.plain import fetch, plain_table
 from foreknow.frames.sources import Table, require
-from foreknow.labels import Label, Labels
+from foreknow.labels import Label
 from foreknow.signatures import Signatures
 from foreknow.sparse import IntArray, count_pairs
 
@@ -60,11 +59,7 @@ def count_signatures(
         rows = rows.filter(kept)
         weights = None if weights is None else weights[kept.to_numpy()]
     of_row, labels = group_codes(rows, groups, as_tuples=as_tuples)
-    place = Labels(known).codes
-    for label in labels:
-        if label not in place:
-            raise DataError(f"{table.name}: nobody was counted in group {label!r}")
-    positions = np.array([place[label] for label in labels], dtype=np.int64)
+    positions = places_of(table.name, labels, known)
     codes, signatures = group_codes(rows, attributes, as_tuples=True)
     # Labels are compared as they print: 1 and "1" are one signature.
     texts = [tuple(None if part is None else str(part) for part in label) for label in signatures]  # type: ignore[attr-defined]
