@@ -20,6 +20,7 @@ from foreknow.attacking.seeing import Reader, Seen, numbered
 from foreknow.attacking.worlds import Codes
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
 from foreknow.frames.dealing import with_column_from
+from foreknow.methods import settings_of as plain_settings
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy
 from foreknow.sparse import IntArray
@@ -270,11 +271,8 @@ def name_of(method: Any) -> str:
 
 def settings_of(method: Any) -> Mapping[str, Any]:
     """A method's name and plain settings."""
-    given = getattr(method, "__dataclass_fields__", {})
-    plain = (str, int, float, bool, type(None))
-    own = {name: getattr(method, name) for name in given}
-    kept = {name: x if isinstance(x, plain) else name_of(x) for name, x in own.items()}
-    return {"name": getattr(method, "__name__", type(method).__name__), **kept}
+    name = getattr(method, "__name__", type(method).__name__)
+    return {"name": name, **plain_settings(method)}
 
 
 def _check(microdata: Microdata, method: Any, policy: Policy | None) -> None:
