@@ -1,0 +1,283 @@
+"""The verifier of priors on large groups, and on certificates that say what is not true."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from math import comb
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.adversaries.releases_priors import priors_table, random_row
+from tests.test_verifier_priors import READINGS, SEEDS, judged, rule
+
+import foreknow as fk
+from foreknow import verifier_priors
+from foreknow.certificate import Certificate
+from foreknow.errors import CertificateError
+from foreknow.verifier import Written, verify
+
+# ---- large groups --------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(SEEDS, st.integers(13, 30))
+@pytest.mark.parametrize("reading", READINGS)
+def test_groups_of_thirteen_and_more(reading, seed, size):
+    random = Random(seed)
+    kind = random.choice(["any", "tiny"])
+    table = {(s,): random_row(random, "abc", kind) for s in "mf"}
+    sexes, values = random.choices("mf", k=size), random.choices("abc", k=size)
+    frame = pa.table({"gid": [1] * size, "sex": sexes, "disease": values})
+    priors = fk.Priors(priors_table(table, ["sex"]), reading)
+    release = fk.Release.from_groups(frame, group="gid", sensitive="disease")
+    rows = {sex: row for (sex,), row in table.items()}
+    _, _, found = judged([(Counter(sexes), Counter(values))], rows, set("abc"), reading)
+    assert found == priors.disclosure(release).exact
+
+
+def test_hundreds_of_people_in_one_group():
+    third = Fraction(1, 3)
+    table = {"m": {"a": third, "b": third}, "f": {"a": third / 2, "b": third}}
+    for reading in READINGS:
+        _, _, found = judged([({"m": 300, "f": 200}, {"a": 100, "b": 400})], table, {"a"}, reading)
+        # Weights of how many of the hundred are men: C(300, i) C(200, 100 - i) odds^i.
+        odds = {
+            s: row["a"] / (row["b"] if reading == "joint" else 1 - row["a"])
+            for s, row in table.items()
+        }
+        assert found == men_share(300, 200, 100, odds["m"] / odds["f"])
+
+
+def men_share(men, women, holders, odds):
+    """How likely one man is among the holders: expected men among them, by all men."""
+
+    weights = [
+        comb(men, i) * comb(women, holders - i) * odds**i
+        for i in range(holders + 1)
+        if i <= men and holders - i <= women
+    ]
+    return sum((i * w for i, w in enumerate(weights)), Fraction(0)) / sum(weights) / men
+
+
+def test_one_kind_of_people_needs_no_reckoning():
+    table = {"m": {x: Fraction(1, 10) for x in "abcdefgh"}}
+    bag = dict.fromkeys("abcdefgh", 2)
+    assert judged([({"m": 16}, bag)], table, {"a"})[2] == Fraction(1, 8)
+
+
+def test_many_values_of_few_kinds_of_people():
+    values = [f"v{i}" for i in range(24)]
+    random = Random(4)
+    table = {(s,): random_row(random, values, "any") for s in "mf"}
+    table = {s: {x: max(p, Fraction(1, 10**4)) for x, p in row.items()} for s, row in table.items()}
+    table = {s: {x: p / sum(row.values()) for x, p in row.items()} for s, row in table.items()}
+    sexes = list("mf" * 12)
+    frame = pa.table({"gid": [1] * 24, "sex": sexes, "disease": values})
+    release = fk.Release.from_groups(frame, group="gid", sensitive="disease")
+    rows = {sex: row for (sex,), row in table.items()}
+    for reading in READINGS:
+        priors = fk.Priors(priors_table(table, ["sex"]), reading)
+        group = (Counter(sexes), dict.fromkeys(values, 1))
+        found = judged([group], rows, set(values), reading)[2]
+        assert found == priors.disclosure(release).exact
+
+
+def test_a_group_that_is_too_large_is_refused_in_words(monkeypatch):
+    monkeypatch.setattr(verifier_priors, "_MOST_STATES", 1000)
+    row = {x: Fraction(i + 1, 100) for i, x in enumerate("abcdefgh")}
+    table = {str(i): row for i in range(16)}
+    with pytest.raises(CertificateError, match="too large to be verified against priors"):
+        judged([(dict.fromkeys(table, 1), dict.fromkeys("abcdefgh", 2))], table, {"a"})
+
+
+def test_values_that_nobody_asks_about_are_not_reckoned_with():
+    table = {s: {x: Fraction(1, 10) for x in "ab"} for s in "mf"}
+    groups = [({"m": 1, "f": 1}, {"a": 1, "b": 1})]
+    assert judged(groups, table, set()) == (None, None, 0)
+    assert judged(groups, table, {"c"}) == (None, None, 0)
+
+
+# ---- lies ----------------------------------------------------------------------------------
+
+
+class AsTold:
+    """A method that groups rows as it is told."""
+
+    def __init__(self, groups):
+        self.groups = np.array(groups)
+
+    def partition(self, microdata, policy=None, seed=None):
+        return self.groups
+
+
+PRIORS = priors_table(
+    {
+        ("m",): {"Flu": "0.3", "HIV": "0.1", "Gout": "0.2"},
+        ("f",): {"Flu": "0.2", "HIV": "0.2", "Gout": "0.1"},
+    },
+    ["sex"],
+)
+TABLE = pa.table(
+    {
+        "sex": list("mfmfmf"),
+        "age": [str(30 + i) for i in range(6)],
+        "disease": ["Flu", "HIV", "Gout", "Gout", "Flu", "HIV"],
+    }
+)
+SCHEMA = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
+
+
+def published(folder, form="bucketized", reading="joint", limit="9/10", file_format="csv"):
+    policy = fk.Policy(
+        [
+            fk.Requirement(fk.Priors(PRIORS, reading), at_most=limit),
+            fk.Requirement(fk.Facts(), "9/10"),
+        ],
+        SCHEMA,
+        fk.PublishOptions(form=form, format=file_format),
+    )
+    made = fk.publish(fk.Microdata(TABLE, SCHEMA), policy, method=AsTold([0, 0, 0, 1, 1, 1]))
+    made.write(folder)
+    return made
+
+
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_true_certificate_is_confirmed_from_the_files_alone(tmp_path, reading, file_format):
+    made = published(tmp_path / "out", reading=reading, file_format=file_format)
+    known = Certificate.load(tmp_path / "out" / "certificate.json")
+    assert known.check(tmp_path / "out") == []
+    finding = known.findings[0]
+    assert finding["inclusive"] is True
+    assert Fraction(finding["exact"]) == made.audit.verdicts[0].disclosure.exact
+    assert finding["adversary"]["priors"]["semantics"] == reading
+    assert [f.get("inclusive", False) for f in known.findings] == [True, False]
+
+
+def changed(folder, change):
+    """The certificate of a folder with something changed, and what is wrong with it."""
+    path = folder / "certificate.json"
+    table = json.loads(path.read_text())
+    change(table)
+    path.write_text(json.dumps(table))
+    return Certificate.load(path).check(folder)
+
+
+def rows_of(table):
+    return table["policy"]["require"][0]["priors"]["tables"][0]["rows"]
+
+
+def test_a_wrong_probability_is_found(tmp_path):
+    published(tmp_path / "out")
+    (said,) = changed(tmp_path / "out", lambda t: t["findings"][0].update(exact="1/3"))
+    assert "the worst probability is" in said
+    assert "certified are 1/3 and 9/10" in said
+
+
+def test_other_priors_than_those_judged_are_found(tmp_path):
+    published(tmp_path / "out")
+    (said,) = changed(tmp_path / "out", lambda t: rows_of(t)[0].__setitem__(1, ["1/9"] * 3))
+    assert "the worst probability is" in said
+
+
+def test_a_limit_that_is_broken_is_found(tmp_path):
+    published(tmp_path / "out")
+
+    def stricter(table):
+        table["policy"]["require"][0]["at_most"] = "1/3"
+
+    (said,) = changed(tmp_path / "out", stricter)
+    assert "the limit is 1/3" in said
+
+
+def test_another_reading_is_found(tmp_path):
+    published(tmp_path / "out")
+
+    def other(table):
+        table["policy"]["require"][0]["priors"]["semantics"] = "binary"
+
+    assert changed(tmp_path / "out", other)
+
+
+def test_a_changed_table_of_people_is_found(tmp_path):
+    published(tmp_path / "out")
+    path = tmp_path / "out" / "people.csv"
+    lines = path.read_text().splitlines()
+    changed = [re.sub(r"\b[mf]\b", "m", line) for line in lines]
+    path.write_text("\n".join(changed) + "\n")
+    problems = Certificate.load(tmp_path / "out" / "certificate.json").check(tmp_path / "out")
+    assert "digest differs" in problems[0]
+    assert any("the worst probability is" in said for said in problems)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda rows: rows.pop(), "no probability of '.*' for people with"),
+        (lambda rows: rows[0].__setitem__(1, ["1/2"]), "3 probabilities from 0 to 1 in each row"),
+        (lambda rows: rows[0].__setitem__(1, ["1/0"] * 3), "the priors .* cannot be read"),
+        (lambda rows: rows[0].__setitem__(1, ["x"] * 3), "the priors .* cannot be read"),
+        (lambda rows: rows[0].__setitem__(1, ["-1", "1", "1"]), "from 0 to 1 in each row"),
+        (lambda rows: rows[0].__setitem__(0, 5), "the priors .* cannot be read"),
+        (lambda rows: [row.__setitem__(1, ["0"] * 3) for row in rows], "allow no way to deal"),
+    ],
+)
+def test_priors_of_a_certificate_that_are_none(tmp_path, change, says):
+    published(tmp_path / "out")
+    (said,) = changed(tmp_path / "out", lambda table: change(rows_of(table)))
+    assert re.search(says, said)
+
+
+@pytest.mark.parametrize(("reading", "semantics"), [("other", "single"), ("joint", "set")])
+def test_what_priors_cannot_be_read_as(reading, semantics):
+    tables = {
+        "people": pa.table({"group": [1, 1], "sex": ["m", "f"]}),
+        "sensitive": pa.table({"group": [1, 1], "disease": ["Flu", "HIV"], "count": [1, 1]}),
+    }
+    release = Written("bucketized", ("group",), "disease", tables, semantics=semantics)
+    table = fk.Requirement(fk.Priors(PRIORS), "1/2").to_dict()
+    table["priors"]["semantics"] = reading
+    with pytest.raises(CertificateError, match=f"priors cannot be read as '{reading}' under"):
+        verify(release, [table])
+
+
+def test_a_release_without_the_column_is_refused():
+    release = Written(
+        "generalized", ("gid",), "disease", {"release": pa.table({"gid": [1], "disease": ["Flu"]})}
+    )
+    with pytest.raises(CertificateError, match="has no column 'sex'"):
+        verify(release, [rule(fk.Priors(PRIORS))])
+
+
+def test_the_column_of_groups_may_be_an_attribute():
+    table = TABLE.append_column("ward", pa.array(list("xxxyyy")))
+    rows = {
+        (ward, sex): {"Flu": f"{i}/20", "HIV": f"{9 - i}/20", "Gout": "1/10"}
+        for i, (ward, sex) in enumerate([("x", "m"), ("x", "f"), ("y", "m"), ("y", "f")])
+    }
+    priors = fk.Priors(priors_table(rows, ["ward", "sex"]))
+    release = fk.Release.from_groups(table, group="ward", sensitive="disease")
+    tables = {"release": table}
+    (found,) = verify(Written("generalized", ("ward",), "disease", tables), [rule(priors)])
+    assert found.probability == priors.disclosure(release).exact
+
+
+def test_disarmed_texts_of_people_are_compared_as_they_were():
+    tables = {
+        "people": pa.table({"group": [1, 1], "sex": ["'=m", "f"]}),
+        "sensitive": pa.table({"group": [1, 1], "disease": ["'+a", "b"], "count": [1, 1]}),
+    }
+    release = Written("bucketized", ("group",), "disease", tables, escaped=True)
+    priors = priors_table(
+        {("=m",): {"+a": "0.1", "b": "0.9"}, ("f",): {"+a": "0.003", "b": "0.997"}}, ["sex"]
+    )
+    (found,) = verify(release, [rule(fk.Priors(priors))])
+    assert found.probability == Fraction(997, 1024)
+    with pytest.raises(CertificateError, match=r"no probability of .* for people with '=m"):
+        verify(replace(release, escaped=False), [rule(fk.Priors(priors))])
