@@ -96,9 +96,9 @@ def test_a_skyline_has_a_verdict_at_each_point_in_order():
         Requirement(Facts(k=1), 1, values=["HIV"]),
     )
     assert [v.point for v in found.verdicts] == [
-        (Facts(), Fraction(9, 10), False),
-        (Facts(l=1), Fraction(1, 100), False),
-        (Facts(k=1), Fraction(1), False),
+        (Facts(), Fraction(9, 10), False, False),
+        (Facts(l=1), Fraction(1, 100), False, False),
+        (Facts(k=1), Fraction(1), False, False),
     ]
     assert [v.safe for v in found.verdicts] == [True, False, True]
     assert not found.safe

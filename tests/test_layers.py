@@ -25,7 +25,7 @@ FLOORS = """
     schema  looking
     microdata  release
     adversaries
-    utility  labelling
+    utility  labelling  limits
     tables  workload
     policy_ledger  policy_checks
     policy

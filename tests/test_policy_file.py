@@ -67,11 +67,11 @@ def test_a_full_file_is_read(load, tmp_path):
         """
     )
     first, second = policy.requirements
-    assert first.points == ((Facts(1, 5, 2), Fraction(1, 10), False),)
+    assert first.points == ((Facts(1, 5, 2), Fraction(1, 10), False, False),)
     assert (first.values, first.excluded, first.name) == (("AIDS", "HIV"), (), "require[0]")
     assert second.points == (
-        (Facts(l=2), Fraction(2, 3), False),
-        (Facts(k=3), Fraction(3, 4), False),
+        (Facts(l=2), Fraction(2, 3), False, False),
+        (Facts(k=3), Fraction(3, 4), False, False),
     )
     assert (second.values, second.excluded, second.name) == (None, ("AIDS", "HIV"), "require[1]")
     assert policy.options == PublishOptions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -12,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from foreknow._version import __version__
-from foreknow.adversaries.disclosure import Disclosure, worst
+from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.anonymizers.lattice_result import LatticeResult
 from foreknow.counts import GroupCounts
 from foreknow.errors import DataError, InputError, UnsupportedError
 from foreknow.labels import Label
-from foreknow.policy import Point, Policy, Requirement
+from foreknow.limits import Point
+from foreknow.policy import Policy, Requirement
 from foreknow.utility import Utility, utility_of
 from foreknow.writing import as_json, write_whole
 
@@ -34,9 +36,9 @@ class Verdict:
     ----------
     requirement : Requirement
     point : Point
-        The adversary, and the confidence it must stay strictly below.
+        The adversary, and its limit.
     disclosure : Disclosure
-        The worst over the requirement's values.
+        The worst over the requirement's values; relative to priors if the limit is.
     safe : bool
         Settled exactly.
     others : tuple of Disclosure
@@ -49,6 +51,11 @@ class Verdict:
     safe: bool
     others: tuple[Disclosure, ...]
 
+    @property
+    def limit(self) -> Fraction:
+        """The confidence that the disclosure must stay below, or must not exceed."""
+        return self.point.limit(self.disclosure)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         about = self.requirement.values
@@ -57,7 +64,8 @@ class Verdict:
             "values": None if about is None else [str(v) for v in about],
             "except": [str(v) for v in self.requirement.excluded],
             "adversary": self.point.adversary.to_dict(),
-            "at_most" if self.point.inclusive else "below": str(self.point.below),
+            self.point.key: str(self.point.below),
+            **({"limit": str(self.limit)} if self.point.relative else {}),
             "safe": self.safe,
             "worst": self.disclosure.to_dict(),
         }
@@ -70,7 +78,7 @@ class Verdict:
         found = self.disclosure
         return (
             f"Verdict({word}: {self.point.adversary} reaches {found.probability:.4g} for "
-            f"{found.value!r}, limit {float(self.point.below):.4g})"
+            f"{found.value!r}, limit {float(self.limit):.4g})"
         )
 
 
@@ -215,11 +223,12 @@ def audit(
     for requirement in policy.requirements:
         mask = requirement.mask(counts.values).tolist()
         for point in requirement.points:
-            if point.adversary not in known:
-                known[point.adversary] = list(point.adversary.disclosures(release).values())
-            found = [d for d, about in zip(known[point.adversary], mask, strict=True) if about]
-            top = worst(found)
-            others = sorted((d for d in found if d is not top), key=lambda d: -d.probability)
+            key = point.adversary, point.relative
+            if key not in known:
+                known[key] = point.disclosures(release)
+            found = [d for d, about in zip(known[key], mask, strict=True) if about]
+            top = point.worst(found)
+            others = point.ranked(d for d in found if d is not top)
             verdicts.append(Verdict(requirement, point, top, point.holds(top), tuple(others)))
     return Audit(
         policy,

@@ -237,6 +237,11 @@ class Certificate:
                     f"require[{now['requirement']}]: the certificate contradicts itself on whether "
                     f"the limit {now['below']} may be reached"
                 )
+            elif now.get("times") != then.get("times"):
+                problems.append(
+                    f"require[{now['requirement']}]: the certificate contradicts itself on how "
+                    "many times the prior the limit is"
+                )
             elif now["below"] != then["below"] or not _agree(now["exact"], then["exact"]):
                 problems.append(
                     f"require[{now['requirement']}]: the worst probability is {now['exact']} and "
@@ -264,6 +269,7 @@ def finding_to_dict(finding: Finding) -> dict[str, Any]:
         "adversary": dict(finding.adversary),
         "below": str(finding.below),
         **({"inclusive": True} if finding.inclusive else {}),
+        **({"times": str(finding.times)} if finding.times is not None else {}),
         "value": finding.value,
         "group": finding.group,
         "exact": exact_text(finding.probability),

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import Disclosure, Number, as_threshold, worst
+from foreknow.adversaries.disclosure import Number
 from foreknow.adversaries.priors import Priors
 from foreknow.adversaries.protocol import Adversary, HasCounts, Mask, counts_of
 from foreknow.counts import Semantics
 from foreknow.errors import InputError, PolicyError, did_you_mean
 from foreknow.labels import Label, Labels
+from foreknow.limits import Point, point_of
 from foreknow.policy_checks import check_agreement
 from foreknow.policy_ledger import PolicyLedger
 from foreknow.schema import Schema
@@ -23,18 +23,6 @@ from foreknow.schema import Schema
 Form: TypeAlias = Literal["generalized", "bucketized"]
 FileFormat: TypeAlias = Literal["csv", "parquet"]
 STYLES = ("range", "hierarchy", "set")
-
-
-class Point(NamedTuple):
-    """An adversary and its limit: a confidence that must not be reached, or not be exceeded."""
-
-    adversary: Adversary
-    below: Fraction
-    inclusive: bool = False
-
-    def holds(self, found: Disclosure) -> bool:
-        """Whether a disclosure keeps the limit."""
-        return found.at_most(self.below) if self.inclusive else found.below(self.below)
 
 
 @dataclass(frozen=True)
@@ -56,6 +44,9 @@ class Requirement:
     at_most : number
         In place of `below`, for priors: the limit may be reached. ``at_most="1/4"`` is
         4-robustness.
+    at_most_times : number
+        In place of `below`, for priors: nobody may become more than so many times as likely to
+        have a value as before the release.
 
     Examples
     --------
@@ -70,6 +61,7 @@ class Requirement:
     excluded: Sequence[Label] = ()
     name: str = field(default="requirement", compare=False)
     at_most: Number | None = field(default=None, compare=False, kw_only=True)
+    at_most_times: Number | None = field(default=None, compare=False, kw_only=True)
     points: tuple[Point, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -89,23 +81,15 @@ class Requirement:
             raise PolicyError(f"{self.name}: give values or except, not both")
 
     def _points(self) -> list[Point]:
-        given = self.adversary
+        given, limits = self.adversary, (self.below, self.at_most, self.at_most_times)
         try:
             if not isinstance(given, Sequence):
-                if self.below is not None and self.at_most is not None:
-                    raise PolicyError(f"{self.name}: give below or at_most, not both")
-                if self.at_most is not None:
-                    return [self._point(given, self.at_most)._replace(inclusive=True)]
-                if self.below is None:
-                    raise PolicyError(
-                        f"{self.name}: the threshold is missing; give below = a number in (0, 1]"
-                    )
-                return [self._point(given, self.below)]
-            if self.below is not None or self.at_most is not None:
+                return [point_of(self.name, given, *limits)]
+            if any(limit is not None for limit in limits):
                 raise PolicyError(
                     f"{self.name}: a skyline has a threshold in each point, none beside them"
                 )
-            points = [self._point(adversary, below) for adversary, below in given]
+            points = [point_of(self.name, adversary, below) for adversary, below in given]
         except PolicyError:
             raise
         except InputError as error:
@@ -117,23 +101,6 @@ class Requirement:
         if not points:
             raise PolicyError(f"{self.name}: a skyline needs at least one point")
         return points
-
-    def _point(self, adversary: Any, below: Number) -> Point:
-        if getattr(adversary, "about_people", False):
-            raise PolicyError(
-                f"{self.name}: {type(adversary).__name__} cannot be required: they are about named "
-                "people, and a search and its report see groups; ask their posteriors instead"
-            )
-        if isinstance(adversary, type) or not hasattr(adversary, "disclosures"):
-            raise PolicyError(
-                f"{self.name}: expected an adversary such as Facts(l=1), not {adversary!r}"
-            )
-        if self.at_most is not None and not isinstance(adversary, Priors):
-            raise PolicyError(
-                f"{self.name}: at_most is for priors only; every other limit must stay strictly "
-                "below: give below"
-            )
-        return Point(adversary, as_threshold(below))
 
     def _labels(self, key: str, given: Any) -> tuple[str, ...] | None:
         """Labels as they print, which is how they are compared: a file knows no types."""
@@ -182,8 +149,7 @@ class Requirement:
             table["except"] = list(self.excluded)
         if len(self.points) == 1:
             point = self.points[0]
-            limit = "at_most" if point.inclusive else "below"
-            return {**table, **point.adversary.to_dict(), limit: str(point.below)}
+            return {**table, **point.adversary.to_dict(), point.key: str(point.below)}
         for point in self.points:
             for kind, amounts in point.adversary.to_dict().items():
                 table.setdefault(kind, []).append({**amounts, "below": str(point.below)})
@@ -328,17 +294,12 @@ class Policy:
         for requirement in self.requirements:
             mask = requirement.mask(counts.values)
             for point in requirement.points:
-                found = worst(
-                    d
-                    for d, about in zip(
-                        point.adversary.disclosures(release).values(), mask, strict=True
-                    )
-                    if about
-                )
+                each = zip(point.disclosures(release), mask, strict=True)
+                found = point.worst(d for d, about in each if about)
                 if not point.holds(found):
                     said.append(
                         f"{requirement.name}: {point.adversary} reaches {found.probability:.4g} "
-                        f"for {str(found.value)!r}, the limit is {float(point.below):.4g}"
+                        f"for {str(found.value)!r}, the limit is {float(point.limit(found)):.4g}"
                     )
         return said
 

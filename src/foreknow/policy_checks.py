@@ -17,12 +17,14 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
         for two in later.points:
             if one.adversary != two.adversary or one.below == two.below:
                 continue
+            if one.relative != two.relative:  # what one asks, the other need not
+                continue
             if earlier.values is None and later.values is None:
                 strict, loose = (earlier, later) if one.below < two.below else (later, earlier)
                 if set(strict.excluded) <= set(loose.excluded):
                     raise PolicyError(
-                        f"{later.name}: every value must stay below {two.below} here and below "
-                        f"{one.below} in {earlier.name}, against the same {two.adversary}; keep "
+                        f"{later.name}: every value must stay below {two} here and below "
+                        f"{one} in {earlier.name}, against the same {two.adversary}; keep "
                         "one, or give the stricter one an except"
                     )
                 continue
@@ -30,8 +32,8 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
                 shared = [v for v in later.values if v in earlier.values]
                 if shared:
                     raise PolicyError(
-                        f"{later.name}: {shared[0]!r} must stay below {two.below} here and below "
-                        f"{one.below} in {earlier.name}, against the same {two.adversary}"
+                        f"{later.name}: {shared[0]!r} must stay below {two} here and below "
+                        f"{one} in {earlier.name}, against the same {two.adversary}"
                     )
             else:
                 _check_effect(earlier, one.below, later, two.below)

@@ -31,6 +31,8 @@ from foreknow.method_tables import (
     AnatomyTable,
     ArtTable,
     FullDomainTable,
+    InOrderTable,
+    JumpTable,
     MondrianTable,
     StreamlinerTable,
 )
@@ -103,6 +105,7 @@ class _RequireTable(_Table):
     priors: _Priors | None = None
     below: _Threshold = None
     at_most: _Threshold = None
+    at_most_times: _Threshold = None
 
 
 _ADVERSARIES: dict[str, Callable[[Any], Adversary]] = {
@@ -135,7 +138,9 @@ class _SchemaTable(_Table):
 
 
 class _PublishTable(_Table):
-    method: Literal["mondrian", "fulldomain", "anatomy", "art", "streamliner"] = "mondrian"
+    method: Literal[
+        "mondrian", "fulldomain", "anatomy", "art", "streamliner", "jump", "safe", "naive"
+    ] = "mondrian"
     form: Form = "generalized"
     format: FileFormat = "csv"
     labels: dict[StrictStr, Literal["range", "hierarchy", "set"]] = Field(default_factory=dict)
@@ -143,7 +148,10 @@ class _PublishTable(_Table):
     anatomy: AnatomyTable | None = None
     art: ArtTable | None = None
     fulldomain: FullDomainTable | None = None
+    jump: JumpTable | None = None
     mondrian: MondrianTable | None = None
+    naive: InOrderTable | None = None
+    safe: InOrderTable | None = None
     streamliner: StreamlinerTable | None = None
 
     def settings(self) -> dict[str, dict[str, Any]]:
@@ -152,7 +160,10 @@ class _PublishTable(_Table):
             "anatomy": self.anatomy,
             "art": self.art,
             "fulldomain": self.fulldomain,
+            "jump": self.jump,
             "mondrian": self.mondrian,
+            "naive": self.naive,
+            "safe": self.safe,
             "streamliner": self.streamliner,
         }
         return {
@@ -241,13 +252,23 @@ def _requirement(read: _RequireTable, name: str, folder: Path) -> Requirement:
         if priors is not None and priors.file is not None:
             named = [priors.file] if isinstance(priors.file, str) else priors.file
             priors.file = [str(folder / path) for path in named]
+    adversary: Any = [
+        (_ADVERSARIES[kind](point), point.below)
+        for kind, table in given.items()
+        if not alone
+        for point in table
+    ]
     if alone:
         adversary = _ADVERSARIES[alone[0]](given[alone[0]])
-        return Requirement(adversary, read.below, values, excluded, name, at_most=read.at_most)
-    points = [
-        (_ADVERSARIES[kind](point), point.below) for kind, table in given.items() for point in table
-    ]
-    return Requirement(points, read.below, values, excluded, name, at_most=read.at_most)
+    return Requirement(
+        adversary,
+        read.below,
+        values,
+        excluded,
+        name,
+        at_most=read.at_most,
+        at_most_times=read.at_most_times,
+    )
 
 
 def _schema(read: _SchemaTable, folder: Path) -> Schema:
@@ -314,6 +335,9 @@ def _keys_beside(place: tuple[int | str, ...]) -> list[str]:
         "mondrian": MondrianTable,
         "streamliner": StreamlinerTable,
         "fulldomain": FullDomainTable,
+        "jump": JumpTable,
+        "naive": InOrderTable,
+        "safe": InOrderTable,
         "anatomy": AnatomyTable,
         "art": ArtTable,
         "facts": _FactsPoint if listed else _FactsTable,
@@ -343,6 +367,7 @@ _KEYS = {
         MondrianTable,
         StreamlinerTable,
         FullDomainTable,
+        JumpTable,
         AnatomyTable,
         ArtTable,
         _PriorsPoint,

@@ -21,7 +21,7 @@ import duckdb
 from foreknow.errors import CertificateError, UnsupportedError
 from foreknow.verifier_facts import Cell, Group, worst_of
 from foreknow.verifier_implications import worst_implications
-from foreknow.verifier_priors import Chances, worst_priors
+from foreknow.verifier_priors import Chances, Worst, worst_priors
 
 Bag = dict[str, int]
 
@@ -40,11 +40,14 @@ class Finding:
     adversary : mapping
         Such as ``{"facts": {"l": 1, "k": 5, "m": 2}}``.
     below : Fraction
+        The limit; where it is relative, that of the person who is nearest to it.
     value, group : str or None
         The sensitive value, and the target's group; None where no value is at risk.
     probability : Fraction
     inclusive : bool
         Whether the limit may be reached.
+    times : Fraction or None
+        How many times the prior the limit is, where it is relative.
     """
 
     requirement: int
@@ -54,6 +57,7 @@ class Finding:
     group: str | None
     probability: Fraction
     inclusive: bool = False
+    times: Fraction | None = None
 
     @property
     def safe(self) -> bool:
@@ -120,15 +124,18 @@ def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[
         if "values" in table:
             about = {v for v in values if v in {str(x) for x in table["values"]}}
         about = about - {str(x) for x in table.get("except", ())}
-        inclusive = "at_most" in table
+        inclusive = "at_most" in table or "at_most_times" in table
         for adversary, below in _points(table):
+            times = below if "at_most_times" in table else None
             if "priors" in adversary:
-                value, group, probability = _worst_of_priors(written, about, adversary["priors"])
+                found = _worst_of_priors(written, about, adversary["priors"], times is not None)
+                value, group, probability, prior = found
+                below = below if times is None else min(Fraction(1), times * prior)
             else:
                 value, group, probability = _worst(held, about, adversary, written.semantics)
             name = None if group is None else _name(group)
             findings.append(
-                Finding(position, adversary, below, value, name, probability, inclusive)
+                Finding(position, adversary, below, value, name, probability, inclusive, times)
             )
     return findings
 
@@ -144,15 +151,18 @@ def same_groups(one: Written, other: Written) -> bool:
 
 
 def _points(table: Mapping[str, Any]) -> Iterable[tuple[Mapping[str, Any], Fraction]]:
-    kinds = [key for key in table if key not in ("name", "values", "except", "below", "at_most")]
-    if "at_most" in table and (
-        "below" in table or kinds != ["priors"] or not isinstance(table["priors"], Mapping)
+    limits = [key for key in ("below", "at_most", "at_most_times") if key in table]
+    kinds = [key for key in table if key not in ("name", "values", "except", *limits)]
+    if limits not in ([], ["below"]) and (
+        len(limits) > 1 or kinds != ["priors"] or not isinstance(table["priors"], Mapping)
     ):
-        raise CertificateError("at_most is for one adversary with priors, and not beside below")
+        raise CertificateError(
+            f"{limits[-1]} is for one adversary with priors, and not beside another limit"
+        )
     for kind in kinds:
         amounts = table[kind]
         if isinstance(amounts, Mapping):
-            yield {kind: dict(amounts)}, Fraction(str(table.get("at_most", table.get("below"))))
+            yield {kind: dict(amounts)}, Fraction(str(table[limits[0] if limits else "below"]))
         else:
             for point in amounts:
                 rest = {key: amount for key, amount in point.items() if key != "below"}
@@ -189,14 +199,14 @@ def _worst(
 
 
 def _worst_of_priors(
-    written: Written, wanted: Collection[str], priors: Mapping[str, Any]
-) -> tuple[str | None, Group | None, Fraction]:
+    written: Written, wanted: Collection[str], priors: Mapping[str, Any], relative: bool
+) -> Worst:
     """Judge by each table of priors; attributes are read from the table of people."""
     reading = priors.get("semantics", "joint")
     if reading not in ("joint", "binary") or written.semantics != "single":
         raise CertificateError(f"priors cannot be read as {reading!r} under {written.semantics!r}")
     one_table = written.form == "generalized"
-    worst: tuple[str | None, Group | None, Fraction] = (None, None, Fraction(0))
+    worst: Worst = (None, None, Fraction(0), Fraction(1))
     if not priors.get("tables"):
         raise CertificateError("the certificate has no tables of priors")
     for table in priors["tables"]:
@@ -207,8 +217,8 @@ def _worst_of_priors(
             group, signature = tuple(row[: len(written.groups)]), tuple(row[len(written.groups) :])
             own = people.setdefault(group, {})
             own[signature] = own.get(signature, 0) + int(count)
-        found = worst_priors(written.held, people, wanted, chances, reading)
-        worst = max(worst, found, key=lambda item: item[2])
+        found = worst_priors(written.held, people, wanted, chances, reading, relative)
+        worst = max(worst, found, key=lambda item: item[2] / item[3] if relative else item[2])
     return worst
 
 

@@ -19,6 +19,8 @@ from foreknow.errors import CertificateError
 
 Bag: TypeAlias = Mapping[str, int]
 Group: TypeAlias = "tuple[str | None, ...]"
+# A value, a group, the posterior, and how likely it was before.
+Worst: TypeAlias = "tuple[str | None, Group | None, Fraction, Fraction]"
 Signature: TypeAlias = "tuple[str | None, ...]"
 # One group as far as it matters: how many people have which signature, and its values.
 _Case: TypeAlias = "tuple[tuple[tuple[Signature, int], ...], tuple[tuple[str, int], ...]]"
@@ -46,6 +48,8 @@ class Chances:
             if not self.attributes or len(self.rows) < len(table["rows"]):
                 raise ValueError("attributes, and each signature once")
             wrong = [row for row in self.rows.values() if len(row) != len(self.values)]
+            if any(chance and not float(chance) for row in self.rows.values() for chance in row):
+                raise ValueError("probabilities that are 0, or large enough to be reckoned with")
             if wrong or not all(0 <= chance <= 1 for row in self.rows.values() for chance in row):
                 raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
@@ -69,8 +73,9 @@ def worst_priors(
     wanted: Collection[str],
     chances: Chances,
     reading: str,
-) -> tuple[str | None, Group | None, Fraction]:
-    """The highest posterior of a wanted value, who it is about, and the fraction.
+    relative: bool = False,
+) -> Worst:
+    """The highest posterior of a wanted value: of which value and group, the fraction, its prior.
 
     Parameters
     ----------
@@ -79,27 +84,31 @@ def worst_priors(
     wanted : collection of values
     chances : Chances
     reading : "joint" or "binary"
+    relative : bool
+        Whether it is the highest by its prior, instead of the highest.
     """
     cases: dict[_Case, Group] = {}
     for group, (_, bag) in held.items():
         signed = tuple(sorted(people[group].items(), key=lambda item: str(item[0])))
         cases.setdefault((signed, tuple(sorted(bag.items()))), group)
     floats = _joint_floats if reading == "joint" else _binary_floats
-    rough = floats(cases, wanted, chances)
-    best: tuple[str | None, Group | None, Fraction] = (None, None, Fraction(0))
-    top = max((chance for chance in rough.values() if chance == chance), default=0.0)
+    rough = floats(cases, wanted, chances, relative)
+    best: Worst = (None, None, Fraction(0), Fraction(1))
+    top = max((height for height in rough.values() if height == height), default=0.0)
+    near = top * (1 - _NEAR) if relative else top - _NEAR
     for case, group in cases.items():
-        if case in rough and rough[case] < top - _NEAR:
+        if case in rough and rough[case] < near:
             continue
-        for value, chance in _exact(case, wanted, chances, reading):
-            if chance > best[2]:
-                best = (value, group, chance)
+        for value, signature, chance in _exact(case, wanted, chances, reading):
+            prior = chances.of(signature, value)
+            if chance * best[3] > best[2] * prior if relative else chance > best[2]:
+                best = (value, group, chance, prior)
     return best
 
 
 def _exact(
     case: _Case, wanted: Collection[str], chances: Chances, reading: str
-) -> Iterable[tuple[str, Fraction]]:
+) -> Iterable[tuple[str, Signature, Fraction]]:
     """Posteriors of one group: of each wanted value, for each signature."""
     signed, bag = case
     people = [amount for _, amount in signed]
@@ -108,12 +117,14 @@ def _exact(
         found = _posteriors(people, [count for _, count in bag], table)
         for place, (value, _) in enumerate(bag):
             if value in wanted:
-                yield from ((value, row[place]) for row in found)
+                rows = zip(signed, found, strict=True)
+                yield from ((value, who, row[place]) for (who, _), row in rows)
     for value, copies in bag:
         if reading == "binary" and value in wanted:
             pairs = [(chances.of(s, value), 1 - chances.of(s, value)) for s, _ in signed]
             rest = sum(count for _, count in bag) - copies
-            yield from ((value, row[0]) for row in _posteriors(people, [copies, rest], pairs))
+            rows = zip(signed, _posteriors(people, [copies, rest], pairs), strict=True)
+            yield from ((value, who, row[0]) for (who, _), row in rows)
 
 
 def _posteriors(
@@ -192,7 +203,7 @@ def _less(amounts: Sequence[int], at: int) -> tuple[int, ...]:
 
 
 def _binary_floats(
-    cases: Mapping[_Case, Group], wanted: Collection[str], chances: Chances
+    cases: Mapping[_Case, Group], wanted: Collection[str], chances: Chances, relative: bool
 ) -> dict[_Case, float]:
     """The highest posterior of each group, in floats, where each value is had or not had."""
     by_shape: dict[tuple[int, int], list[tuple[_Case, list[tuple[float, float]]]]] = {}
@@ -207,6 +218,8 @@ def _binary_floats(
     for (size, copies), some in by_shape.items():
         had = np.array([row for _, row in some])
         chance = _by_number(had[:, :, 0], had[:, :, 1], size, copies)
+        if relative:
+            chance = _by_prior(chance, had[:, :, 0])
         for (case, _), highest in zip(some, chance.max(axis=1).tolist(), strict=True):
             known = found.get(case, 0.0)
             found[case] = highest if highest != highest or highest > known else known
@@ -234,8 +247,13 @@ def _by_number(
     return chance / np.where(total < _LEAST, np.nan, total)[:, None]
 
 
+def _by_prior(chance: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Posteriors by priors; 0 where neither is positive."""
+    return np.divide(chance, prior, out=chance * 0, where=prior > 0)
+
+
 def _joint_floats(
-    cases: Mapping[_Case, Group], wanted: Collection[str], chances: Chances
+    cases: Mapping[_Case, Group], wanted: Collection[str], chances: Chances, relative: bool
 ) -> dict[_Case, float]:
     """The highest posterior of each small group, in floats; NaN where they cannot say."""
     by_size: dict[int, list[_Case]] = {}
@@ -248,12 +266,12 @@ def _joint_floats(
         step = max(1, _AT_ONCE >> size)
         for start in range(0, len(some), step):
             batch = some[start : start + step]
-            found.update(zip(batch, _highest(batch, size, wanted, chances), strict=True))
+            found.update(zip(batch, _highest(batch, size, wanted, chances, relative), strict=True))
     return found
 
 
 def _highest(
-    cases: Sequence[_Case], size: int, wanted: Collection[str], chances: Chances
+    cases: Sequence[_Case], size: int, wanted: Collection[str], chances: Chances, relative: bool
 ) -> list[float]:
     table = np.empty((len(cases), size, size))
     kind = np.empty((len(cases), size), dtype=np.int64)  # which value each copy is of
@@ -266,6 +284,7 @@ def _highest(
         for signature, amount in signed:
             table[at, row : row + amount] = [float(chances.of(signature, v)) for v in copies]
             row += amount
+    prior = table.copy()
     for axis in (1, 2):  # ratios within a column, and within a row, are all that matters
         most = table.max(axis=axis, keepdims=True)
         table /= np.where(most > 0, most, 1.0)
@@ -275,6 +294,7 @@ def _highest(
         same = kind == kind[:, copy : copy + 1]
         total[:, :, copy] = (chance * same[:, None, :]).sum(axis=2)
     known = np.isfinite(total).all(axis=(1, 2))
+    total = _by_prior(total, prior) if relative else total
     highest = np.where(asked[:, None, :], total, 0.0).max(axis=(1, 2))
     found: list[float] = np.where(known, highest, np.nan).tolist()
     return found

@@ -12,7 +12,7 @@ from tests.report.audits import EVIL
 
 import foreknow as fk
 from foreknow.adversaries import priors_judged
-from foreknow.report.priors_words import _share
+from foreknow.report.priors_words import share_text
 from foreknow.report.sentences import (
     adversary_phrase,
     group_of,
@@ -129,7 +129,7 @@ def test_an_upper_bound_is_called_one(monkeypatch):
     ],
 )
 def test_a_probability_is_100_percent_only_where_it_is(chance, shown):
-    assert _share(Fraction(chance)) == shown
+    assert share_text(Fraction(chance)) == shown
 
 
 # ---- terminal, page, notebook --------------------------------------------------------------

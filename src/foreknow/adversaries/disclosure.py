@@ -49,6 +49,9 @@ class Disclosure:
         Whether the probability is only the upper end of a statistical interval.
     bounded : bool
         Whether the probability is only an upper bound, though never too low.
+    prior : Fraction or None
+        How likely it was before the release, where the disclosure is the highest of all relative
+        to that.
     """
 
     value: Label
@@ -57,6 +60,7 @@ class Disclosure:
     _witness: Callable[[], Witness | None] = field(default=lambda: None)
     estimated: bool = False
     bounded: bool = False
+    prior: Fraction | None = None
 
     @cached_property
     def exact(self) -> Fraction | None:
@@ -106,6 +110,7 @@ class Disclosure:
             "exact": None if self.exact is None else str(self.exact),
             **({"estimated": True} if self.estimated else {}),
             **({"bounded": True} if self.bounded else {}),
+            **({"prior": str(self.prior)} if self.prior is not None else {}),
             "witness": None if self.witness is None else self.witness.to_dict(),
         }
 
@@ -130,6 +135,18 @@ def worst(disclosures: Iterable[Disclosure]) -> Disclosure:
         return near[0]
     # One that has no fraction may be the highest of them.
     return max(near, key=lambda d: (d.exact is None, d.exact or Fraction(0)))
+
+
+def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
+    """Return the one that is highest relative to its prior, as `worst` does."""
+    found = list(disclosures)
+    times = [0.0 if d.prior is None else d.probability / float(d.prior) for d in found]
+    if not any(times):
+        return worst(found)
+    near = [d for d, own in zip(found, times, strict=True) if own >= max(times) * (1 - SETTLED)]
+    if len(near) == 1:
+        return near[0]
+    return max(near, key=lambda d: (d.exact is None, (d.exact or 0) / (d.prior or 1)))
 
 
 def as_fraction(number: Number) -> Fraction:

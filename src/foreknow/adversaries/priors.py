@@ -11,7 +11,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, get_args
 
-from foreknow.adversaries.disclosure import SETTLED, Disclosure, Number, as_fraction, worst
+from foreknow.adversaries.disclosure import (
+    Disclosure,
+    Number,
+    as_fraction,
+    worst,
+    worst_by_prior,
+)
 from foreknow.adversaries.posterior.results import Reading
 from foreknow.adversaries.prior_table import PriorTable
 from foreknow.adversaries.priors_judged import Gain, Judged, judged
@@ -198,12 +204,25 @@ class Priors:
         -------
         Gain
         """
-        gains = [table.gain() for table in self._judged(release)]
-        top = max(gains, key=lambda gain: gain.ratio)
-        near = [gain for gain in gains if gain.ratio >= top.ratio * (1 - SETTLED)]
-        if len(near) == 1 or any(gain.exact is None for gain in near):
-            return top
-        return max(near, key=lambda gain: gain.exact or 0)
+        return Gain(worst_by_prior(self.gains(release).values()))
+
+    def gains(self, release: HasCounts) -> dict[Label, Disclosure]:
+        """Every value's posterior that is the highest relative to its prior.
+
+        Parameters
+        ----------
+        release : Release
+
+        Returns
+        -------
+        dict of label to Disclosure
+            Each with its `prior`. Where too many are too near each other to find the highest, an
+            upper bound: no ratio is higher.
+        """
+        each = [table.gains() for table in self._judged(release)]
+        return {
+            value: worst_by_prior(own[value] for own in each) for value in counts_of(release).values
+        }
 
     def estimate(
         self, release: HasCounts, group: Label, *, seed: int = 0

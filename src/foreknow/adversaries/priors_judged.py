@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -26,7 +27,7 @@ from foreknow.signatures import Signature, Signatures, signature_text
 from foreknow.sparse import IntArray
 
 # So many people at most are compared by fractions to find whose prior grew most.
-_MOST_GAINS = 256
+_MOST_GAINS = 1024
 
 
 class HasSignatures(Protocol):
@@ -83,21 +84,29 @@ class Gain:
 
     Attributes
     ----------
-    ratio : float
-        Posterior by prior; never too low.
     posterior : Disclosure
-    witness : PriorsWitness
+        The highest relative to its prior.
     """
 
-    ratio: float
     posterior: Disclosure
-    witness: PriorsWitness
+
+    @property
+    def ratio(self) -> float:
+        """Posterior by prior; never too low. 0 where nothing can be disclosed."""
+        prior = self.posterior.prior
+        return 0.0 if prior is None else self.posterior.probability / float(prior) * (1 + 2**-50)
 
     @property
     def exact(self) -> Fraction | None:
         """The ratio as a fraction; None where the posterior is only bounded."""
-        found = self.posterior.exact
-        return None if found is None else found / self.witness.prior
+        found, prior = self.posterior.exact, self.posterior.prior
+        return found if found is None or prior is None else found / prior
+
+    @property
+    def witness(self) -> PriorsWitness | None:
+        """The person of whom it is so."""
+        found = self.posterior.witness
+        return found if isinstance(found, PriorsWitness) else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -158,6 +167,11 @@ def _judge(
     return Judged(counts, signatures.labels, table, matrix, found)
 
 
+def _float_above(chance: Fraction) -> float:
+    near = float(chance)
+    return near if near >= chance else math.nextafter(near, 1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Judged:
     """The posteriors of a release under one table of priors."""
@@ -179,35 +193,47 @@ class Judged:
             made[value] = self._disclosure(code, highest[code])
         return made
 
-    def gain(self) -> Gain:
-        """The highest posterior by prior."""
+    def gains(self) -> dict[Label, Disclosure]:
+        """The posterior of each value that is the highest relative to its prior."""
         _, signature, value = self._cells
         prior = self.matrix.chances[signature, value]
-        upper = np.nan_to_num(self.found.upper(), nan=0.0)
-        lower = np.nan_to_num(self.found.lower(), nan=0.0)
         # A little more than the quotients of floats, which may have been rounded down; or less.
         most, least = (
             np.divide(chance, prior, out=np.zeros_like(chance), where=prior > 0) * spare
-            for chance, spare in ((upper, 1 + 2**-50), (lower, 1 - 2**-50))
+            for chance, spare in zip(self._bounds, (1 + 2**-50, 1 - 2**-50), strict=True)
         )
-        near = np.flatnonzero((most >= least.max()) & (prior > 0))
-        cell, ratio = int(near[np.argmax(most[near])]), None
-        plain = len(near) == 1 and most[cell] <= least[cell] * (1 + SETTLED)
-        if not plain and len(near) <= _MOST_GAINS and not self.found.bounded[near].any():
+        order = np.argsort(value, kind="stable")
+        ends = np.searchsorted(value[order], np.arange(self.counts.n_values + 1))
+        made = {}
+        for code, label in enumerate(self.counts.values):
+            cells = order[ends[code] : ends[code + 1]]
+            cells = cells[most[cells] > 0]
+            if not len(cells):
+                made[label] = Disclosure(label, 0.0, lambda: Fraction(0))
+                continue
+            near = cells[most[cells] >= least[cells].max()]
+            made[label] = self._gain(near, near[np.argmax(most[near])], most, least)
+        return made
+
+    def _gain(self, near: IntArray, top: int, most: FloatArray, least: FloatArray) -> Disclosure:
+        """The highest relative to its prior, of cells that floats cannot tell from each other."""
+        cell, settled = int(top), len(near) == 1 and most[top] <= least[top] * (1 + SETTLED)
+        probability = float(self._bounds[0][cell])
+        if not settled and len(near) <= _MOST_GAINS and not self.found.bounded[near].any():
             ratios = [self._exact_ratio(each) for each in near.tolist()]
-            known = [each for each in ratios if each is not None]
-            if len(known) == len(ratios):
-                ratio = max(known)
-                cell = int(near[ratios.index(ratio)])
-        disclosure = Disclosure(
-            self.counts.values[int(value[cell])],
-            float(upper[cell]),
-            lambda: self._exact_cell(cell),
+            if None not in ratios:
+                known = [ratio or Fraction(0) for ratio in ratios]
+                cell, settled = int(near[known.index(max(known))]), True
+                probability = _float_above(self._exact_cell(cell) or Fraction(0))
+        _, signature, value = (int(part[cell]) for part in self._cells)
+        return Disclosure(
+            self.counts.values[value],
+            probability,
+            (lambda: self._exact_cell(cell)) if settled else (lambda: None),
             lambda: self._witness_of(cell),
-            bounded=bool(self.found.bounded[cell]),
+            bounded=not settled,
+            prior=self.matrix.exact(signature, value),
         )
-        highest = float(most[cell]) if ratio is None else float(ratio) * (1 + 2**-50)
-        return Gain(highest, disclosure, self._witness_of(cell))
 
     def _exact_ratio(self, cell: int) -> Fraction | None:
         exact = self._exact_cell(cell)

@@ -136,9 +136,10 @@ def _say_verified(known: Certificate) -> None:
     for finding in known.findings:
         ((kind, amounts),) = finding["adversary"].items()
         limit = "not above" if finding.get("inclusive") else "below"
+        times = f" = {finding['times']} times the prior" if "times" in finding else ""
         say.print(
             f"  against {kind} {_told(amounts)}: at most {finding['exact']} ({finding['value']}), "
-            f"{limit} {finding['below']}",
+            f"{limit} {finding['below']}{times}",
             markup=False,
             highlight=False,
         )

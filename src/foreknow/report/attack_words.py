@@ -27,6 +27,9 @@ def attack_title(attack: Attack) -> str:
         return f"{_are(len(attack.not_refuted))} suspected to be certain"
     if attack.unsettled:
         return f"{_are(len(attack.unsettled))} unsettled: too few runs of the method"
+    if attack.exact and attack.certain_by_release:
+        many = len(attack.certain_by_release)
+        return f"Knowing the algorithm adds nothing; {_are(many, False)} certain without it"
     if attack.exact:
         return "Knowing the algorithm reaches no limit here"
     return "No limit was found to be reached; that is no proof"
@@ -43,6 +46,12 @@ def attack_scope(attack: Attack) -> str:
 def worlds_sentence(attack: Attack) -> str:
     """Say how many worlds there are, and in how many the release is possible."""
     runs = some(attack.runs, "run", "runs")
+    if attack.how == "proof":
+        return (
+            f"There are {_worlds(attack.n_worlds)}, which were not looked at: by a proof, whoever "
+            "knows the method believes of everybody what their group says, as long as the seed is "
+            "secret."
+        )
     if attack.exact:
         return (
             f"Of {_worlds(attack.n_worlds)}, {number(attack.consistent)} could have led to this "
@@ -53,7 +62,7 @@ def worlds_sentence(attack: Attack) -> str:
             f"There are {_worlds(attack.n_worlds)}, too many to look at. Chains of swaps made "
             f"{number(attack.looked)} steps among worlds that could have led to this release, in "
             f"{runs} of the method: the posteriors are estimates, and of the worlds that the "
-            "chains can reach."
+            f"chains can reach.{_parts(attack.parts)}"
         )
     return (
         f"There are {_worlds(attack.n_worlds)}, too many to look at. Of {number(attack.looked)} "
@@ -67,8 +76,20 @@ def finding_sentences(attack: Attack) -> list[str]:
     said = []
     if attack.certain:
         said.append(
-            f"{_are(len(attack.certain))} certain: in every possible world they have the same "
-            "value."
+            f"{_are(len(attack.certain))} certain because of the algorithm: in every possible "
+            "world they have the same value."
+        )
+    if attack.certain_by_release:
+        said.append(
+            f"{_are(len(attack.certain_by_release))} certain from the release itself, with or "
+            "without the algorithm: everybody in their group has the same value. An audit tells "
+            "of them; they are not counted here."
+        )
+    if attack.left_out:
+        said.append(
+            f"{_are(len(attack.left_out))} left out of the release. Their values are taken to be "
+            "known as one more bag, as they are if it is known how often each value occurs in all; "
+            "of them the release says no more than the whole table does."
         )
     if attack.not_refuted:
         said.append(
@@ -123,8 +144,18 @@ def _chance(exact: Fraction) -> str:
     return f"{said} ({fraction})" if "/" in fraction and len(fraction) <= _SHORT else said
 
 
-def _are(many: int) -> str:
-    return f"{some(many, 'person is', 'people are')}".replace("one", "One", 1)
+def _are(many: int, first: bool = True) -> str:
+    said = some(many, "person is", "people are")
+    return said.replace("one", "One", 1) if first else said
+
+
+def _parts(many: int) -> str:
+    if many == 1:
+        return ""
+    return (
+        f" Worlds were met in {number(many)} parts that no steps were found to join. How much each "
+        "part weighs is not known: intervals hold what was found in all that chains walked in."
+    )
 
 
 def _worlds(many: int) -> str:

@@ -45,7 +45,7 @@ def curves_section(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Ma
         return None, ""
     assert isinstance(adversary, (Implications, Negations))
     curves = curves_at(counts, _pieces(adversary.k), found.value, sensitive=noun)
-    figure = with_limit(curves_figure(curves), adversary.k, found, verdict.point.below)
+    figure = with_limit(curves_figure(curves), adversary.k, found, verdict.limit)
     return script_json(figure), _caption(counts, verdict, adversary, curves.ks[-1])
 
 
@@ -57,7 +57,7 @@ def _caption(
     counts: GroupCounts, verdict: Verdict, adversary: Implications | Negations, last: int
 ) -> str:
     kind = "implication" if isinstance(adversary, Implications) else "negation"
-    value, limit = verdict.disclosure.value, verdict.point.below
+    value, limit = verdict.disclosure.value, verdict.limit
     few = counts
     if isinstance(adversary, Implications):
         few = telling_groups(counts, min(last, counts.n_values), counts.code(value))

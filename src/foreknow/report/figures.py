@@ -52,7 +52,7 @@ def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) ->
     Figure or None
         None for a kind of knowledge without a k, and where no value is disclosed at all.
     """
-    facts, found, limit = verdict.point.adversary, verdict.disclosure, verdict.point.below
+    facts, found, limit = verdict.point.adversary, verdict.disclosure, verdict.limit
     if not isinstance(facts, Facts) or found.value is None or found.witness is None:
         return None
     from plotly.graph_objects import Figure, Scatter

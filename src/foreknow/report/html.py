@@ -18,7 +18,7 @@ from foreknow.report.curving_audit import curves_section
 from foreknow.report.figures import knowledge_figure, sizes_figure
 from foreknow.report.lattice_words import chosen_sentence
 from foreknow.report.page import figure_json, fragment, page
-from foreknow.report.percent import limit_text, percent
+from foreknow.report.percent import percent, point_limit
 from foreknow.report.policy_rows import policy_rows
 from foreknow.report.priors_figure import priors_section
 from foreknow.report.sentences import (
@@ -179,10 +179,10 @@ def _section(
 
 
 def _chance(found: Disclosure, verdict: Verdict) -> _Chance:
-    limit = verdict.point.below
+    limit = verdict.point.limit(found)
     return _Chance(
         percent(found, limit, 1),
-        limit_text(limit),
+        point_limit(verdict.point),
         f"{100 * found.probability:.2f}",
         f"{100 * float(limit):.2f}",
         verdict.point.holds(found),
@@ -221,7 +221,7 @@ def _figure(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Markup | 
 
 def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
     """Say what the figure shows, in words: how far the release is from its limit."""
-    facts, limit = verdict.point.adversary, verdict.point.below
+    facts, limit = verdict.point.adversary, verdict.limit
     assert isinstance(facts, Facts)
     most = withstands(counts, facts, verdict.disclosure.value, limit)
     terms = Terms(noun, counts.semantics, named(verdict.disclosure.value))

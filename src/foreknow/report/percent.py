@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import SETTLED, Disclosure
+from foreknow.limits import Point
 
 # A float this near to the limit, to 0 or to 1 is replaced by the fraction it stands for.
 _NEAR = 1e-6
@@ -56,6 +57,23 @@ def limit_text(limit: Fraction) -> str:
         if (hundreds * 10**digits).denominator == 1:
             return f"{_decimal(hundreds, digits)}%"
     return str(limit)
+
+
+def point_limit(point: Point) -> str:
+    """Write the limit of a requirement, for a narrow column."""
+    return f"{times_text(point.below)} × prior" if point.relative else limit_text(point.below)
+
+
+def times_text(times: Fraction) -> str:
+    """Write a factor exactly.
+
+    >>> times_text(Fraction("1.5")), times_text(Fraction(4, 3))
+    ('1.5', '4/3')
+    """
+    for digits in range(_MOST_DIGITS):
+        if (times * 10**digits).denominator == 1:
+            return _decimal(times, digits)
+    return str(times)
 
 
 def is_certain(found: Disclosure, limit: Fraction) -> bool:

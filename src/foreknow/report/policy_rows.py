@@ -7,8 +7,9 @@ from pathlib import PurePath
 from typing import Any
 
 from foreknow.counts import Semantics
+from foreknow.limits import Point
 from foreknow.policy import Policy
-from foreknow.report.percent import limit_text
+from foreknow.report.percent import limit_text, times_text
 from foreknow.report.sentences import (
     adversary_phrase,
     requirement_title,
@@ -45,8 +46,7 @@ def policy_rows(policy: Policy, semantics: Semantics = "single") -> list[tuple[s
         about = values_phrase(requirement, noun, most=_MANY)
         lines = [
             f"Someone who {adversary_phrase(point.adversary, noun, semantics)} must "
-            f"{'be at most' if point.inclusive else 'stay less than'} {limit_text(point.below)} "
-            "sure that a particular person has it."
+            f"{_limit(point)} that a particular person has it."
             for point in requirement.points
         ]
         rows.append((requirement_title(requirement, place), [f"About {about}.", *lines]))
@@ -56,6 +56,12 @@ def policy_rows(policy: Policy, semantics: Semantics = "single") -> list[tuple[s
         options = policy.options
         rows.append(("When published", [f"{visible(options.form)}, by {visible(options.method)}"]))
     return rows
+
+
+def _limit(point: Point) -> str:
+    if point.relative:
+        return f"become at most {times_text(point.below)} times as sure as before the release"
+    return f"{'be at most' if point.inclusive else 'stay less than'} {limit_text(point.below)} sure"
 
 
 def _schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:

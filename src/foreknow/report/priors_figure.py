@@ -5,6 +5,7 @@ Plain values, since Plotly's own objects check each of thousands of numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from foreknow.auditing import Verdict
 from foreknow.counts import GroupCounts
 from foreknow.report.figures import LIMIT, base_layout, escape
 from foreknow.report.page import script_json
-from foreknow.report.percent import limit_text
+from foreknow.report.percent import limit_text, times_text
 from foreknow.report.words import named, number, visible
 
 _MOST = 2_000
@@ -43,7 +44,7 @@ def priors_section(counts: GroupCounts, verdict: Verdict) -> tuple[Markup | None
         What the page's script draws; None where no posterior is at hand.
     caption : str
     """
-    priors, limit = verdict.point.adversary, verdict.point.below
+    priors, point = verdict.point.adversary, verdict.point
     assert isinstance(priors, Priors)
     about = verdict.requirement.mask(counts.values)
     known = [judged_before(counts, table, priors.semantics) for table in priors.tables]
@@ -54,20 +55,33 @@ def priors_section(counts: GroupCounts, verdict: Verdict) -> tuple[Markup | None
     ]
     if not clouds or not any(cloud["x"] for cloud in clouds):
         return None, ""
-    line = {
+    same = _line("nothing learned", (0, 1), (0, 1), {"color": "#7a8290", "dash": "dot"})
+    dash, below = {"color": LIMIT, "dash": "dash"}, float(point.below)
+    if point.relative:
+        limit = _line("the limit", (0, 1 / below, 1), (0, 1, 1), dash)
+        said = f"is {times_text(point.below)} times as likely as before"
+    else:
+        limit = _line("the limit", (0, 1), (below, below), dash)
+        said = f"is {limit_text(point.below)}"
+    return script_json({"data": [same, limit, *clouds], "layout": _layout(clouds)}), (
+        f"Each mark is a {_kind(priors)} and a value: across, how likely the value was before the "
+        "release; up, how likely it is after it in the group where it is likeliest. The limit "
+        f"{said}."
+    )
+
+
+def _line(
+    name: str, x: Sequence[float], y: Sequence[float], line: dict[str, str]
+) -> dict[str, Any]:
+    return {
         "type": "scatter",
         "mode": "lines",
-        "x": [0, 1],
-        "y": [0, 1],
-        "name": "nothing learned",
-        "line": {"color": "#7a8290", "dash": "dot", "width": 1.5},
+        "x": list(x),
+        "y": list(y),
+        "name": name,
+        "line": {**line, "width": 2},
         "hoverinfo": "skip",
     }
-    return script_json({"data": [line, *clouds], "layout": _layout(clouds, float(limit))}), (
-        f"Each mark is a {_kind(priors)} and a value: across, how likely the value was before the "
-        "release; up, how likely it is after it in the group where it is likeliest. The limit is "
-        f"{limit_text(limit)}."
-    )
 
 
 def _kind(priors: Priors) -> str:
@@ -102,7 +116,7 @@ def _cloud(found: Judged, about: np.ndarray[Any, Any], color: str, symbol: str) 
     }
 
 
-def _layout(clouds: list[dict[str, Any]], limit: float) -> dict[str, Any]:
+def _layout(clouds: list[dict[str, Any]]) -> dict[str, Any]:
     layout = base_layout()
     widest = max((x for cloud in clouds for x in cloud["x"]), default=1.0)
     for axis, text, top in (
@@ -114,16 +128,5 @@ def _layout(clouds: list[dict[str, Any]], limit: float) -> dict[str, Any]:
             "tickformat": ".0%",
             "range": [0, top],
         }
-    layout["shapes"] = [
-        {
-            "type": "line",
-            "xref": "paper",
-            "x0": 0,
-            "x1": 1,
-            "y0": limit,
-            "y1": limit,
-            "line": {"color": LIMIT, "dash": "dash", "width": 2},
-        }
-    ]
     layout["legend"] |= {"traceorder": "normal"}
     return layout

@@ -29,7 +29,7 @@ def short_priors(priors: Priors) -> str:
 def used_prior(witness: PriorsWitness) -> str:
     """Say which probability told most, after "who"."""
     who = _kind(witness)
-    return f"knows that people with {who} have it with probability {_share(witness.prior)}"
+    return f"knows that people with {who} have it with probability {share_text(witness.prior)}"
 
 
 def prior_details(witness: PriorsWitness) -> tuple[tuple[str, str], ...]:
@@ -39,10 +39,10 @@ def prior_details(witness: PriorsWitness) -> tuple[tuple[str, str], ...]:
     alone = Fraction(witness.holders, witness.size)
     return (
         ("The target", f"in {group}, with {_kind(witness)}; {alike} alike"),
-        ("Before the release", f"{_share(witness.prior)} sure of {named(witness.value)}"),
+        ("Before the release", f"{share_text(witness.prior)} sure of {named(witness.value)}"),
         (
             "By the group alone",
-            f"{_share(alone)}: {number(witness.holders)} of {number(witness.size)} have it",
+            f"{share_text(alone)}: {number(witness.holders)} of {number(witness.size)} have it",
         ),
     )
 
@@ -55,8 +55,8 @@ def _kind(witness: PriorsWitness) -> str:
     return listing(parts, most=8)
 
 
-def _share(chance: Fraction) -> str:
-    """A probability in percent, with three digits that count, or more; 100% only where it is 1."""
+def share_text(chance: Fraction) -> str:
+    """Write a probability in percent, with three digits that count; 100% only where it is 1."""
     for digits in range(3, 15):
         shown = f"{float(chance * 100):.{digits}g}"
         if shown != "100" or chance == 1:

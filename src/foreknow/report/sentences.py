@@ -22,8 +22,14 @@ from foreknow.report.implications_words import (
     known_negations,
     used_implications,
 )
-from foreknow.report.percent import is_certain, limit_text, percent, reaches_just
-from foreknow.report.priors_words import known_priors, prior_details, short_priors, used_prior
+from foreknow.report.percent import is_certain, limit_text, percent, reaches_just, times_text
+from foreknow.report.priors_words import (
+    known_priors,
+    prior_details,
+    share_text,
+    short_priors,
+    used_prior,
+)
 from foreknow.report.terms import NOUN, Terms
 from foreknow.report.words import (
     group_text,
@@ -129,10 +135,10 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
     noun : str
         What a sensitive value is called, such as "diagnosis".
     """
-    found, limit = verdict.disclosure, verdict.point.below
+    found, limit = verdict.disclosure, verdict.limit
     if found.value is None:
         return f"Nobody in the release has any {noun} that this requirement is about."
-    value, bound = named(found.value), f"your limit is {limit_text(limit)}"
+    value, bound = named(found.value), _limit(verdict)
     told = telling(verdict.point.adversary, found.witness, noun)
     if found.probability == 0 and told.nobody:
         return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
@@ -149,6 +155,19 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
     elif found.bounded:
         bound += "; that is an upper bound, since the group is out of reach of an exact answer"
     return f"{who} who {told.knows} can be {sure} that {told.whose} has {value}; {bound}."
+
+
+def _limit(verdict: Verdict) -> str:
+    times = verdict.point.below
+    if not verdict.point.relative:
+        return f"your limit is {limit_text(times)}"
+    before = verdict.disclosure.prior
+    if before is None:
+        return f"your limit is {times_text(times)} times what was likely before"
+    return (
+        f"your limit is {share_text(verdict.limit)}, {times_text(times)} times what was likely "
+        f"before ({share_text(before)})"
+    )
 
 
 def group_of(verdict: Verdict) -> str:

@@ -14,7 +14,7 @@ from rich.text import Text
 from foreknow.auditing import Audit, Verdict
 from foreknow.counts import Semantics
 from foreknow.report.lattice_words import lattice_line
-from foreknow.report.percent import limit_text, percent
+from foreknow.report.percent import percent, point_limit
 from foreknow.report.sentences import (
     by_requirement,
     group_of,
@@ -121,7 +121,7 @@ def _table(audit: Audit, noun: str, text: Callable[..., Text]) -> Table:
 def _row(
     verdict: Verdict, place: int, noun: str, semantics: Semantics, text: Callable[..., Text]
 ) -> list[Text]:
-    found, limit = verdict.disclosure, verdict.point.below
+    found, limit = verdict.disclosure, verdict.limit
     style = "green" if verdict.safe else "bold red"
     title = requirement_title(verdict.requirement, place)
     about = values_phrase(verdict.requirement, noun, most=4)
@@ -132,7 +132,7 @@ def _row(
         text(about),
         text(telling(verdict.point.adversary, semantics=semantics).short),
         text(percent(found, limit, 1), style),
-        text(limit_text(limit)),
+        text(point_limit(verdict.point)),
         text(_where(verdict)),
     ]
 

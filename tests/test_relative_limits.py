@@ -1,0 +1,264 @@
+"""Relative limits: at most so many times the prior, against enumerated worlds and from file to
+certificate.
+"""
+
+import json
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.adversaries.releases_priors import priors_table, random_scene
+from tests.test_verifier_priors import written
+
+import foreknow as fk
+from foreknow.certificate import Certificate
+from foreknow.errors import PolicyError
+from foreknow.report.sentences import verdict_sentence
+from foreknow.verifier import verify
+
+SEEDS = st.integers(0, 2**40)
+READINGS = ["joint", "binary"]
+LITTLE = Fraction(1, 10**30)
+
+
+def ratios(scene, reading, about):
+    """Posterior by prior of everybody and each value, from enumerated worlds."""
+    return {
+        (own, *cell): p / scene.tables[own][cell[1]][cell[2]]
+        for own, known in scene.truth(reading).items()
+        for cell, p in known.items()
+        if p and cell[2] in about
+    }
+
+
+def asked(priors, times, **more):
+    return fk.Policy([fk.Requirement(priors, at_most_times=times, **more)])
+
+
+# ---- against enumeration -------------------------------------------------------------------
+
+
+@settings(max_examples=150)
+@given(SEEDS, st.data())
+@pytest.mark.parametrize("reading", READINGS)
+def test_verdicts_are_those_of_enumerated_worlds(reading, seed, data):
+    scene = random_scene(Random(seed))
+    release, priors = scene.release, scene.priors(reading)
+    values = sorted({x for _, _, x in scene.people})
+    about = data.draw(st.lists(st.sampled_from(values), unique=True, min_size=1), label="about")
+    truth = ratios(scene, reading, about)
+    top = max(truth.values())
+    for value, found in priors.gains(release).items():
+        own = ratios(scene, reading, [value])
+        assert found.exact / found.prior == max(own.values()), value
+        assert 0 <= Fraction(found.probability) - found.exact < Fraction(1, 10**12)
+    for times in {top, top - LITTLE, top + LITTLE, top * 2, Fraction(2), Fraction(1)}:
+        if times < 1:
+            continue
+        policy = asked(priors, times, values=about)
+        (verdict,) = fk.audit(release, policy).verdicts
+        assert verdict.safe == (top <= times)
+        assert bool(policy.failures(release)) == (top > times)
+        prior = verdict.disclosure.prior
+        assert verdict.disclosure.exact / prior == top
+        assert verdict.limit == min(1, times * prior)
+        assert prior == verdict.disclosure.witness.prior
+        others = [d.exact / d.prior for d in verdict.others]
+        assert all(own <= top for own in others)
+        (finding,) = verify(written(scene, "bucketized"), [policy.requirements[0].to_dict()])
+        assert finding.safe == verdict.safe
+        assert (finding.times, finding.inclusive) == (times, True)
+        if finding.below < 1:  # of several as far from their limits, either may be named
+            assert finding.probability * times / finding.below == top
+
+
+@settings(max_examples=25)
+@given(SEEDS, st.integers(7, 14))
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_verifier_and_the_audit_agree_on_larger_groups(reading, seed, most):
+    scene = random_scene(Random(seed), n_groups=3, most=most)
+    priors = scene.priors(reading)
+    found = priors.gain(scene.release)
+    for times in (found.exact, found.exact - LITTLE):
+        rule = asked(priors, max(times, 1)).requirements[0].to_dict()
+        (finding,) = verify(written(scene, "generalized"), [rule])
+        assert finding.safe == (found.exact <= max(times, 1))
+
+
+def test_one_time_is_what_nobody_learns_anything_from():
+    table = pa.table({"gid": [1, 1, 2, 2], "sex": list("mmff"), "disease": list("abab")})
+    release = fk.Release.from_groups(table, group="gid", sensitive="disease")
+    half = {"a": "0.5", "b": "0.5"}
+    priors = fk.Priors(priors_table({("m",): half, ("f",): half}, ["sex"]))
+    assert fk.audit(release, asked(priors, 1)).safe
+
+
+def test_ties_that_are_too_many_to_settle_are_not_called_safe(monkeypatch):
+    monkeypatch.setattr("foreknow.adversaries.priors_judged._MOST_GAINS", 1)
+    # Two groups as far from their priors, of different people.
+    rows = {("m",): {"a": "0.5", "b": "0.5"}, ("f",): {"a": "0.25", "b": "0.25"}}
+    table = pa.table({"gid": [1, 1, 2, 2, 2, 2], "sex": list("mmffff"), "disease": list("ababbb")})
+    release = fk.Release.from_groups(table, group="gid", sensitive="disease")
+    priors = fk.Priors(priors_table(rows, ["sex"]))
+    found = priors.gains(release)["a"]
+    assert (found.exact, found.bounded) == (None, True)
+    assert not fk.audit(release, asked(priors, 1, values=["a"])).safe
+    assert fk.audit(release, asked(priors, "1.001", values=["a"])).safe
+
+
+# ---- what a policy says --------------------------------------------------------------------
+
+ROWS = {
+    ("m",): {"Flu": "0.3", "HIV": "0.1", "Gout": "0.2"},
+    ("f",): {"Flu": "0.2", "HIV": "0.2", "Gout": "0.1"},
+}
+PRIORS = fk.Priors(priors_table(ROWS, ["sex"]))
+TABLE = pa.table(
+    {
+        "sex": list("mfmfmf"),
+        "age": [str(30 + i) for i in range(6)],
+        "disease": ["Flu", "HIV", "Gout", "Gout", "Flu", "HIV"],
+    }
+)
+SCHEMA = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
+
+
+def test_from_a_file_and_back(tmp_path):
+    PRIORS.tables[0].to_csv(tmp_path / "sex.csv")
+    path = tmp_path / "policy.toml"
+    path.write_text('[[require]]\npriors = { file = "sex.csv" }\nat_most_times = 2.5\n')
+    policy = fk.Policy.load(path)
+    ((point,),) = (r.points for r in policy.requirements)
+    assert (point.below, point.inclusive, point.relative) == (Fraction(5, 2), True, True)
+    told = policy.to_dict()["require"][0]
+    assert told["at_most_times"] == "5/2"
+    assert "below" not in told
+    assert "at_most" not in told
+    again = fk.Policy.from_dict(policy.to_dict())
+    assert again.requirements[0].points == policy.requirements[0].points
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: fk.Requirement(fk.Facts(), at_most_times=2),
+            "requirement: at_most_times is for priors only",
+        ),
+        (
+            lambda: fk.Requirement(PRIORS, at_most_times="0.9"),
+            "requirement: at_most_times must be 1 or more .*, not 0.9",
+        ),
+        (
+            lambda: fk.Requirement(PRIORS, at_most_times="x"),
+            "requirement: 'x' is not a number",
+        ),
+        (
+            lambda: fk.Requirement(PRIORS, "1/2", at_most_times=2),
+            "give below or at_most_times, not both",
+        ),
+        (
+            lambda: fk.Requirement([(PRIORS, "1/2")], at_most_times=2),
+            "a skyline has a threshold in each point, none beside",
+        ),
+        (
+            lambda: fk.Policy(
+                [
+                    fk.Requirement(PRIORS, at_most_times=2),
+                    fk.Requirement(PRIORS, at_most_times=3, name="later"),
+                ]
+            ),
+            "later: every value must stay below 3 times the prior here",
+        ),
+    ],
+)
+def test_mistakes_are_said(make, message):
+    with pytest.raises(PolicyError, match=message):
+        make()
+
+
+def test_an_absolute_limit_beside_a_relative_one_is_no_contradiction():
+    both = [fk.Requirement(PRIORS, at_most_times=3), fk.Requirement(PRIORS, at_most="3/4")]
+    assert len(fk.Policy(both).requirements) == 2
+
+
+# ---- what is said, and certified -----------------------------------------------------------
+
+
+class Halves:
+    """A method that puts the first three people together, and the last three."""
+
+    def partition(self, microdata, policy=None, seed=None):
+        return np.array([0, 0, 0, 1, 1, 1])
+
+
+def published(folder, times="9"):
+    policy = fk.Policy(
+        [fk.Requirement(PRIORS, at_most_times=times)], SCHEMA, fk.PublishOptions(form="bucketized")
+    )
+    made = fk.publish(fk.Microdata(TABLE, SCHEMA), policy, method=Halves())
+    made.write(folder)
+    return made
+
+
+def test_a_true_certificate_is_confirmed_and_false_ones_are_not(tmp_path):
+    made = published(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    known = Certificate.load(path)
+    assert known.check(tmp_path / "out") == []
+    verdict, finding = made.audit.verdicts[0], known.findings[0]
+    assert Fraction(finding["below"]) == verdict.limit
+    assert Fraction(finding["exact"]) == verdict.disclosure.exact
+    assert finding["times"] == "9"
+
+    def changed(change):
+        table = json.loads(path.read_text())
+        change(table)
+        (tmp_path / "changed.json").write_text(json.dumps(table))
+        return Certificate.load(tmp_path / "changed.json").check(tmp_path / "out")
+
+    rule = ["policy", "require", 0]
+
+    def times_of(table, times):
+        for key in rule:
+            table = table[key]
+        table["at_most_times"] = times
+
+    (said,) = changed(lambda t: times_of(t, "2"))
+    assert "the limit is" in said
+    (said,) = changed(lambda t: times_of(t, "8"))
+    assert "how many times the prior" in said
+    (said,) = changed(lambda t: t["findings"][0].pop("times"))
+    assert "how many times the prior" in said
+    (said,) = changed(lambda t: t["policy"]["require"][0].update(below="1"))
+    assert "not beside another limit" in said
+
+
+def test_a_prior_too_small_for_floats_is_refused_by_the_verifier(tmp_path):
+    published(tmp_path / "out")
+    table = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    rows = table["policy"]["require"][0]["priors"]["tables"][0]["rows"]
+    rows[0][1][0] = f"1/{10**400}"
+    (tmp_path / "changed.json").write_text(json.dumps(table))
+    (said,) = Certificate.load(tmp_path / "changed.json").check(tmp_path / "out")
+    assert "large enough" in said
+
+
+def test_sentences_say_what_was_likely_before(tmp_path):
+    made = published(tmp_path / "out")
+    (verdict,) = made.audit.verdicts
+    said = verdict_sentence(verdict, "disease")
+    assert said.startswith("Even someone who knows that people with sex")
+    assert "9 times what was likely before (" in said
+    made.audit.to_html(tmp_path / "audit.html")
+    page = (tmp_path / "audit.html").read_text()
+    assert "9 × prior" in page
+    assert "is 9 times as likely as before" in page
+    assert "must become at most 9 times as sure as before the release" in page
+    json.dumps(made.audit.to_dict())
+    told = made.audit.to_dict()["verdicts"][0]
+    assert (told["at_most_times"], told["limit"]) == ("9", str(verdict.limit))
