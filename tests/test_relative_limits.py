@@ -18,7 +18,7 @@ import foreknow as fk
 from foreknow.certificate import Certificate
 from foreknow.errors import PolicyError
 from foreknow.report.sentences import verdict_sentence
-from foreknow.verifier import verify
+from foreknow.verifier import Written, verify
 
 SEEDS = st.integers(0, 2**40)
 READINGS = ["joint", "binary"]
@@ -87,6 +87,28 @@ def test_the_verifier_and_the_audit_agree_on_larger_groups(reading, seed, most):
         rule = asked(priors, max(times, 1)).requirements[0].to_dict()
         (finding,) = verify(written(scene, "generalized"), [rule])
         assert finding.safe == (found.exact <= max(times, 1))
+
+
+def test_near_ties_between_groups_are_settled_by_fractions():
+    row = {"a": Fraction(1, 4), "b": Fraction(1, 3)}
+    rows = {"p": {"a": Fraction(1, 3), "b": Fraction(1, 3)}, "q": row}
+    rows["s"] = row | {"a": Fraction(1, 4) - LITTLE}
+    top = 1 / (Fraction(1, 3) + Fraction(1, 4) - LITTLE)
+    for second, third in (("q", "s"), ("s", "q")):
+        table = pa.table(
+            {"gid": [1, 1, 2, 2], "sex": ["p", second, "p", third], "disease": list("abab")}
+        )
+        release = fk.Release.from_groups(table, group="gid", sensitive="disease")
+        priors = fk.Priors(priors_table({(s,): own for s, own in rows.items()}, ["sex"]))
+        found = priors.gains(release)["a"]
+        assert found.exact / found.prior == top
+        for times in (top, top - LITTLE**2):
+            policy = asked(priors, times, values=["a"])
+            (finding,) = verify(
+                Written("generalized", ("gid",), "disease", {"release": table}),
+                [policy.requirements[0].to_dict()],
+            )
+            assert finding.safe == fk.audit(release, policy).safe == (times == top)
 
 
 def test_one_time_is_what_nobody_learns_anything_from():
