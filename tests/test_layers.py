@@ -26,10 +26,10 @@ FLOORS = """
     microdata  release
     adversaries
     utility  labelling  limits
-    tables  workload
+    tables
     policy_ledger  policy_checks
     policy
-    method_tables
+    method_tables  jump_property
     policy_file
     anonymizers
     methods
@@ -38,6 +38,8 @@ FLOORS = """
     verifier_facts  verifier_implications  verifier_priors
     verifier
     certificate
+    published
+    workload
     publishing
     report
     sample
@@ -74,6 +76,8 @@ DOORS = {
     ("surveying", "report.survey_terminal"),
     ("attacking", "report.attack_html"),
     ("attacking", "report.attack_terminal"),
+    ("workload", "report.utility_html"),
+    ("workload", "report.utility_terminal"),
     ("skylining", "report.skyline_html"),
     ("skylining", "report.skyline_terminal"),
     ("policy", "policy_file"),  # Policy.load and Policy.from_dict

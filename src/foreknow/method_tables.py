@@ -13,6 +13,7 @@ from pydantic import (
     Strict,
     StrictBool,
     StrictInt,
+    StrictStr,
 )
 
 
@@ -25,6 +26,8 @@ def _number(given: Any) -> Decimal:
 Number = Annotated[Decimal, Strict(False), BeforeValidator(lambda given: _number(given))]
 _Share = Annotated[Number, Field(ge=0, lt=1)]
 _Seconds = Annotated[Number, Field(gt=0)]
+_FromOne = Annotated[StrictInt, Field(ge=1)]
+_Level = Annotated[StrictInt, Field(ge=0)] | Literal["*"]
 
 
 class CheckedTable(BaseModel):
@@ -67,3 +70,16 @@ class StreamlinerTable(CheckedTable):
     l: Annotated[StrictInt, Field(ge=2)]  # noqa: E741
     variant: Literal["rda", "ria", "gda", "gsa"] = "rda"
     weights: dict[str, Annotated[StrictInt, Field(ge=0)]] = Field(default_factory=dict)
+
+
+class InOrderTable(CheckedTable):
+    """Settings of `Naive` and `Safe`; their property is what the requirements say."""
+
+    functions: Annotated[list[StrictStr | dict[str, _Level]], Field(min_length=1)] | None = None
+    steps: _FromOne = 2_000_000
+
+
+class JumpTable(InOrderTable):
+    """Settings of `Jump`."""
+
+    distances: _FromOne | list[_FromOne] = 1

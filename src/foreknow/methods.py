@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import is_dataclass
 from fractions import Fraction
+from inspect import Parameter, signature
 from typing import Any, Protocol
 
 from foreknow.adversaries.priors import Priors
 from foreknow.anonymizers.anatomy import Anatomy
 from foreknow.anonymizers.art import ART
 from foreknow.anonymizers.fulldomain import FullDomain
+from foreknow.anonymizers.jump import Jump, Naive, Safe
+from foreknow.anonymizers.jump_order import InOrder
 from foreknow.anonymizers.mondrian import Mondrian
 from foreknow.anonymizers.streamliner import Streamliner
 from foreknow.errors import PolicyError, did_you_mean
+from foreknow.jump_property import property_of
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy
 from foreknow.sparse import IntArray
@@ -21,9 +25,14 @@ METHODS: dict[str, type[Any]] = {
     "anatomy": Anatomy,
     "art": ART,
     "fulldomain": FullDomain,
+    "jump": Jump,
     "mondrian": Mondrian,
+    "naive": Naive,
+    "safe": Safe,
     "streamliner": Streamliner,
 }
+# What is taken from the requirements of a policy, not set beside them.
+_OF_THE_POLICY = {"priors", "property"}
 
 
 class Anonymizer(Protocol):
@@ -48,7 +57,7 @@ def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
     Raises
     ------
     PolicyError
-        If there is no such method, or it has no such parameter.
+        If there is no such method, it has no such parameter, or it cannot serve the policy.
     """
     if isinstance(given, type):
         raise PolicyError(f"give a method, such as {given.__name__}(), not its class")
@@ -59,15 +68,19 @@ def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
     if given not in METHODS:
         raise PolicyError(f"there is no method {given!r}{did_you_mean(given, METHODS)}")
     settings = dict(policy.options.settings.get(given, {}))
-    known = {field.name for field in fields(METHODS[given]) if field.init} - {"priors"}
+    parameters = signature(METHODS[given]).parameters
+    known = parameters.keys() - _OF_THE_POLICY
     for key in settings:
         if key not in known:
-            raise PolicyError(f"publish.{given}: there is no {key!r}{did_you_mean(key, known)}")
+            raise PolicyError(
+                f"publish.{given}: there is no {key!r}{did_you_mean(key, sorted(known))}"
+            )
     if given == "art":
         settings = {**_robustness(policy), **settings}
-    for needed in fields(METHODS[given]):
-        optional = needed.default is not MISSING or needed.default_factory is not MISSING
-        if not optional and needed.name not in settings:
+    if issubclass(METHODS[given], InOrder):
+        settings["property"] = property_of(policy)
+    for needed in parameters.values():
+        if needed.default is Parameter.empty and needed.name not in settings:
             raise PolicyError(
                 f"publish.{given}: {needed.name} is missing; give it in the policy file, or as "
                 f"--set {needed.name}=..."
@@ -94,6 +107,8 @@ def _robustness(policy: Policy) -> dict[str, Any]:
 
 def settings_of(anonymizer: Anonymizer) -> dict[str, Any]:
     """Plain values of a method's parameters; what is no plain value, by its name."""
+    if isinstance(anonymizer, InOrder):
+        return anonymizer.to_dict()
     if not is_dataclass(anonymizer):
         return {}
     plain = (str, int, float, bool, type(None))

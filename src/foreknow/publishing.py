@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.anonymizers.fulldomain import FullDomain
+from foreknow.anonymizers.jump_order import InOrder
 from foreknow.anonymizers.lattice_result import LatticeResult
 from foreknow.anonymizers.mondrian import Mondrian
 from foreknow.auditing import Audit, audit
@@ -203,8 +204,9 @@ def publish(
             "probabilities of your own"
         )
     _log.info("grouping %d people", microdata.n_people)
-    groups, n_groups, lattice = _grouped(anonymizer, microdata, policy, seed)
-    floors = None if lattice is None else lattice.floors
+    if isinstance(anonymizer, InOrder):
+        anonymizer = anonymizer.settled(microdata)  # the certificate names the functions
+    groups, n_groups, lattice, floors = _grouped(anonymizer, microdata, policy, seed)
     random = np.random.default_rng(seed)
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
@@ -226,7 +228,7 @@ def publish(
         raise NoSafeRelease(
             f"{type(anonymizer).__name__} made groups that do not hold what the policy requires: "
             f"{'; '.join(policy.failures(release))}. It does not ask the policy: stricter settings "
-            "of its own may help, such as a larger r or l"
+            "of its own may help, such as a larger r or l, or another property"
         )
     certificate, private = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
@@ -236,15 +238,18 @@ def publish(
 
 def _grouped(
     anonymizer: Anonymizer, microdata: Microdata, policy: Policy, seed: int | None
-) -> tuple[IntArray, int, LatticeResult | None]:
-    """The group of everybody, how many there are, and the lattice they were found in, if any.
+) -> tuple[IntArray, int, LatticeResult | None, Mapping[str, IntArray] | None]:
+    """The group of everybody, how many there are, the lattice and levels they are of, if any.
 
     A method's mistakes are bugs.
     """
-    lattice = None
+    lattice, floors = None, None
     if isinstance(anonymizer, FullDomain):
         lattice = anonymizer.search(microdata, policy, explain=True)
-        of_row = lattice.groups
+        of_row, floors = lattice.groups, lattice.floors
+    elif isinstance(anonymizer, InOrder):
+        found = anonymizer.search(microdata, policy).required()
+        of_row, floors = found.groups, found.floors
     else:
         of_row = anonymizer.partition(microdata, policy, seed=seed)
     groups = of_row[microdata.kept]
@@ -254,7 +259,7 @@ def _grouped(
     several = microdata.schema.semantics != "single"
     if several and not np.array_equal(microdata.rows_of(groups), of_row):
         raise InternalError(f"{type(anonymizer).__name__} put one person into two groups")
-    return groups, n_groups, lattice
+    return groups, n_groups, lattice, floors
 
 
 def _release(tables: Mapping[str, pa.Table], form: str, schema: Schema) -> Release:
@@ -352,7 +357,7 @@ def _certify(
         escaped=options.escape_formulas and options.format == "csv",
         semantics=semantics,
         minimal=_is_minimal(anonymizer, policy),
-        notes=_notes(policy, verdicts.counts, microdata.schema.sensitive),
+        notes=_notes(policy, verdicts.counts, microdata.schema.sensitive, anonymizer),
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private
@@ -365,9 +370,13 @@ def _agree(claimed: Disclosure, found: Finding) -> bool:
     return claimed.exact == found.probability
 
 
-def _notes(policy: Policy, counts: GroupCounts, sensitive: str) -> tuple[str, ...]:
+def _notes(
+    policy: Policy, counts: GroupCounts, sensitive: str, anonymizer: Anonymizer
+) -> tuple[str, ...]:
     """What a reader of the release should know beside its safety."""
     notes = [] if policy.monotone() or policy.attributes else [NOT_MINIMAL]
+    if isinstance(anonymizer, InOrder):
+        notes.append(anonymizer.note)
     empty = np.diff(counts.offsets) == 0
     if empty.any():
         people = int(counts.sizes[empty].sum())

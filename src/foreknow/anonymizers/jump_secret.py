@@ -12,7 +12,8 @@ from fractions import Fraction
 from itertools import chain, combinations
 from typing import Any
 
-from foreknow.anonymizers.jump import HALF, STEPS, Naive, read_functions
+from foreknow.anonymizers.jump import Naive
+from foreknow.anonymizers.jump_order import HALF, STEPS, read_functions
 from foreknow.errors import InputError
 from foreknow.jumping.composed import as_property
 from foreknow.jumping.functions import Function, Person, Value

@@ -61,6 +61,25 @@ def _whole(given: Any, name: str) -> int:
     return given
 
 
+def is_about(
+    value: Hashable, values: Sequence[Hashable] | None, excluded: Sequence[Hashable]
+) -> bool:
+    """Whether a value matters; values are compared as they print.
+
+    >>> is_about(5, ["5"], ()), is_about("Flu", None, ["Flu"])
+    (True, False)
+    """
+    text = str(value)
+    wanted = values is None or text in map(str, values)
+    return wanted and text not in map(str, excluded)
+
+
+def about_text(values: Sequence[Hashable] | None, excluded: Sequence[Hashable]) -> str:
+    """The arguments that say which values matter, as they are written."""
+    text = "" if values is None else f", values={list(values)}"
+    return text + (f", excluded={list(excluded)}" if excluded else "")
+
+
 @dataclass(frozen=True)
 class MaxRatio:
     """Nobody has any value with a probability above a limit.
@@ -74,7 +93,9 @@ class MaxRatio:
         Above 0, at most 1.
     strict : bool
     values : list, optional
-        The values that matter; all by default.
+        The values that matter; all by default. Compared as they print, as in a policy.
+    excluded : list
+        Values that do not matter.
 
     Examples
     --------
@@ -87,29 +108,35 @@ class MaxRatio:
     most: Fraction
     strict: bool = False
     values: tuple[Hashable, ...] | None = None
+    excluded: tuple[Hashable, ...] = ()
     convex: ClassVar[bool] = True
     complete: ClassVar[bool] = True
 
     def __init__(
-        self, limit: Any, strict: bool = False, values: Iterable[Hashable] | None = None
+        self,
+        limit: Any,
+        strict: bool = False,
+        values: Iterable[Hashable] | None = None,
+        excluded: Iterable[Hashable] = (),
     ) -> None:
         most = as_fraction(limit, "MaxRatio")
         if not 0 < most <= 1:
             raise InputError(f"MaxRatio must be above 0 and at most 1, not {limit}")
-        if isinstance(values, str):
-            raise InputError("MaxRatio: values is a list of values")
+        for name, given in (("values", values), ("excluded", excluded)):
+            if isinstance(given, str):
+                raise InputError(f"MaxRatio: {name} is a list of values")
         object.__setattr__(self, "most", most)
         object.__setattr__(self, "strict", bool(strict))
         object.__setattr__(self, "values", None if values is None else tuple(values))
+        object.__setattr__(self, "excluded", tuple(excluded))
 
     def __repr__(self) -> str:
         extra = ", strict=True" if self.strict else ""
-        extra += "" if self.values is None else f", values={list(self.values)}"
-        return f"MaxRatio('{self.most}'{extra})"
+        return f"MaxRatio('{self.most}'{extra}{about_text(self.values, self.excluded)})"
 
     def colour(self, value: Hashable) -> Hashable:
         """Two colours: values that matter, and others."""
-        return 0 if self.values is None or value in self.values else 1
+        return 0 if is_about(value, self.values, self.excluded) else 1
 
     def limit(self, size: int, colour: Hashable) -> int:
         """The largest whole number within the ratio."""

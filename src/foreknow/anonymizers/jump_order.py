@@ -1,0 +1,234 @@
+"""Jump order: what the naive, safe and k-jump algorithms share, who try functions in order.
+
+"k-Jump Strategy for Preserving Privacy in Micro-Data Disclosure", section 3.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from foreknow.anonymizers.jump_chain import default_nodes, least_group
+from foreknow.anonymizers.jump_nodes import at_nodes, function_text, is_node, read_function
+from foreknow.anonymizers.jump_result import JumpResult
+from foreknow.errors import InputError, UnsupportedError
+from foreknow.jumping.composed import as_property
+from foreknow.jumping.dealing import BeyondReach
+from foreknow.jumping.estimating import EstimatedSet, estimate
+from foreknow.jumping.functions import Function
+from foreknow.jumping.properties import MaxRatio, Property
+from foreknow.jumping.runs import Case, Run, Step, case_of
+from foreknow.jumping.strategy import Strategy
+from foreknow.microdata import Microdata
+from foreknow.policy import Policy
+from foreknow.sparse import IntArray
+
+STEPS = 2_000_000
+ESTIMATE_STEPS = 5_000
+HALF = MaxRatio("1/2")
+
+
+def read_functions(given: Any) -> tuple[Function, ...]:
+    """Functions as users give them, in order."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InputError("functions is a list, in the order in which they are tried")
+    if not given:
+        raise InputError("there are no functions to try")
+    return tuple(read_function(one) for one in given)
+
+
+@dataclass(frozen=True, init=False)
+class InOrder:
+    """A public algorithm that tries functions in order; see `Naive`, `Safe` and `Jump`."""
+
+    functions: tuple[Function, ...] | None
+    property: Property
+    steps: int
+    note: ClassVar[str]
+
+    def __init__(
+        self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
+    ) -> None:
+        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+            raise InputError(f"steps is a whole number from 1, not {steps!r}")
+        read = None if functions is None else read_functions(functions)
+        object.__setattr__(self, "functions", read)
+        object.__setattr__(self, "property", as_property(property))
+        object.__setattr__(self, "steps", steps)
+
+    def _strategy(self) -> Strategy:
+        raise NotImplementedError
+
+    def _walk(self, case: Case) -> tuple[int | None, list[Step]]:
+        raise NotImplementedError
+
+    @builtins.property
+    def _given(self) -> tuple[Function, ...]:
+        if self.functions is None:
+            raise InputError(
+                "functions is missing; it can be left out only for the rows of a Microdata"
+            )
+        return self.functions
+
+    @builtins.property
+    def symmetric(self) -> bool:
+        """Whether it treats rows alike, whatever their order: where all functions are nodes."""
+        return self.functions is None or all(map(is_node, self.functions))
+
+    def run(self, table: Any) -> Run:
+        """Run the algorithm on a table.
+
+        Parameters
+        ----------
+        table : mapping of person to value, or sequence of values
+            The people that the functions group. Without names they are 0, 1, 2, ...
+
+        Returns
+        -------
+        Run
+
+        Raises
+        ------
+        BeyondReach
+            If exact counting takes more than `steps` steps.
+        """
+        case = case_of(self._given, self._strategy(), table, self.steps)
+        released, path = self._walk(case)
+        return Run(released, path, case)
+
+    def estimate(
+        self,
+        table: Any,
+        i: int,
+        samples: int = 1000,
+        *,
+        seed: int | None = None,
+        confidence: float = 0.99,
+    ) -> EstimatedSet:
+        """Estimate what those can tell who see function i's generalization and know the algorithm.
+
+        For disclosure sets that are too large for `Run.disclosure_set`. No release is ever
+        decided by an estimate.
+
+        Parameters
+        ----------
+        table : mapping of person to value, or sequence of values
+        i : int
+            The function, from 0.
+        samples : int
+            How many tables to draw.
+        seed : int, optional
+        confidence : float
+
+        Returns
+        -------
+        EstimatedSet
+            With an interval for the highest probability.
+        """
+        strategy = self._strategy()
+        steps = min(self.steps, ESTIMATE_STEPS)
+        case = case_of(self._given, strategy, table, steps, fresh=True)
+        return estimate(case, i, samples, seed, confidence)
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            See `search`.
+        policy : Policy, optional
+            Not asked: the algorithm judges by its own property.
+        seed : int, optional
+            Ignored: the method is deterministic.
+
+        Returns
+        -------
+        int64 array, shape (rows,)
+            The group of each row in the source's order, from 0; -1 for a row that is left out
+            because its sensitive value is missing.
+
+        Raises
+        ------
+        NoSafeRelease
+            If nothing is released.
+        BeyondReach
+            As in `run`.
+        """
+        groups: IntArray = self.search(microdata, policy).groups
+        return groups
+
+    def search(self, microdata: Microdata, policy: Policy | None = None) -> JumpResult:
+        """Try the functions on the rows of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            With one sensitive value per person. Functions are lattice nodes of it
+            (``"age=1, zip=*"``, mappings, or tuples of one level per quasi-identifier) or lists of
+            the group of each row; by default those of `default_nodes`.
+        policy : Policy, optional
+            Only its values are compared with those of the table.
+
+        Raises
+        ------
+        BeyondReach
+            As in `run`.
+        """
+        for requirement in policy.requirements if policy is not None else ():
+            requirement.mask(microdata.values)
+        own = self.settled(microdata)
+        values = microdata.values
+        table = [values[code] for code in microdata.sensitive_codes.tolist()]
+        try:
+            run = own.run(table)
+        except BeyondReach as error:
+            raise BeyondReach(
+                f"{type(self).__name__} decides nothing of {microdata.name}: {error}. More steps "
+                f"(steps = {10 * self.steps}) change no result; other functions, chosen because of "
+                "this, would be a choice that depends on the table"
+            ) from None
+        return JumpResult(type(self).__name__, own._given, own.property, run, microdata)
+
+    def settled(self, microdata: Microdata) -> Self:
+        """The same for one table: functions by the names of their levels, or the default ones."""
+        if microdata.schema.semantics != "single":
+            raise UnsupportedError(
+                f"{type(self).__name__} is about one sensitive value per person, not semantics "
+                f"{microdata.schema.semantics!r}"
+            )
+        given = self.functions
+        if given is None:
+            least = least_group(self.property, microdata.n_people)
+            given = tuple(map(Function.of, default_nodes(microdata.attributes, least)))
+        own = copy.copy(self)
+        object.__setattr__(own, "functions", at_nodes(given, microdata))
+        own._check()
+        return own
+
+    def _check(self) -> None:
+        """Check what depends on how many functions there are."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; functions that are no nodes only by their sizes."""
+        functions = self.functions
+        return {
+            "functions": None if functions is None else [function_text(f) for f in functions],
+            "property": repr(self.property),
+            "steps": self.steps,
+        }
+
+    def disclosure_safe(self, case: Case, i: int) -> bool:
+        """Whether the disclosure set of function i has the property."""
+        try:
+            return case.disclosure_safe(i)
+        except BeyondReach as error:
+            raise BeyondReach(
+                f"what can be told from g{i + 1} = {case.functions[i]}, of {len(case.functions)} "
+                f"functions: {error}"
+            ) from None
