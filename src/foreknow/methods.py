@@ -36,7 +36,19 @@ _OF_THE_POLICY = {"priors", "property"}
 
 
 class Anonymizer(Protocol):
-    """A method that groups the rows of a table."""
+    """A method that groups the rows of a table.
+
+    It may have more, which `publish` and `attack` look for:
+
+    | attribute | what it is for |
+    | --- | --- |
+    | ``grouping(microdata, policy, seed, explain=...)`` | gives a `Grouping` in place of groups |
+    | ``asks_policy`` | True where what it makes holds the policy, or is a bug |
+    | ``minimal(policy)`` | whether no division of what it makes would be safe |
+    | ``notes(policy, seed)`` | what a reader should know, for certificate and report |
+    | ``advice`` | what may help where the policy fails what it makes |
+    | ``chance(microdata, policy, groups)`` | how likely it is to make these groups |
+    """
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
@@ -105,13 +117,24 @@ def _robustness(policy: Policy) -> dict[str, Any]:
     return {"r": r, "priors": point.adversary}
 
 
+def asks_policy(anonymizer: Anonymizer) -> bool:
+    """Whether a method asks the policy of what it makes; a class says so of itself alone."""
+    return bool(vars(type(anonymizer)).get("asks_policy", False))
+
+
+def notes_of(anonymizer: Anonymizer, policy: Policy, seed: int | None) -> tuple[str, ...]:
+    """What a method says to the readers of its releases."""
+    own = getattr(anonymizer, "notes", None)
+    return () if own is None else tuple(own(policy, seed))
+
+
 def settings_of(anonymizer: Anonymizer) -> dict[str, Any]:
     """Plain values of a method's parameters; what is no plain value, by its name."""
     if isinstance(anonymizer, InOrder):
         return anonymizer.to_dict()
     if not is_dataclass(anonymizer):
         return {}
-    plain = (str, int, float, bool, type(None))
+    plain = (str, int, float, bool, dict, type(None))
     return {
         name: given if isinstance(given, plain) else _named(given)
         for name, given in vars(anonymizer).items()

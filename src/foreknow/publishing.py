@@ -16,10 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.anonymizers.fulldomain import FullDomain
-from foreknow.anonymizers.jump_order import InOrder
-from foreknow.anonymizers.lattice_result import LatticeResult
-from foreknow.anonymizers.mondrian import Mondrian
+from foreknow.anonymizers.grouping import grouping_of
 from foreknow.auditing import Audit, audit
 from foreknow.certificate import NOT_MINIMAL, Certificate, digest_of, finding_to_dict
 from foreknow.counts import GroupCounts
@@ -32,7 +29,7 @@ from foreknow.errors import (
     PolicyError,
 )
 from foreknow.frames import write_csv, write_parquet
-from foreknow.methods import Anonymizer, method_of, settings_of
+from foreknow.methods import Anonymizer, asks_policy, method_of, notes_of, settings_of
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy, PublishOptions
 from foreknow.release import Release
@@ -204,9 +201,9 @@ def publish(
             "probabilities of your own"
         )
     _log.info("grouping %d people", microdata.n_people)
-    if isinstance(anonymizer, InOrder):
-        anonymizer = anonymizer.settled(microdata)  # the certificate names the functions
-    groups, n_groups, lattice, floors = _grouped(anonymizer, microdata, policy, seed)
+    found = grouping_of(anonymizer, microdata, policy, seed, explain=True)
+    anonymizer, floors = found.settled or anonymizer, found.floors
+    groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
     random = np.random.default_rng(seed)
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
@@ -222,13 +219,12 @@ def publish(
     coarsened = options.form == "generalized"  # the other form keeps quasi-identifiers exact
     utility = utility_of(release.counts, *((microdata, groups, floors) if coarsened else ()))
     verdicts = audit(release, policy, utility=utility, name="the release")
-    verdicts = replace(verdicts, lattice=lattice)
-    if not verdicts.safe and not isinstance(anonymizer, (Mondrian, FullDomain)):
-        # The others do not ask the policy: what they make is judged by it, and may fail.
+    verdicts = replace(verdicts, lattice=found.lattice)
+    if not verdicts.safe and not asks_policy(anonymizer):
+        advice = getattr(anonymizer, "advice", "stricter settings of its own may help")
         raise NoSafeRelease(
             f"{type(anonymizer).__name__} made groups that do not hold what the policy requires: "
-            f"{'; '.join(policy.failures(release))}. It does not ask the policy: stricter settings "
-            "of its own may help, such as a larger r or l, or another property"
+            f"{'; '.join(policy.failures(release))}. It does not ask the whole policy: {advice}"
         )
     certificate, private = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
@@ -236,30 +232,19 @@ def publish(
     return Publication(release, verdicts, certificate, tables, options, private)
 
 
-def _grouped(
-    anonymizer: Anonymizer, microdata: Microdata, policy: Policy, seed: int | None
-) -> tuple[IntArray, int, LatticeResult | None, Mapping[str, IntArray] | None]:
-    """The group of everybody, how many there are, the lattice and levels they are of, if any.
-
-    A method's mistakes are bugs.
-    """
-    lattice, floors = None, None
-    if isinstance(anonymizer, FullDomain):
-        lattice = anonymizer.search(microdata, policy, explain=True)
-        of_row, floors = lattice.groups, lattice.floors
-    elif isinstance(anonymizer, InOrder):
-        found = anonymizer.search(microdata, policy).required()
-        of_row, floors = found.groups, found.floors
-    else:
-        of_row = anonymizer.partition(microdata, policy, seed=seed)
+def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
+    """The group of everybody, and how many there are. A method's mistakes are bugs."""
+    of_row = np.asarray(of_row)
+    if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
+        raise InternalError(f"{name} did not give one whole number for each row")
     groups = of_row[microdata.kept]
     n_groups = int(groups.max()) + 1
     if groups.min() < 0 or not np.bincount(groups).all():
-        raise InternalError(f"{type(anonymizer).__name__} numbered its groups with gaps")
+        raise InternalError(f"{name} numbered its groups with gaps")
     several = microdata.schema.semantics != "single"
     if several and not np.array_equal(microdata.rows_of(groups), of_row):
-        raise InternalError(f"{type(anonymizer).__name__} put one person into two groups")
-    return groups, n_groups, lattice, floors
+        raise InternalError(f"{name} put one person into two groups")
+    return groups, n_groups
 
 
 def _release(tables: Mapping[str, pa.Table], form: str, schema: Schema) -> Release:
@@ -357,7 +342,10 @@ def _certify(
         escaped=options.escape_formulas and options.format == "csv",
         semantics=semantics,
         minimal=_is_minimal(anonymizer, policy),
-        notes=_notes(policy, verdicts.counts, microdata.schema.sensitive, anonymizer),
+        notes=(
+            *_notes(policy, verdicts.counts, microdata.schema.sensitive),
+            *notes_of(anonymizer, policy, seed),
+        ),
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private
@@ -370,13 +358,9 @@ def _agree(claimed: Disclosure, found: Finding) -> bool:
     return claimed.exact == found.probability
 
 
-def _notes(
-    policy: Policy, counts: GroupCounts, sensitive: str, anonymizer: Anonymizer
-) -> tuple[str, ...]:
+def _notes(policy: Policy, counts: GroupCounts, sensitive: str) -> tuple[str, ...]:
     """What a reader of the release should know beside its safety."""
     notes = [] if policy.monotone() or policy.attributes else [NOT_MINIMAL]
-    if isinstance(anonymizer, InOrder):
-        notes.append(anonymizer.note)
     empty = np.diff(counts.offsets) == 0
     if empty.any():
         people = int(counts.sizes[empty].sum())

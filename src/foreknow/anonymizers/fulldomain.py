@@ -7,11 +7,12 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from foreknow.adversaries.disclosure import Number, as_fraction
+from foreknow.anonymizers.grouping import Grouping
 from foreknow.anonymizers.lattice import Lattice
 from foreknow.anonymizers.lattice_result import LatticeResult
 from foreknow.anonymizers.lattice_search import SAFE, LatticeSearch, OutOfTime
@@ -77,6 +78,8 @@ class FullDomain:
     {'age': 1, 'sex': 0, 'zip': 5, 'admitted': 3, 'marital': 0}
     """
 
+    asks_policy: ClassVar[bool] = True
+
     objective: str | Objective = "ncp"
     find: str = "best"
     suppression: Number = 0.0
@@ -124,6 +127,18 @@ class FullDomain:
             If no node is safe, or none was found in time.
         """
         return self.search(microdata, policy).groups
+
+    def grouping(
+        self,
+        microdata: Microdata,
+        policy: Policy | None = None,
+        seed: int | None = None,
+        *,
+        explain: bool = False,
+    ) -> Grouping:
+        """Group the rows of a table, to be written at the levels of the chosen node."""
+        found = self.search(microdata, policy, explain=explain)
+        return Grouping(found.groups, found.floors, found)
 
     def search(
         self, microdata: Microdata, policy: Policy | None = None, *, explain: bool = False

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from foreknow.anonymizers.grouping import Grouping
 from foreknow.anonymizers.jump_chain import default_nodes, least_group
-from foreknow.anonymizers.jump_nodes import at_nodes, function_text, is_node, read_function
+from foreknow.anonymizers.jump_nodes import at_nodes, function_text, read_function, treats_alike
 from foreknow.anonymizers.jump_result import JumpResult
+from foreknow.anonymizers.jump_seen import refuse_lookalikes
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.jumping.composed import as_property
 from foreknow.jumping.dealing import BeyondReach
@@ -48,6 +50,7 @@ class InOrder:
     property: Property
     steps: int
     note: ClassVar[str]
+    advice: ClassVar[str] = "another property may help"
 
     def __init__(
         self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
@@ -75,8 +78,11 @@ class InOrder:
 
     @builtins.property
     def symmetric(self) -> bool:
-        """Whether it treats rows alike, whatever their order: where all functions are nodes."""
-        return self.functions is None or all(map(is_node, self.functions))
+        """Whether it looks at quasi-identifiers alone, whatever the order of rows.
+
+        Where all functions are lattice nodes, or groups of quasi-identifier values.
+        """
+        return self.functions is None or all(map(treats_alike, self.functions))
 
     def run(self, table: Any) -> Run:
         """Run the algorithm on a table.
@@ -163,6 +169,19 @@ class InOrder:
         groups: IntArray = self.search(microdata, policy).groups
         return groups
 
+    def grouping(
+        self,
+        microdata: Microdata,
+        policy: Policy | None = None,
+        seed: int | None = None,
+        *,
+        explain: bool = False,
+    ) -> Grouping:
+        """Group the rows of a table, to be written at the levels of the released function."""
+        own = self.settled(microdata)
+        found = own.search(microdata, policy).required()
+        return Grouping(found.groups, found.floors, settled=own)
+
     def search(self, microdata: Microdata, policy: Policy | None = None) -> JumpResult:
         """Try the functions on the rows of a table.
 
@@ -170,8 +189,10 @@ class InOrder:
         ----------
         microdata : Microdata
             With one sensitive value per person. Functions are lattice nodes of it
-            (``"age=1, zip=*"``, mappings, or tuples of one level per quasi-identifier) or lists of
-            the group of each row; by default those of `default_nodes`.
+            (``"age=1, zip=*"``, mappings, or tuples of one level per quasi-identifier), groups of
+            tuples of quasi-identifiers (``[[(21, "f"), (25, "f")], [(38, "m")]]``), or lists of
+            the group of each row; by default those of `default_nodes`. People of equal
+            quasi-identifiers are in one group.
         policy : Policy, optional
             Only its values are compared with those of the table.
 
@@ -179,10 +200,16 @@ class InOrder:
         ------
         BeyondReach
             As in `run`.
+        UnsupportedError
+            If the property is not convex, and readers may not be able to tell which function made
+            a release: see `refuse_lookalikes`.
         """
         for requirement in policy.requirements if policy is not None else ():
             requirement.mask(microdata.values)
         own = self.settled(microdata)
+        if own._strategy().kind != "naive":  # which claims nothing
+            labelled = policy is not None and policy.options.form == "generalized"
+            refuse_lookalikes(type(self).__name__, own._given, own.property, labelled)
         values = microdata.values
         table = [values[code] for code in microdata.sensitive_codes.tolist()]
         try:
@@ -210,6 +237,10 @@ class InOrder:
         object.__setattr__(own, "functions", at_nodes(given, microdata))
         own._check()
         return own
+
+    def notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
+        """What a reader of a release should know."""
+        return (self.note,)
 
     def _check(self) -> None:
         """Check what depends on how many functions there are."""

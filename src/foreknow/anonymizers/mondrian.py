@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -51,6 +52,8 @@ class Mondrian:
     Candidates are ordered by gain (see `foreknow.anonymizers.cuts`). Nothing is random; a seed is
     accepted and ignored.
     """
+
+    asks_policy: ClassVar[bool] = True
 
     cuts: int = 5
 
