@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import foreknow as fk
 from foreknow.counts import GroupCounts
 from foreknow.hierarchy import Intervals
 from foreknow.hierarchy_files import Ordered
 from foreknow.microdata import Microdata
 from foreknow.schema import Schema
-from foreknow.utility import ncp_of_groups, utility_of
+from foreknow.utility import ncp_of_groups, optimal_discernibility, utility_of
 
 
 def people_of(columns, **hierarchies):
@@ -129,6 +130,75 @@ def test_sizes_and_discernibility_are_those_of_the_groups(groups):
 def test_discernibility_does_not_overflow():
     counts = GroupCounts([2**52], [0, 1], [0], [2**52], ["x"])
     assert utility_of(counts).discernibility == 2**104
+
+
+def cheapest(people, least):
+    """The least sum of squares of groups of at least so many, by trying each last group."""
+    costs = [0]
+    for n in range(1, people + 1):
+        rest = [costs[n - size] + size**2 for size in range(least, n + 1)]
+        costs.append(min(rest, default=float("inf")))
+    return costs[people]
+
+
+@pytest.mark.parametrize("least", range(1, 13))
+def test_the_optimum_is_that_of_trying_all_sizes(least):
+    for people in range(least, 61):
+        assert optimal_discernibility(people, least) == cheapest(people, least)
+
+
+@pytest.mark.parametrize(
+    ("people", "least", "said"),
+    [
+        (3, 4, "3 people make no group of at least 4"),
+        (0, 1, "people must be a whole number from 1, not 0"),
+        (5, 0, "least must be a whole number from 1, not 0"),
+        (5, 2.0, "least must be a whole number from 1, not 2.0"),
+        (True, 1, "people must be a whole number from 1, not True"),
+    ],
+)
+def test_there_is_no_optimum_without_groups(people, least, said):
+    with pytest.raises(fk.InputError, match=said):
+        fk.optimal_discernibility(people, least)
+
+
+def test_a_release_is_measured_by_its_counts():
+    table = pa.table({"g": [1, 1, 2], "s": ["x", "y", "x"]})
+    release = fk.Release.from_groups(table, group="g", sensitive="s")
+    assert fk.utility_of(release) == fk.utility_of(release.counts)
+    assert fk.utility_of(release).discernibility == 5
+
+
+def test_groups_may_be_of_rows_some_of_which_are_left_out():
+    table = pa.table({"age": [10, 99, 30, 20], "d": ["x", None, "y", "x"]})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="d", missing="drop")
+    microdata = fk.Microdata(table, schema)
+    of_people = np.array([0, 0, 1])
+    counts = microdata.counts(of_people)
+    found = fk.utility_of(counts, microdata, np.array([0, -1, 0, 1]))
+    assert found == fk.utility_of(counts, microdata, of_people)
+    assert found.ncp == {"age": pytest.approx(2 / 3)}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (lambda m: (m,), r"expected GroupCounts or a Release, not Microdata; microdata\.counts"),
+        (lambda m: (m.counts(TWO), m), "give microdata and groups together"),
+        (lambda m: (m.counts(TWO), None, TWO), "give microdata and groups together"),
+        (lambda m: (m.counts(TWO), "t.csv", TWO), "expected Microdata, not str"),
+        (lambda m: (m.counts(TWO), m, TWO[:3]), "each of the 4 rows"),
+        (lambda m: (m.counts(TWO), m, TWO / 2), "a whole number for each"),
+        (lambda m: (m.counts(TWO), m, TWO - 1), "row 1 of .* has no group"),
+        (lambda m: (GroupCounts.from_bags(["xyx"]), m, TWO), "3 people are counted, but .* has 4"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(given, said):
+    with pytest.raises(fk.InputError, match=said):
+        fk.utility_of(*given(people_of({"age": [10, 30, 20, 50]})))
+
+
+TWO = np.array([0, 0, 1, 1])
 
 
 def test_penalties_are_averaged_over_people_and_then_over_columns():

@@ -70,8 +70,9 @@ if TYPE_CHECKING:
     from foreknow.schema import Schema
     from foreknow.skylining import SkylineReport, skyline_report
     from foreknow.surveying import LatticeSurvey, SurveyedNode, survey
-    from foreknow.utility import Utility
+    from foreknow.utility import Utility, optimal_discernibility, utility_of
     from foreknow.workload.measuring import QueryError, query_error, query_error_of_groups
+    from foreknow.workload.reporting import UtilityReport, utility_report
 
 # Where each public name lives; a room is entered when one of its names is first asked for.
 _ROOMS = {
@@ -114,8 +115,9 @@ _ROOMS = {
     "schema": ["Schema"],
     "skylining": ["SkylineReport", "skyline_report"],
     "surveying": ["LatticeSurvey", "SurveyedNode", "survey"],
-    "utility": ["Utility"],
+    "utility": ["Utility", "optimal_discernibility", "utility_of"],
     "workload.measuring": ["QueryError", "query_error", "query_error_of_groups"],
+    "workload.reporting": ["UtilityReport", "utility_report"],
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -177,6 +179,7 @@ __all__ = [
     "SurveyedNode",
     "Tree",
     "Utility",
+    "UtilityReport",
     "Verdict",
     "__version__",
     "attack",
@@ -188,12 +191,15 @@ __all__ = [
     "knowledge_skyline",
     "knowledge_skylines",
     "name_people",
+    "optimal_discernibility",
     "publish",
     "query_error",
     "query_error_of_groups",
     "same",
     "skyline_report",
     "survey",
+    "utility_of",
+    "utility_report",
 ]
 
 

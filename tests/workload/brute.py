@@ -1,13 +1,13 @@
 """Answers to count queries from the definitions: plain Python, over all people and all boxes."""
 
 from fractions import Fraction
-from itertools import product
 
 from tests.anonymizers.tables import interval_path, mask_path, tree_path
 
 PATHS = {"tree": tree_path, "interval": interval_path, "mask": mask_path}
 DEPTH = 3
 RANKS = {"low": 0, "middle": 1, "high": 2}
+LEAVES = "abcdefgh"
 
 
 def queries_of(drawn):
@@ -44,44 +44,102 @@ def bucketized_answer(rows, sensitive, groups, sets, wanted):
     return total
 
 
-def generalized_answer(boxes, sensitive, groups, sets, wanted):
-    """Each person is in each cell of their group's box with the same chance."""
+def generalized_answer(boxes, sensitive, groups, wishes, wanted):
+    """Each person is anywhere in their group's box with the same chance.
+
+    A box has a list of pieces per attribute, a wish of a query as well: ranges of whole numbers,
+    and None for a missing value.
+    """
     total = Fraction(0)
     for group, box in zip(members(groups), boxes, strict=True):
-        cells = list(product(*box))
-        matching = sum(
-            all(v in allowed for v, allowed in zip(cell, sets, strict=True)) for cell in cells
-        )
-        total += Fraction(matching, len(cells)) * sum(sensitive[i] in wanted for i in group)
+        share = Fraction(1)
+        for pieces, wish in zip(box, wishes, strict=True):
+            share *= Fraction(common(pieces, wish), common(pieces, pieces))
+        total += share * sum(sensitive[i] in wanted for i in group)
     return total
 
 
+def common(pieces, others):
+    """How many possible values two lists of disjoint pieces have in common."""
+    total = (None in pieces) and (None in others)
+    for piece in pieces:
+        for other in others:
+            if piece is not None and other is not None:
+                total += max(0, min(piece.stop, other.stop) - max(piece.start, other.start))
+    return total
+
+
+def wish_of(kind, asked, domain):
+    """What a query asks for: values, and what lies between those that are next to each other."""
+    where = place(kind, domain)
+    found = [None] * (None in asked)
+    run = []
+    for value in sorted((v for v in domain if v is not None), key=where):
+        if value in asked:
+            run.append(where(value))
+        elif run:
+            found.append(range(run[0], run[-1] + 1))
+            run = []
+    return found + ([range(run[0], run[-1] + 1)] if run else [])
+
+
 def box_of(kind, values, domain, floor=0, style=None):
-    """The values that a group's label covers, of those that occur in the table."""
+    """What a group's label covers: all that could be meant, whether it occurs or not."""
     kind_of = kind.name
     style = style or ("hierarchy" if kind_of in PATHS else "set" if kind_of == "text" else "range")
+    where = place(kind, domain)
+    known = [where(v) for v in domain if v is not None]
+    least, most = min(known), max(known)
+    everything = [range(least, most + 1), *([None] * (None in domain))]
     if style == "hierarchy":
         for level in range(floor, DEPTH + 1):
             nodes = {path_of(kind_of, value)[level] for value in values}
-            if len(nodes) == 1:
-                return [v for v in domain if path_of(kind_of, v)[level] in nodes]
+            if len(nodes) > 1:
+                continue
+            if level == DEPTH:
+                return everything
+            if None in values:
+                return [None]
+            return [
+                range(step, step + 1)
+                for step in range(least, most + 1)
+                if path_of(kind_of, at(kind_of, step, domain))[level] in nodes
+            ]
         raise AssertionError("no top")
     if floor >= (DEPTH if kind_of in PATHS else 1):
-        return list(domain)
+        return everything
     if style == "set":
-        return [v for v in domain if v in values]
-    known = [rank(kind_of, v) for v in values if v is not None]
-    inside = [
-        v
-        for v in domain
-        if v is not None and known and min(known) <= rank(kind_of, v) <= max(known)
-    ]
-    return inside + [None] * (None in values)
+        if set(values) == set(domain):
+            return everything
+        return [None if v is None else range(where(v), where(v) + 1) for v in values]
+    inside = [where(v) for v in values if v is not None]
+    found = [None] * (None in values)
+    return found + ([range(min(inside), max(inside) + 1)] if inside else [])
 
 
-def rank(kind_of, value):
-    """Where a value lies; leaves of these hierarchies lie in the order of their values."""
-    return RANKS[value] if kind_of == "order" else value
+def place(kind, domain):
+    """Where a value lies among all that are possible: a whole number."""
+    occurring = sorted(v for v in domain if v is not None) if kind.name in ("text", "mask") else ()
+    return {
+        "number": int,
+        "interval": int,
+        "decimal": lambda value: int(value * PARTS[any(v in (0.5, -1.5) for v in domain)]),
+        "order": RANKS.__getitem__,
+        "tree": LEAVES.index,
+        "text": occurring.index if occurring else None,
+        "mask": occurring.index if occurring else None,
+    }[kind.name]
+
+
+# Decimal numbers are written in tenths if any of them has to be.
+PARTS = {True: 10, False: 1}
+
+
+def at(kind_of, step, domain):
+    """The possible value that lies somewhere."""
+    if kind_of == "mask":
+        return sorted(v for v in domain if v is not None)[step]
+    return LEAVES[step] if kind_of == "tree" else step
 
 
 def path_of(kind_of, value):

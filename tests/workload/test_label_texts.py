@@ -1,26 +1,29 @@
 """Published labels are read back as what they cover; what cannot be read is refused."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import foreknow as fk
 from foreknow.errors import DataError
+from foreknow.workload.covers import covers_of_groups
 from foreknow.workload.label_texts import codes_of_texts, covers_of_texts
+from foreknow.workload.lines import line_of
 
 
 def attribute(values, hierarchy=None, type_=None):
+    """The attribute of a column, and its line."""
     schema = fk.Schema(
         quasi_identifiers=["q"], sensitive="s", hierarchies={"q": hierarchy} if hierarchy else {}
     )
     table = pa.table({"q": pa.array(values, type_), "s": ["x"] * len(values)})
     (found,) = fk.Microdata(table, schema).attributes
-    return found
+    return found, line_of(found, hierarchy)
 
 
 def covered(found, text, style):
-    covers = covers_of_texts(found, [text], style)
-    runs = zip(covers.starts.tolist(), covers.ends.tolist(), strict=True)
-    return [found.domain[code] for a, b in runs for code in range(a, b)]
+    covers = covers_of_texts(*found, [text], style)
+    return [found[0].domain[code] for code in covers.members()[1].tolist()]
 
 
 AGES = attribute([20, 30, 40, 50, None])
@@ -111,6 +114,20 @@ def test_what_may_mean_two_things_is_refused():
 
 
 def test_exact_values_are_read_by_how_they_print():
-    assert codes_of_texts(AGES, ["20", None, 50]).tolist() == [1, 0, 4]
+    assert codes_of_texts(AGES[0], ["20", None, 50]).tolist() == [1, 0, 4]
     with pytest.raises(DataError, match="the original table has no '21'"):
-        codes_of_texts(AGES, ["21"])
+        codes_of_texts(AGES[0], ["21"])
+
+
+def test_nodes_of_one_name_and_the_same_people_are_read_alike():
+    """The lower of them is meant, for the release as for its reader."""
+    tree = fk.Tree([["a", "g", "g"], ["b", "g", "g"], ["c", "h", "g"], ["d", "k", "k"]])
+    found, line = attribute(["a", "b", "d"], tree)
+    of_text = covers_of_texts(found, line, ["g"], "hierarchy")
+    for level in (1, 2):
+        floor = np.array([level, 0])
+        groups = covers_of_groups(found, line, np.array([0, 0, 1]), 2, "hierarchy", floor)
+        at = groups.of_group[0]
+        assert (
+            (groups.starts[at], groups.ends[at]) == (of_text.starts[0], of_text.ends[0]) == (0, 2)
+        )

@@ -76,12 +76,15 @@ def test_answers_are_those_of_enumeration(drawn):
     queries = draw_queries(microdata, **asking)
     boxes = boxes_of(case, groups, styles, floors)
     exact, boxed, bucketed = [], [], []
+    domains = [list(dict.fromkeys(column)) for column in zip(*case.rows, strict=True)]
     for sets, chosen in brute.queries_of(queries):
         wanted = {v for v, yes in zip(microdata.values, chosen, strict=True) if yes}
         exact.append(brute.true_answer(case.rows, case.sensitive, sets, wanted))
-        rest = (case.sensitive, groups, sets, wanted)
-        boxed.append(float(brute.generalized_answer(boxes, *rest)))
-        bucketed.append(float(brute.bucketized_answer(case.rows, *rest)))
+        wishes = list(map(brute.wish_of, case.kinds, sets, domains))
+        boxed.append(float(brute.generalized_answer(boxes, case.sensitive, groups, wishes, wanted)))
+        bucketed.append(
+            float(brute.bucketized_answer(case.rows, case.sensitive, groups, sets, wanted))
+        )
     with pytest.MonkeyPatch.context() as patch:
         if asking["seed"] % 2:  # the same in many small blocks
             patch.setattr(answering, "_BLOCK", 2)
@@ -157,12 +160,23 @@ def test_where_people_have_several_values_occurrences_are_counted(people, form, 
         total = 0
         for group in brute.members(groups):
             own = [people[i][0] for i in group]
-            box = own if form == "bucketized" else [a for a in ages if min(own) <= a <= max(own)]
-            share = sum(age in asked for age in box) / len(box)
+            if form == "bucketized":
+                share = sum(age in asked for age in own) / len(own)
+            else:  # who asks for neighbours asks for what lies between them
+                box = range(min(own), max(own) + 1)
+                share = sum(is_asked(age, asked, ages) for age in box) / len(box)
             total += share * sum(v in wanted for i in group for v in people[i][1])
         wanted_.append(total)
     assert found.exact.tolist() == exact
     assert found.estimated == pytest.approx(wanted_)
+
+
+def is_asked(age, asked, ages):
+    """Whether an age, one that occurs or not, is asked for."""
+    if age in ages:
+        return age in asked
+    below, above = max(a for a in ages if a < age), min(a for a in ages if a > age)
+    return below in asked and above in asked
 
 
 # ---- by hand ------------------------------------------------------------------------------------
@@ -201,9 +215,13 @@ def test_one_query_by_hand():
     of_s = next(i for i in at if drawn.values[0, i])
     for form in ("generalized", "bucketized"):
         found = fk.query_error_of_groups(microdata, groups, form, delta=0.5, **asking)
-        # One matches: 40. Of 20 to 30 half match, and one has S; of 40 to 50 half, and two.
-        assert (found.exact[of_s], found.estimated[of_s]) == (1, 1.5)
-        assert found.relative[of_s] == 0.25  # of at least half of the people: 2
+        # One matches: 40. Bucketized, one of two in each group match; one S, and two.
+        # Of 20 to 30 the query asks for one of eleven ages, as of 40 to 50.
+        wanted = 1.5 if form == "bucketized" else 3 / 11
+        assert found.exact[of_s] == 1
+        assert found.estimated[of_s] == pytest.approx(wanted)
+        # Relative to at least half of the people: 2.
+        assert found.relative[of_s] == pytest.approx(abs(wanted - 1) / 2)
 
 
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
@@ -215,9 +233,13 @@ def test_publications_are_asked_as_they_are_written(form, format_, tmp_path):
     made = fk.publish(microdata, policy, options=options)
     groups = fk.Mondrian().partition(microdata, policy)
     wanted = fk.query_error_of_groups(microdata, groups, form, labels={"age": "set"})
+    reread = _reread(made, tmp_path / "out", form, microdata)
+    some_file = next((tmp_path / "out").glob(f"*.{format_}"))
     for found in (
+        reread,
         fk.query_error(made, microdata),
-        _reread(made, tmp_path / "out", form, microdata),
+        fk.query_error(tmp_path / "out", microdata),
+        fk.query_error(str(some_file), microdata),
     ):
         assert found.form == form
         assert found.estimated == pytest.approx(wanted.estimated, abs=1e-9)
@@ -318,9 +340,11 @@ def test_mistakes_are_named(asking, said):
 
 def test_what_is_no_release_or_of_another_table_is_refused():
     microdata = people()
-    with pytest.raises(fk.InputError, match="expected a Publication or a Release, not str"):
-        fk.query_error("release.csv", microdata)
-    with pytest.raises(fk.InputError, match="expected Microdata, not Table"):
+    with pytest.raises(
+        fk.InputError, match=r"expected a release, not Microdata: .*publish returns"
+    ):
+        fk.query_error(microdata, microdata)
+    with pytest.raises(fk.InputError, match=r"not Table: the table .* Microdata\(table, schema\)"):
         fk.query_error(None, pa.table({"a": [1]}))
 
     def released(age, disease, sex="f | m", n=1):

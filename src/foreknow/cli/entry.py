@@ -19,6 +19,7 @@ from foreknow.cli.priors import priors
 from foreknow.cli.publishing import demo, publish, verify
 from foreknow.cli.skyline import skyline
 from foreknow.cli.survey import survey
+from foreknow.cli.utility import utility
 from foreknow.errors import ForeknowError, InputError, InternalError, NoSafeRelease
 
 app = typer.Typer(
@@ -31,7 +32,19 @@ app = typer.Typer(
     "3 a bug in Foreknow, 130 interrupted.",
 )
 
-for command in (audit, skyline, curves, survey, ask, attack, priors, publish, verify, demo):
+for command in (
+    audit,
+    skyline,
+    curves,
+    survey,
+    ask,
+    attack,
+    utility,
+    priors,
+    publish,
+    verify,
+    demo,
+):
     app.command()(command)
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foreknow.cli.options import console
-from foreknow.errors import CertificateError, InputError, SchemaError
+from foreknow.errors import InputError, SchemaError
 
 if TYPE_CHECKING:
-    from foreknow.certificate import Certificate
     from foreknow.counts import GroupCounts
     from foreknow.labels import Label
     from foreknow.microdata import Microdata
@@ -143,56 +142,9 @@ def open_table_by(path: Path, schema: Schema, group: str | None) -> Release:
 
 def open_published(folder: Path, schema: Schema | None) -> Release:
     """Open what `foreknow publish` wrote; a schema, if given, must be that of the certificate."""
-    from foreknow.certificate import Certificate, digest_of
-    from foreknow.frames.writing import disarm_name
-    from foreknow.release import Release
-    from foreknow.schema import check_semantics
+    from foreknow.published import open_published as opened
 
-    known = Certificate.load(folder / "certificate.json")
-    if set(known.files) != {f"{part}.{known.format}" for part in known.parts}:
-        raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
-    for name, digest in known.files.items():
-        if not (folder / name).is_file() or digest_of(folder / name) != digest:
-            raise CertificateError(
-                f"{name} is not the file of {str(folder)!r} that was certified; name the file "
-                "itself to audit it as it is"
-            )
-    if schema is not None:
-        _refuse_other_schema(known, schema)
-    columns = [*known.groups, known.sensitive]
-    if known.escaped:
-        columns = [disarm_name(column) for column in columns]
-    *groups, sensitive = columns
-    tables = {part: folder / f"{part}.{known.format}" for part in known.parts}
-    if "release" in tables:
-        release = Release.from_generalized(
-            tables["release"], quasi_identifiers=groups, sensitive=sensitive
-        )
-    else:
-        release = Release.from_bucketized(
-            tables["sensitive"],
-            group=groups[0] if known.form == "bucketized" else groups,
-            sensitive=sensitive,
-            semantics=check_semantics(known.semantics),
-            people=tables["people"],
-        )
-    return release.rearmed() if known.escaped else release
-
-
-def _refuse_other_schema(known: Certificate, schema: Schema) -> None:
-    other_groups = known.form == "generalized" and set(known.groups) != set(
-        schema.quasi_identifiers
-    )
-    if other_groups or known.sensitive != schema.sensitive:
-        raise SchemaError(
-            f"the certificate is for {', '.join(known.groups)} and {known.sensitive}, the "
-            f"policy for {', '.join(schema.quasi_identifiers)} and {schema.sensitive}"
-        )
-    if known.semantics != schema.semantics:
-        raise SchemaError(
-            f"the certificate is for semantics {known.semantics!r}, the policy for "
-            f"{schema.semantics!r}"
-        )
+    return opened(folder, schema).release
 
 
 def _person_in(path: Path, schema: Schema) -> str | None:

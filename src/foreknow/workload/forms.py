@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from foreknow.counts import GroupCounts
 from foreknow.errors import DataError, InputError
+from foreknow.frames.writing import disarm_name, rearmed
 from foreknow.labelling import style_of
-from foreknow.microdata import Microdata
+from foreknow.microdata import Attribute, Microdata
 from foreknow.release import Release
 from foreknow.sparse import IntArray, combine, count_pairs
 from foreknow.workload.answering import Boxes, Buckets
 from foreknow.workload.covers import covers_of_groups
 from foreknow.workload.label_texts import codes_of_texts, covers_of_texts
-from foreknow.workload.queries import Queries
+from foreknow.workload.lines import lines_of
 
 Form: TypeAlias = Literal["generalized", "bucketized"]
 FORMS = ("generalized", "bucketized")
@@ -28,17 +29,17 @@ def told_by_groups(
     microdata: Microdata,
     groups: NDArray[Any],
     form: Form,
-    queries: Queries,
+    attributes: Sequence[Attribute],
     floors: Mapping[str, IntArray],
     styles: Mapping[str, str],
 ) -> Boxes | Buckets:
-    """What a release of these groups would tell about the attributes that are asked about.
+    """What a release of these groups would tell about some attributes.
 
     Parameters
     ----------
     microdata, groups, form, floors
         See `foreknow.query_error_of_groups`.
-    queries : Queries
+    attributes : sequence of Attribute
     styles : mapping of column to "range", "hierarchy" or "set"
     """
     of_person, floors = _groups_of_people(microdata, groups, floors)
@@ -48,16 +49,17 @@ def told_by_groups(
         covers = [
             covers_of_groups(
                 attribute,
+                line,
                 of_person,
                 n_groups,
                 style_of(attribute, styles.get(attribute.name)),
                 floors.get(attribute.name),
             )
-            for attribute in queries.attributes
+            for attribute, line in zip(attributes, lines_of(microdata, attributes), strict=True)
         ]
         return Boxes(covers, counts)
-    columns = [attribute.codes for attribute in queries.attributes]
-    sizes = [len(attribute.domain) for attribute in queries.attributes]
+    columns = [attribute.codes for attribute in attributes]
+    sizes = [len(attribute.domain) for attribute in attributes]
     point, first = combine(columns, sizes)
     offsets, points, people = count_pairs(of_person, point, n_groups, len(first))
     of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
@@ -66,18 +68,26 @@ def told_by_groups(
 
 
 def told_by_release(
-    release: Release, microdata: Microdata, queries: Queries, styles: Mapping[str, str]
+    release: Release,
+    microdata: Microdata,
+    attributes: Sequence[Attribute],
+    styles: Mapping[str, str],
+    *,
+    armed: bool = False,
 ) -> Boxes | Buckets:
-    """What a reader of a release knows about the attributes that are asked about.
+    """What a reader of a release knows about some attributes.
 
     Parameters
     ----------
     release : Release
     microdata : Microdata
         The table it was made of.
-    queries : Queries
+    attributes : sequence of Attribute
     styles : mapping of column to "range", "hierarchy" or "set"
         How its labels are written; by the kind of the column when left out.
+    armed : bool
+        Whether the release was read from a file with apostrophes before what looks like a
+        formula.
     """
     counts = _same_values(release.counts, microdata)
     if counts.n_people > microdata.n_people:
@@ -85,22 +95,27 @@ def told_by_release(
             f"{release.name} has {counts.n_people} people, {microdata.name} only "
             f"{microdata.n_people}; give the table that the release was made of"
         )
-    names = [attribute.name for attribute in queries.attributes]
+    names = [attribute.name for attribute in attributes]
+    if armed:
+        names = [disarm_name(name) for name in names]
     if set(names) <= set(release.group_columns):
         labels = list(counts.groups or ())
         if len(release.group_columns) == 1:
             labels = [label if isinstance(label, tuple) else (label,) for label in labels]
         covers = []
-        for attribute in queries.attributes:
-            at = release.group_columns.index(attribute.name)
-            texts = [label[at] for label in labels]  # type: ignore[index]
+        lines = lines_of(microdata, attributes)
+        for name, attribute, line in zip(names, attributes, lines, strict=True):
+            at = release.group_columns.index(name)
+            texts: list[Any] = [label[at] for label in labels]  # type: ignore[index]
+            if armed:
+                texts = [rearmed(text) if isinstance(text, str) else text for text in texts]
             style = style_of(attribute, styles.get(attribute.name))
-            covers.append(covers_of_texts(attribute, texts, style))
+            covers.append(covers_of_texts(attribute, line, texts, style))
         return Boxes(covers, counts)
     found = release.signatures(names)
     of_cell = np.repeat(np.arange(counts.n_groups), np.diff(found.offsets))
     codes = []
-    for i, attribute in enumerate(queries.attributes):
+    for i, attribute in enumerate(attributes):
         known = codes_of_texts(attribute, [signature[i] for signature in found.labels])
         codes.append(known[found.codes])
     return Buckets(of_cell, codes, found.people, counts)

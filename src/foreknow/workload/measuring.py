@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from foreknow.errors import InputError, did_you_mean
 from foreknow.microdata import Microdata
-from foreknow.release import Release
 from foreknow.sparse import IntArray
 from foreknow.workload.answering import Boxes, Buckets, FloatArray, true_answers
-from foreknow.workload.forms import FORMS, Form, told_by_groups, told_by_release
+from foreknow.workload.forms import FORMS, Form, told_by_groups
 from foreknow.workload.queries import Queries, draw_queries
+from foreknow.workload.reading import reading_of
 
 _QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.95)
 
@@ -128,10 +128,18 @@ def query_error(
     box of their group; a bucketized one, whose quasi-identifiers are exact, as if everybody in a
     group were equally likely to have each value of its bag.
 
+    Anywhere in the box is anywhere that its labels allow, whether somebody of the table is there
+    or not: from "20 to 37" any whole number, of dates any day, of decimal numbers and times by
+    length, from an interval or a period whatever it spans, from a node of a tree every leaf that
+    the tree lists. Of texts, and below a mask, only the values of the table are known. All of it
+    lies between the first and the last value of the column in the table. Likewise a query for
+    values next to each other asks for what lies between them.
+
     Parameters
     ----------
-    release : Publication or Release
-        With the quasi-identifiers as group columns it is generalized; with one column of group
+    release : Publication, path or Release
+        What `publish` returned; the folder that it was written to, or a file in it; or a table:
+        with the quasi-identifiers as group columns it is generalized, with one column of group
         ids and exact quasi-identifiers beside it, bucketized.
     microdata : Microdata
         The table it was made of.
@@ -176,17 +184,10 @@ def query_error(
     >>> fk.query_error(made, microdata, attributes=["age", "sex"], queries=100)
     QueryError(100 queries, generalized: 4.61% on average, median 3.79%)
     """
-    _require_microdata(microdata)
-    styles = dict(labels or {})
-    published = getattr(release, "release", release)
-    if published is not release and labels is None:
-        policy = release.certificate.policy
-        styles = policy.get("publish", {}).get("labels", {})
-    if not isinstance(published, Release):
-        raise InputError(f"expected a Publication or a Release, not {type(release).__name__}")
-    asked = _Asked.of(microdata, queries, attributes, predicates, selectivity, ranges, delta, seed)
-    told = told_by_release(published, microdata, asked.queries, styles)
-    return asked.of_answers(told, microdata)
+    require_microdata(microdata)
+    reading = reading_of(release, labels)
+    asked = Asked.of(microdata, queries, attributes, predicates, selectivity, ranges, delta, seed)
+    return asked.of_answers(reading.told(microdata, asked.queries.attributes), microdata)
 
 
 def query_error_of_groups(
@@ -236,16 +237,17 @@ def query_error_of_groups(
     QueryError(1000 queries, generalized: 20.68% on average, median 18.65%)
     QueryError(1000 queries, bucketized: 8.93% on average, median 6.83%)
     """
-    _require_microdata(microdata)
+    require_microdata(microdata)
     if form not in FORMS:
         raise InputError(f"there is no form {form!r}{did_you_mean(str(form), FORMS)}")
-    asked = _Asked.of(microdata, queries, attributes, predicates, selectivity, ranges, delta, seed)
-    told = told_by_groups(microdata, groups, form, asked.queries, floors or {}, labels or {})
+    asked = Asked.of(microdata, queries, attributes, predicates, selectivity, ranges, delta, seed)
+    asks = asked.queries.attributes
+    told = told_by_groups(microdata, groups, form, asks, floors or {}, labels or {})
     return asked.of_answers(told, microdata)
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class Asked:
     """A workload and how its answers are to be judged."""
 
     queries: Queries
@@ -266,7 +268,8 @@ class _Asked:
         ranges: bool,
         delta: float,
         seed: int | None,
-    ) -> _Asked:
+    ) -> Asked:
+        """Draw a workload; see `query_error`."""
         if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 < delta <= 1:
             raise InputError(f"delta is a share of the people, above 0 to 1, not {delta!r}")
         drawn = draw_queries(
@@ -282,6 +285,7 @@ class _Asked:
         return cls(drawn, n_predicates, float(selectivity), ranges, float(delta), seed)
 
     def of_answers(self, told: Boxes | Buckets, microdata: Microdata) -> QueryError:
+        """Compare what is answered with what is true."""
         return QueryError(
             exact=true_answers(microdata, self.queries),
             estimated=told.answers(self.queries),
@@ -296,6 +300,10 @@ class _Asked:
         )
 
 
-def _require_microdata(microdata: Any) -> None:
+def require_microdata(microdata: Any) -> None:
+    """Raise `InputError` unless it is Microdata."""
     if not isinstance(microdata, Microdata):
-        raise InputError(f"expected Microdata, not {type(microdata).__name__}")
+        raise InputError(
+            f"expected Microdata, not {type(microdata).__name__}: the table that the release was "
+            "made of, Microdata(table, schema)"
+        )
