@@ -4,6 +4,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
 
+import pyarrow as pa
 import pytest
 from tests.attacks import BELOW_2_3, DIVERSE, LEVELS, microdata, naive, policy_for
 
@@ -156,3 +157,68 @@ def test_full_domain_with_suppression_leaks():
     assert (made.n_worlds, made.consistent) == (60, 16)
     assert made.worst.exact == Fraction(3, 4)
     assert made.worst.share == HALF
+
+
+def four(values, seeds=None, method=None):
+    """An attack on four people of ages 1 to 4."""
+    found = microdata(list(values), age=[1, 2, 3, 4])
+    return attack(found, method or fk.Streamliner(2, "gda"), seed=0, seeds=seeds)
+
+
+def test_gda_leaks_at_four_people():
+    """Errata, section 4: {1, 3}: ab and {2, 4}: ac come from one table only."""
+    made = four("aabc")
+    assert made.exact
+    assert made.how == "enumeration"
+    assert (made.n_worlds, made.consistent, made.n_groups) == (4, 1, 2)
+    assert made.certain == (1, 2, 3, 4)
+    assert [made.posterior(row, value) for row, value in ((1, "a"), (3, "b"), (4, "c"))] == [1] * 3
+
+
+def test_gda_warns_once_however_often_it_is_run(caplog):
+    four("aabc", seeds=range(5))
+    said = [r for r in caplog.records if "GDA is unsafe" in r.getMessage()]
+    assert len(said) == 1
+
+
+TABLES = ["".join(values) for values in sorted(set(permutations("aabc")))]
+
+
+@pytest.mark.parametrize("method", [fk.Streamliner(2), fk.Anatomy(2)], ids=repr)
+def test_a_seed_that_everybody_knows_leaks(method):
+    """Errata, section 4: who can repeat the lots is certain; who cannot learns nothing."""
+    public = [four(values, seeds=[7], method=method) for values in TABLES]
+    assert max(case.exact for made in public for case in made.cases) == 1
+    assert any(made.certain for made in public)
+    for values in TABLES:
+        secret = four(values, method=method)
+        assert secret.exact
+        assert secret.consistent == secret.n_worlds
+        assert not secret.cases
+
+
+@pytest.mark.parametrize("variant", ["ria", "gsa"])
+def test_ria_and_gsa_tell_frequencies_only(variant):
+    for values in ("aabc", "abcd", "baab"):
+        made = four(values, method=fk.Streamliner(2, variant))
+        assert made.exact
+        assert not made.cases
+
+
+def test_art_leaks_whatever_its_seed():
+    """Of five people, some are certain to whoever knows the priors, r and the algorithm."""
+    others = {"sex": list("mmmmmmffffff"), "disease": list("aaabbcabbbcc")}
+    priors = fk.Priors.learn(pa.table(others), ["sex"], "disease")
+    method = fk.ART(r="3/2", priors=priors, unique=False)
+    for values in sorted(set(permutations("aabbc"))):
+        found = microdata(list(values), sex=list("mmmmf"))
+        try:
+            made = attack(found, method, seeds=[0])
+        except fk.NoSafeRelease:
+            continue
+        if made.certain:
+            break
+    assert made.certain
+    assert made.worst.exact == 1
+    assert made.worst.share <= Fraction(2, 3)  # the release by itself is what it should be
+    assert set(attack(found, method, seeds=range(3)).certain) >= set(made.certain)

@@ -2,6 +2,7 @@
 
 import time
 from fractions import Fraction
+from itertools import product
 from math import comb
 
 import numpy as np
@@ -12,6 +13,8 @@ from tests.attacks import BELOW_2_3, LEVELS, microdata, naive, policy_for
 import foreknow as fk
 from foreknow.attacking import Algorithm, attack
 from foreknow.attacking.intervals import chernoff
+from foreknow.attacking.running import Runs
+from foreknow.attacking.steps import Steps
 from foreknow.attacking.worlds import Worlds
 from foreknow.errors import UnsupportedError
 
@@ -36,7 +39,7 @@ def bounds(found, row, value):
     return beliefs.low[at], beliefs.high[at]
 
 
-@pytest.mark.parametrize(("half", "least", "worlds"), [(6, 5, 700), (12, 10, 3000), (16, 13, 3000)])
+@pytest.mark.parametrize(("half", "least", "worlds"), [(6, 5, 700), (12, 10, 4000), (16, 13, 4000)])
 @pytest.mark.parametrize("seed", range(4))
 def test_chains_cover_the_exact_answer(half, least, worlds, seed):
     pipeline, table, share = at_least(half, least)
@@ -202,20 +205,168 @@ def test_worlds_are_dealt_out_completely():
     assert len(met) == 6
 
 
-@pytest.mark.parametrize("method", [fk.Anatomy(2), fk.Streamliner(2)])
-def test_a_method_that_draws_lots_is_never_run_once_and_believed(method):
+def test_a_method_that_draws_lots_is_never_run_once_and_believed():
+    """ART breaks ties by lot, and states no chances."""
+    table = pa.table({"q": list("xyxy"), "s": list("aabb")})
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive="s")
+    table_of = fk.Microdata(table, schema)
+    method = fk.ART(2, fk.Priors.learn(table, ["q"], "s"))
+    groups = method.partition(table_of)
+    for more in ({}, {"groups": groups}):
+        with pytest.raises(UnsupportedError, match=r"say seeds = those"):
+            attack(table_of, method, **more)
+    assert attack(table_of, method, seeds=[0, 1]).exact
+    table = table.append_column("gid", pa.array(groups))
+    release = fk.Release.from_groups(table, group="gid", sensitive="s")
+    with pytest.raises(UnsupportedError, match=r"say seeds = those"):
+        fk.Algorithm(method, schema=schema, symmetric=True).disclosure(release)
+
+
+@pytest.mark.parametrize(
+    "method", [fk.Anatomy(3), *(fk.Streamliner(3, v) for v in ("rda", "ria", "gsa"))], ids=repr
+)
+def test_many_people_by_a_proof(method):
+    """Too many worlds to look at: posteriors are the frequencies in groups, at any size."""
+    table = microdata(list("aabbccdd") * 40, age=range(320))
+    found = attack(table, method, seed=1)
+    assert (found.exact, found.how, found.looked) == (True, "proof", 0)
+    assert not found.found
+    assert not found.cases
+    assert not found.unsettled
+    groups = method.partition(table, seed=1)
+    group = np.flatnonzero(groups == groups[0])
+    held = [table.values[int(code)] for code in np.asarray(table.sensitive_codes)[group]]
+    for value in "abcd":
+        said = found.posterior(1, value)
+        assert isinstance(said, Fraction)
+        assert said == Fraction(held.count(value), len(held))
+    again = attack(table, method, groups=groups)
+    assert [again.posterior(r, "a") for r in (1, 2, 9)] == [
+        found.posterior(r, "a") for r in (1, 2, 9)
+    ]
+
+
+@pytest.mark.parametrize("method", [fk.Anatomy(3), fk.Streamliner(3)], ids=repr)
+def test_a_proof_is_not_asked_about_what_the_method_cannot_have_made(method):
+    table = microdata(list("aabbccdd") * 40, age=range(320))
+    with pytest.raises(fk.InputError, match="is it the method"):
+        attack(table, method, groups=np.zeros(320, dtype=int))
+
+
+def test_a_release_of_lots_can_be_judged_by_itself():
     rows = pa.table({"q": [1, 2, 3, 4], "s": list("aabb")})
     schema = fk.Schema(quasi_identifiers=["q"], sensitive="s")
-    table_of = fk.Microdata(rows, schema)
-    groups = method.partition(table_of)
-    with pytest.raises(UnsupportedError, match="draws lots"):
-        attack(table_of, method)
-    with pytest.raises(UnsupportedError, match="draws lots"):
-        attack(table_of, method, groups=groups)
-    table = rows.append_column("gid", pa.array(groups))
-    release = fk.Release.from_groups(table, group="gid", sensitive="s")
-    with pytest.raises(UnsupportedError, match="draws lots"):
-        fk.Algorithm(method, schema=schema, symmetric=True).disclosure(release)
+    groups = fk.Streamliner(2).partition(fk.Microdata(rows, schema))
+    rows = rows.append_column("gid", pa.array(groups))
+    release = fk.Release.from_groups(rows, group="gid", sensitive="s")
+    found = fk.Algorithm(fk.Streamliner(2), schema=schema).disclosure(release)
+    assert found.exact == Fraction(1, 2)
+    assert not found.estimated
+    with pytest.raises(UnsupportedError, match="symmetric=True"):
+        fk.Algorithm(fk.Streamliner(2), schema=schema, seeds=[1]).disclosure(release)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gda_of_more_people_is_estimated_by_its_chances(seed):
+    table = microdata(list("aabcbacb"), age=[1, 1, 2, 3, 3, 4, 5, 5])
+    exact = attack(table, fk.Streamliner(2, "gda"), seed=seed)
+    assert exact.exact
+    groups = fk.Streamliner(2, "gda").partition(table, seed=seed)
+    assert [exact.posterior(r, "a") for r in range(1, 9)] == [
+        attack(table, fk.Streamliner(2, "gda"), groups=groups).posterior(r, "a")
+        for r in range(1, 9)
+    ]
+    found = attack(table, fk.Streamliner(2, "gda"), seed=seed, worlds=exact.runs - 1)
+    assert not found.exact
+    for row in range(1, 9):
+        for value in "abc":
+            low, high = bounds(found, row, value)
+            assert low - 1e-9 <= exact.posterior(row, value) <= high + 1e-9
+
+
+def apart(n, least):
+    """Two parts of the possible worlds: almost all a in the first half, or few of them.
+
+    Of other tables, the more people are published alone the farther they are from that.
+    """
+    half = n // 2
+
+    def pipeline(rows):
+        many = rows["disease"].to_pylist()[:half].count("a")
+        far = min(max(0, least - many), max(0, many - 1))
+        return [0] * (n - far) + list(range(1, far + 1))
+
+    values = "a" * least + "b" * (half - least) + "b" * least + "c" * (half - least)
+    ways = {}
+    for k in range(least + 1):
+        # of the others, half - k in the first half; a is had by `least`, all others are alike
+        ways[k] = comb(half, k) * comb(half, least - k)
+    possible = {k: w for k, w in ways.items() if k >= least or k <= 1}
+    share = Fraction(sum(k * w for k, w in possible.items()), half * sum(possible.values()))
+    return pipeline, microdata(list(values), age=[0] * half + [1] * half), share
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_parts_that_no_steps_join_are_met_and_intervals_hold_all_of_them(seed):
+    """The true table lies in one part; the other one, at the far end, weighs more."""
+    pipeline, table, share = apart(28, 9)
+    found = attack(table, pipeline, worlds=4000, seconds=None, seed=seed)
+    assert (found.how, found.parts) == ("chains", 2)
+    for row in range(1, 29):
+        low, high = bounds(found, row, "a")
+        assert low <= (share if row <= 14 else Fraction(9, 14) - share) <= high
+    assert "2 parts" in found._repr_html_()
+    assert found.to_dict()["parts"] == 2
+
+
+def test_worlds_that_steps_join_are_one_part():
+    pipeline, table, _ = at_least(12, 10)
+    assert attack(table, pipeline, worlds=4000, seed=1).parts == 1
+
+
+@pytest.mark.parametrize(("alike", "seed"), [(False, 0), (True, 1)])
+def test_steps_are_as_likely_back_as_forth(alike, seed):
+    """Of a walk that takes every step, all worlds are equally often where it comes."""
+    groups, ages = [0, 0, 0, 0, 1, 1, 1], [1, 1, 2, 2, 1, 1, 3]
+    table = microdata(list("aabcabb"), age=ages)
+    runs = Runs(table, lambda rows: groups, None, symmetric=alike)
+    codes = np.asarray(table.sensitive_codes).astype(np.int64)
+    worlds = Worlds.of(np.array(groups), codes, 3, table.attributes if alike else None)
+    steps = Steps(worlds, runs, runs.make(codes), np.random.default_rng(seed))
+    met, many = {}, 8_000
+    for _ in range(many):
+        codes = steps.proposed(codes)
+        key = tuple(worlds.standing_for(codes).tolist())
+        met[key] = met.get(key, 0) + 1
+    ways = {}
+    for dealt in product(*(own for own in worlds.every(10_000))):
+        world = np.empty_like(codes)
+        for people, own in zip(worlds.members, dealt, strict=True):
+            world[people] = own.codes
+        ways[tuple(world.tolist())] = dealt[0].ways * dealt[1].ways
+    assert set(met) == set(ways)
+    assert sum(ways.values()) == worlds.n_worlds
+    for key, own in ways.items():
+        assert met[key] / many == pytest.approx(own / worlds.n_worlds, rel=0.4, abs=0.006)
+
+
+def test_worlds_far_too_unlikely_for_floats_are_weighed_by_ratios():
+    """Chances of 1 in 10**500 and in 3 * 10**500: the first are met three times as often."""
+
+    class Rare:
+        def partition(self, found, policy=None, seed=None):
+            return np.zeros(20, dtype=int)
+
+        def chance(self, found, policy, groups):
+            first = found.values[int(found.sensitive_codes[0])] == "a"
+            return Fraction(3 if first else 1, 3 * 10**500)
+
+    table = microdata(list("ab" * 10), age=range(20))
+    found = attack(table, Rare(), worlds=3000, seed=0)
+    assert found.how == "chains"
+    low, high = bounds(found, 1, "a")
+    assert low <= 0.75 <= high
+    assert low > 0.5
 
 
 def test_of_whom_too_little_is_known_nobody_is_called_safe():

@@ -1,6 +1,7 @@
 """What an attack says, shows and writes; and what it refuses, with a hint."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,7 @@ from tests.attacks import BUCKETS, DIVERSE, LEVELS, microdata, policy_for
 
 import foreknow as fk
 from foreknow.attacking import Algorithm, attack
+from foreknow.attacking.seeing import Reader
 
 AGES, VALUES = [50, 40, 50, 30, 30], ["flu", "hiv", "hiv", "flu", "flu"]
 
@@ -120,13 +122,133 @@ def test_rows_that_are_left_out():
     found = attack(microdata(["flu", "rare", "flu", "hiv"], age=range(4)), pipeline)
     assert found.n_groups == 2
     assert found.posterior(2, "rare") == 1
-    assert not found.certain  # the release itself says it
+    assert (
+        found.left_out == found.certain == (2,)
+    )  # no release says it: that they are left out does
+    assert found.worst.share == Fraction(1, 4)
+    assert found.certain_by_release == ()
+    assert found.found
+    assert "One person is left out of the release" in found._repr_html_()
     dropped = fk.Schema(quasi_identifiers=["age"], sensitive="disease", missing="drop")
     rows = pa.table({"age": [1, 2, 3, 4], "disease": ["a", None, "b", "a"]})
     found = attack(fk.Microdata(rows, dropped), lambda table: [0] * table.num_rows)
     assert (found.n_people, found.n_worlds) == (3, 3)
     with pytest.raises(fk.InputError, match="row 2"):
         found.posterior(2, "a")
+
+
+class Grouped:
+    """Makes the groups that a function of everybody's values says."""
+
+    def __init__(self, groups):
+        self.groups = groups
+
+    def partition(self, found, policy=None, seed=None):
+        values = [found.values[int(code)] for code in found.sensitive_codes]
+        return np.array(self.groups(values))
+
+
+def test_labels_are_seen_of_others_when_somebody_is_left_out():
+    """Ages 10, 19 and 20, 29 as two groups, or all four under the label of all: told apart."""
+    levels = {"age": fk.Intervals([10, 100])}
+    columns = {"age": [10, 19, 20, 29, 55]}
+
+    def groups(values):
+        # the last one is left out; the others are in two groups that bear one label or two
+        return [0, 1, 0, 1, -1] if values[0] == "a" else [0, 0, 1, 1, -1]
+
+    # Labels: in the first case 0-99 for all four, so that to a reader they are one group.
+    found = microdata(list("abbac"), levels, **columns)
+    generalized, buckets = policy_for(DIVERSE, found), policy_for(DIVERSE, found)
+    buckets = fk.Policy(DIVERSE.requirements, schema=found.schema, options=BUCKETS)
+    one = attack(found, Grouped(groups), generalized)
+    assert (one.n_worlds, one.consistent, one.certain) == (6, 3, (1, 5))
+    two = attack(found, Grouped(groups), buckets)
+    assert (two.n_worlds, two.consistent) == (4, 2)
+
+
+def test_labels_differ_though_the_groups_are_the_same_and_somebody_is_left_out():
+    """Only the age of the one who is left out differs: it is not in the labels of the others."""
+    table = microdata(list("abc"), age=[1, 2, 50])
+    seen = Reader(table, {}).see(np.array([4, 4, -1]))
+    assert (seen.groups.tolist(), seen.left_out) == ([0, 0, 1], 1)
+    assert seen.published == (("1 to 2",),)
+    assert seen.as_made.tolist() == [0, 0, -1]
+    assert Reader(table, {}).see(np.array([-2, 0, -1])) == Reader(table, {}).see(
+        np.array([-1, 9, -1])
+    )
+    together = Reader(table, {}).see(np.array([4, 4, 3]))
+    assert together != seen
+    assert together.published == (("1 to 2",), ("50",))
+    assert Reader(table, {}).see(np.array([-1, -1, -1])).published is None
+
+
+def test_the_same_people_under_other_labels_are_another_release():
+    """Levels are published though somebody is left out."""
+    levels = {"age": fk.Intervals([10, 100])}
+    found = microdata(list("aabb"), levels, age=[10, 11, 30, 50])
+    reader = Reader(found, {})
+    published = [
+        reader.see(np.array([0, 0, 1, -1]), {"age": np.array([0, floor])}).published
+        for floor in (0, 1, 2)
+    ]
+    assert len(set(published)) == 3
+
+
+def test_the_bag_of_those_who_are_left_out_is_known():
+    """Rows 1 to 3 are left out if row 4 has a: what they have together stays the same."""
+
+    def pipeline(rows):
+        values = rows["disease"].to_pylist()
+        return [None] * 3 + [0, 0] if values[3] == "a" else [0] * 5
+
+    found = attack(microdata(list("abbab"), age=range(5)), pipeline)
+    assert (found.n_worlds, found.consistent) == (6, 3)
+    assert found.left_out == (1, 2, 3)
+    assert found.certain == (4, 5)
+    for row in (1, 2, 3):
+        assert found.posterior(row, "a") == Fraction(1, 3)
+
+
+def test_who_is_certain_by_the_release_itself_is_told_apart():
+    def pipeline(rows):
+        values = rows["disease"].to_pylist()
+        return [0, 0, 1, 1] if values[2] == "b" else [0] * 4
+
+    # Rows 1 and 2 share a group of a only; of 3 and 4 the algorithm tells who has b.
+    found = attack(microdata(list("aabc"), age=range(4)), pipeline)
+    assert found.certain_by_release == (1, 2)
+    assert found.certain == (3, 4)
+    assert all(case.rows not in ((1,), (2,)) for case in found.cases)
+    page = found._repr_html_()
+    assert "2 people are certain because of the algorithm" in page
+    assert "2 people are certain from the release itself" in page
+    written = found.to_dict()
+    assert (written["certain"], written["certain_by_release"]) == ([3, 4], [1, 2])
+    plain = attack(microdata(list("aabc"), age=range(4)), lambda rows: [0, 0, 1, 1])
+    assert (plain.certain, plain.certain_by_release) == ((), (1, 2))
+    assert not plain.found
+    assert "adds nothing; 2 people are certain without it" in plain._repr_html_()
+
+
+def test_what_is_said_of_a_proof():
+    found = attack(microdata(list("abcd") * 30, age=range(120)), fk.Streamliner(2), seed=1)
+    assert repr(found) == "Attack(Streamliner: nobody found out any further)"
+    assert "by a proof" in found._repr_html_()
+    assert "as long as the seed is secret" in found._repr_html_()
+    assert (found.to_dict()["how"], found.to_dict()["looked"]) == ("proof", "0")
+
+
+def test_a_chance_that_fails_says_why():
+    class Wrong(Grouped):
+        def chance(self, found, policy, groups):
+            return {"seven": 7, "word": "often"}[self.said]
+
+    found = microdata(list("abab"), age=range(4))
+    method = Wrong(lambda values: [0] * 4)
+    for method.said, message in (("seven", "no probability"), ("word", "gives no number")):
+        with pytest.raises(fk.InputError, match=message):
+            attack(found, method)
 
 
 def test_a_function_sees_the_types_of_the_source():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -127,6 +128,11 @@ class Microdata:
     def name(self) -> str:
         """What messages call the table."""
         return self._table.name
+
+    @property
+    def source(self) -> Table:
+        """The table as it was opened, with all of its columns and rows."""
+        return self._table
 
     @cached_property
     def _read(self) -> _Read:
@@ -264,6 +270,24 @@ class Microdata:
             sizes=np.bincount(groups, minlength=n_groups),
             semantics=self.schema.semantics,
         )
+
+    def dealt(self, codes: NDArray[Any]) -> Microdata:
+        """The same people with other sensitive values, one each; nothing is read again.
+
+        Examples
+        --------
+        >>> rows = pa.table({"age": [30, 41], "disease": ["Flu", "AIDS"]})
+        >>> own = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
+        >>> other = own.dealt(own.sensitive_codes[::-1])
+        >>> [own.values[code] for code in other.sensitive_codes.tolist()]
+        ['AIDS', 'Flu']
+        """
+        other = copy(self)
+        own = codes.astype(self.sensitive_codes.dtype, copy=False)
+        sensitive = replace(self._read.sensitive, codes=own)
+        other.__dict__["_read"] = replace(self._read, sensitive=sensitive)
+        other.__dict__.pop("holdings", None)
+        return other
 
     def rows_of(self, groups: NDArray[Any]) -> IntArray:
         """Give each row of the source the group of its person; -1 to a row that is left out.

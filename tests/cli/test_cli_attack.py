@@ -73,6 +73,30 @@ def test_an_estimate_says_so(attacking):
     assert "estimates" in out
 
 
+def test_a_method_that_draws_lots(attacking, desk):
+    """Secret lots, a seed that everybody knows, and seeds of which the adversary knows none."""
+    desk.put("policy.toml", POLICY)
+    lots = ("--method", "streamliner", "--set", "l=2", "--form", "bucketized")
+    desk.put("table.csv", "name,age,disease\nAnn,50,flu\nBob,40,flu\nCid,50,hiv\nDora,30,cold\n")
+
+    def run(*more):
+        arguments = ("attack", "table.csv", "--policy", "policy.toml", *lots, *more)
+        code, out, _ = desk.run(*arguments)
+        return code, " ".join(out.split())
+
+    code, out = run()
+    assert code == 0
+    assert "Nobody is found out any further" in out
+    public = [run("--seeds", str(seed)) for seed in range(2)]
+    assert 1 in [code for code, _ in public]
+    assert any("certain to whoever knows the algorithm" in out for _, out in public)
+    assert "Of 4 worlds" in run("--seeds", "0-2,5")[1]
+    for wrong in ("x", "3-1", "", "1-99999999"):
+        assert "--seeds" in desk.refused(
+            "attack", "table.csv", "--policy", "policy.toml", *lots, "--seeds", wrong
+        )
+
+
 def test_what_is_refused(attacking, desk):
     arguments = ["attack", "table.csv", "--policy", "policy.toml"]
     desk.put("table.csv", TABLE)

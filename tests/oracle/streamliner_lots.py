@@ -37,7 +37,12 @@ class Lots:
         left = list(what)
         return np.array([left.pop(self._draw(len(left))) for _ in range(size)], dtype=np.int64)
 
-    def integers(self, low, high, size):
+    def integers(self, low, high=None, size=None):
+        low, high = (0, low) if high is None else (low, high)
+        if np.ndim(high):
+            return np.array([low + self._draw(top - low) for top in high], dtype=np.int64)
+        if size is None:
+            return low + self._draw(high - low)
         cells = int(np.prod(size))
         return np.array([low + self._draw(high - low) for _ in range(cells)]).reshape(size)
 

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from foreknow.anonymizers.anatomy_chance import chance_of_anatomy
 from foreknow.anonymizers.anatomy_rounds import rounds_of
+from foreknow.anonymizers.dealt_chance import bags_of, groups_of_people
+from foreknow.anonymizers.lots import generator
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError
+from foreknow.frames.columns import Codes
 from foreknow.labels import Labels
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy
@@ -81,20 +87,15 @@ class Anatomy:
         Raises
         ------
         NoSafeRelease
-            If a value is more frequent than one in l.
+            If a value is more frequent than one in l, or there are fewer than l people.
         UnsupportedError
             If a person may have several values.
+        InputError
+            If the seed is no whole number from 0.
         """
-        semantics = microdata.schema.semantics
-        if semantics != "single":
-            raise UnsupportedError(
-                f"Anatomy groups people by their one sensitive value; under semantics "
-                f"{semantics!r} a person may have several: use Mondrian"
-            )
-        codes = microdata.sensitive_codes
-        counts = np.bincount(codes, minlength=len(microdata.values))
+        codes, counts = _codes(microdata)
         _require_eligible(counts, self.l, microdata.values)
-        random = np.random.default_rng(seed)
+        random = generator(seed, "Anatomy")
         # Everybody by value, in random order within each.
         people = np.argsort(codes, kind="stable")
         ends = np.cumsum(counts)
@@ -112,6 +113,63 @@ class Anatomy:
         groups[people] = rounds
         return microdata.rows_of(groups)
 
+    def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
+        """How probable it is that these groups are made of a table, over all secret draws.
+
+        Parameters
+        ----------
+        microdata : Microdata
+        policy : Policy, optional
+            Ignored.
+        groups : int array, shape (rows,)
+            The group of each row, whatever the groups are called.
+
+        Returns
+        -------
+        Fraction
+            Exact at any size; 0 where nothing is published, too.
+
+        Notes
+        -----
+        See `foreknow.anonymizers.anatomy_chance`; tested against every draw of small tables.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from foreknow.schema import Schema
+        >>> rows = pa.table({"age": [1, 2, 3, 4], "disease": list("aabb")})
+        >>> microdata = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
+        >>> Anatomy(l=2).chance(microdata, None, [0, 1, 0, 1])
+        Fraction(1, 2)
+        """
+        codes, counts = _codes(microdata)
+        own = groups_of_people(microdata, groups)
+        if own is None or int(counts.max()) > len(codes) // self.l:
+            return Fraction(0)
+        return chance_of_anatomy(bags_of(codes, own), counts, self.l)
+
+    @property
+    def symmetric(self) -> bool:
+        """Always: it looks at sensitive values only, and treats who has them alike."""
+        return True
+
+    @property
+    def tells_frequencies_only(self) -> bool:
+        """Always: the posterior of everybody is the frequency in their group."""
+        return True
+
+
+def _codes(microdata: Microdata) -> tuple[Codes, IntArray]:
+    """Everybody's value, and how often each occurs."""
+    semantics = microdata.schema.semantics
+    if semantics != "single":
+        raise UnsupportedError(
+            f"Anatomy groups people by their one sensitive value; under semantics "
+            f"{semantics!r} a person may have several: use Mondrian"
+        )
+    codes = microdata.sensitive_codes
+    return codes, np.bincount(codes, minlength=len(microdata.values))
+
 
 def _draw_other(taken: IntArray, n_groups: int, random: np.random.Generator) -> int:
     """Draw one of the groups that are not taken; `taken` is in increasing order."""
@@ -123,6 +181,8 @@ def _draw_other(taken: IntArray, n_groups: int, random: np.random.Generator) -> 
 def _require_eligible(counts: IntArray, l: int, values: Labels) -> None:  # noqa: E741
     """Refuse a table in which a value is more frequent than one in l."""
     n_people = int(counts.sum())
+    if l > n_people:
+        raise NoSafeRelease(f"Anatomy: l = {l} exceeds the number of people, {n_people:,}")
     most = n_people // l
     above = np.flatnonzero(counts > most)
     if not len(above):

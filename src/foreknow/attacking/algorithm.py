@@ -20,6 +20,7 @@ from foreknow.attacking.beliefs import Beliefs
 from foreknow.attacking.owning import SECONDS, WORLDS, check_budget
 from foreknow.attacking.registers import Register, register_of
 from foreknow.attacking.running import Runs, name_of, settings_of
+from foreknow.attacking.saying_once import said_once
 from foreknow.attacking.searching import believed
 from foreknow.attacking.worlds import Worlds, amount_text
 from foreknow.counts import Semantics
@@ -169,9 +170,10 @@ class Algorithm:
         worlds = Worlds.of(
             seen.groups, codes, len(register.microdata.values), register.microdata.attributes
         )
-        beliefs = believed(
-            worlds, runs, seen, self.worlds, self.seconds, self.seed, true=False
-        ).beliefs
+        with said_once(self.anonymizer):
+            beliefs = believed(
+                worlds, runs, seen, self.worlds, self.seconds, self.seed, true=False
+            ).beliefs
         return {
             value: self._disclosure(value, code, beliefs, register)
             for code, value in enumerate(register.values)

@@ -14,7 +14,7 @@ from foreknow.attacking.running import Weight
 from foreknow.attacking.worlds import Worlds
 
 FloatArray: TypeAlias = NDArray[np.float64]
-How: TypeAlias = Literal["enumeration", "independent worlds", "chains"]
+How: TypeAlias = Literal["enumeration", "proof", "independent worlds", "chains"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,16 +24,18 @@ class Beliefs:
     Attributes
     ----------
     worlds : Worlds
-    how : {"enumeration", "independent worlds", "chains"}
+    how : {"enumeration", "proof", "independent worlds", "chains"}
     looked, consistent : int
         Worlds that were looked at, and those among them that the release is possible in. Of an
-        enumeration, all worlds, people being told apart. Of chains, their steps.
+        enumeration, all worlds, people being told apart; of a proof, none. Of chains, their steps.
     runs : int
         How often the method was run for it.
     mean, low, high : float64 arrays, shape (cells, values)
         Estimates and their intervals; all three the posterior where it is exact.
     seen : bool array, shape (cells, values)
         Whether a member of the cell has the value in some world that was found possible.
+    parts : int
+        Of chains: parts of the possible worlds that no steps were found to join.
     """
 
     worlds: Worlds
@@ -45,6 +47,7 @@ class Beliefs:
     low: FloatArray
     high: FloatArray
     seen: NDArray[np.bool_]
+    parts: int = 1
     _parts: Sequence[Sequence[Weight]] = ()
     _whole: Weight = 0
 
@@ -75,19 +78,27 @@ class Beliefs:
             mean,
             mean,
             mean > 0,
-            parts,
-            whole,
+            _parts=parts,
+            _whole=whole,
         )
+
+    @classmethod
+    def of_frequencies(cls, worlds: Worlds, runs: int) -> Beliefs:
+        """Take what a proof says: everybody has each value as often as it is in their group."""
+        mean = worlds.shares
+        return cls(worlds, "proof", 0, 0, runs, mean, mean, mean, mean > 0)
 
     @property
     def exact(self) -> bool:
         """Whether posteriors are exact."""
-        return self.how == "enumeration"
+        return self.how in ("enumeration", "proof")
 
     def posterior(self, cell: int, code: int) -> Fraction | None:
         """The exact posterior of each member of a cell; None where it is estimated."""
         if not self.exact:
             return None
+        if self.how == "proof":
+            return self.share(cell, code)
         return Fraction(self._parts[cell][code]) / (self._whole * int(self.worlds.cell_sizes[cell]))
 
     def share(self, cell: int, code: int) -> Fraction:

@@ -2,141 +2,117 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
 from foreknow.attacking.beliefs import Beliefs, FloatArray
 from foreknow.attacking.clock import Budget
 from foreknow.attacking.intervals import CONFIDENCE, between_chains, chernoff
-from foreknow.attacking.running import Runs, Weight
-from foreknow.attacking.seeing import Seen
+from foreknow.attacking.running import Weight
+from foreknow.attacking.steps import Steps
 from foreknow.attacking.worlds import Codes, Worlds
 from foreknow.sparse import IntArray
 
-CHAINS = 6
+# Chains; more where worlds fall into more parts, so that each part has at least two.
+CHAINS, _MOST_PARTS = 6, 6
 # The first part of each chain is not counted.
 _BURNT = 0.2
 # Steps for each run that there is budget for: steps to worlds met before cost no run.
 _STEPS_PER_RUN = 8
-# One step in so many deals a whole group out anew, so that a walk can leave a corner.
-_ANEW = 16
+# Worlds that are noted on the way.
+_MOST_MET = 36
 
 
 @dataclass(eq=False)
 class Chain:
-    """One walk: the world it is in, and what it met.
-
-    Proposals are symmetric: some swaps of two members of a group, or a group dealt out anew. A
-    proposal is taken with the ratio of the probabilities that the release is made
-    (Metropolis); so the walk is distributed as the adversary believes, **among the worlds that
-    its steps can reach** from its start.
-    """
+    """One walk: the world it is in, and what it met."""
 
     codes: Codes
     weight: Weight
-    steps: int = 0
-    kept: int = 0
-    total: IntArray | None = None
+    moved: IntArray
+    record: list[IntArray] = field(default_factory=list)
+    changed: int = 0
 
 
-def walked(
-    worlds: Worlds,
-    runs: Runs,
-    seen: Seen,
-    starts: list[Codes],
-    budget: Budget,
-    random: np.random.Generator,
-) -> tuple[Beliefs, list[Codes]]:
+def walked(steps: Steps, parts: list[list[Codes]], budget: Budget) -> tuple[Beliefs, list[Codes]]:
     """Walk several chains, in turns, from worlds that the release is possible in.
 
     Parameters
     ----------
-    worlds : Worlds
-    runs : Runs
-    seen : Seen
-    starts : list of worlds
-        Chains start at these, in turns.
+    steps : Steps
+    parts : list of lists of worlds
+        Chains start at these, as many in each part.
     budget : Budget
-    random : numpy Generator
 
     Returns
     -------
     Beliefs
         With an interval for each posterior by itself: from the differences between chains, and
-        from how often somebody changed values.
+        from how often somebody changed values. How much each part weighs is not known; so where
+        there are several, an interval holds those of all parts.
     list of worlds
         Where the chains were from time to time.
     """
+    worlds, runs = steps.worlds, steps.runs
     before = runs.made
-    chains = [
-        Chain(starts[i % len(starts)], runs.weight(starts[i % len(starts)], seen))
-        for i in range(CHAINS)
-    ]
-    mixed = np.flatnonzero(np.count_nonzero(worlds.bags, axis=1) > 1)
-    if not len(mixed):
-        raise ValueError("there is only one world")
-    sizes = worlds.bags.sum(axis=1)[mixed].astype(float)
-    chances = sizes / sizes.sum()
-    every = max(1, int(sizes.sum()) // 4)
-    most = max(CHAINS, (budget.last - runs.made) * _STEPS_PER_RUN) // CHAINS
-    changed, moved = 0, np.zeros(worlds.n_cells, dtype=np.int64)
+    walked_in = parts[:_MOST_PARTS]
+    chains = []
+    for i in range(max(CHAINS, 2 * len(walked_in))):
+        part = walked_in[i % len(walked_in)]
+        start = part[i // len(walked_in) % len(part)]
+        chains.append(Chain(start, steps.weight(start), np.zeros(worlds.n_cells, dtype=np.int64)))
+    every = max(1, steps.n_people // 4)
+    most = max(len(chains), (budget.last - runs.made) * _STEPS_PER_RUN) // len(chains)
     seen_at_all = np.zeros((worlds.n_cells, worlds.n_values), dtype=bool)
-    record: list[list[IntArray]] = [[] for _ in chains]
     met: list[Codes] = []
     step = 0
     while step < most and not budget.spent:
         step += 1
-        for chain, own in zip(chains, record, strict=True):
-            group = int(random.choice(mixed, p=chances))
-            before_it = chain.codes
-            if _step(worlds, runs, seen, chain, group, random):
-                changed += 1
-                moved[np.unique(worlds.cell_of[chain.codes != before_it])] += 1
+        for chain in chains:
+            if _step(steps, chain):
                 seen_at_all |= worlds.tally(chain.codes) > 0
             if step % every == 0 or step == most:
-                own.append(worlds.tally(chain.codes))
-        if step % every == 0 and len(met) < CHAINS * CHAINS:
-            met.append(chains[step // every % CHAINS].codes)
-    for chain, own in zip(chains, record, strict=True):
-        own.append(worlds.tally(chain.codes))
-        seen_at_all |= own[-1] > 0
-    means = _means(record, worlds)
-    mean = means.mean(axis=0)
-    low, high = _interval(worlds, means, sum(map(len, record)), moved)
+                chain.record.append(worlds.tally(chain.codes))
+        if step % every == 0 and len(met) < _MOST_MET:
+            met.append(chains[step // every % len(chains)].codes)
+    for chain in chains:
+        chain.record.append(worlds.tally(chain.codes))
+        seen_at_all |= chain.record[-1] > 0
+    means = _means([chain.record for chain in chains], worlds)
+    ends = [
+        _interval(worlds, means[i :: len(walked_in)], chains[i :: len(walked_in)])
+        for i in range(len(walked_in))
+    ]
     found = Beliefs(
         worlds,
         "chains",
-        step * CHAINS,
-        changed,
+        step * len(chains),
+        sum(chain.changed for chain in chains),
         runs.made - before,
-        mean,
-        low,
-        high,
+        means.mean(axis=0),
+        np.min([low for low, _ in ends], axis=0),
+        np.max([high for _, high in ends], axis=0),
         seen_at_all,
+        len(parts),
     )
     return found, met
 
 
-def _step(
-    worlds: Worlds, runs: Runs, seen: Seen, chain: Chain, group: int, random: np.random.Generator
-) -> bool:
+def _step(steps: Steps, chain: Chain) -> bool:
     """Propose one step; whether it was taken, to another world."""
-    people = worlds.members[group]
-    codes = chain.codes.copy()
-    if random.integers(_ANEW) == 0:
-        codes[people] = random.permutation(codes[people])
-    else:
-        for _ in range(int(random.geometric(0.6))):
-            one, two = random.choice(len(people), 2, replace=False)
-            codes[people[[one, two]]] = codes[people[[two, one]]]
-    if runs.symmetric:
-        codes = worlds.standing_for(codes)
+    codes = steps.proposed(chain.codes)
     if np.array_equal(codes, chain.codes):
         return False
-    weight = runs.weight(codes, seen)
-    if not weight or (weight < chain.weight and random.random() * chain.weight >= weight):
+    weight = steps.weight(codes)
+    # Weights can be too small for floats, their ratio is not.
+    if not weight or (
+        weight < chain.weight and steps.random.random() >= Fraction(weight) / chain.weight
+    ):
         return False
+    chain.moved[np.unique(steps.worlds.cell_of[chain.codes != codes])] += 1
+    chain.changed += 1
     chain.codes, chain.weight = codes, weight
     return True
 
@@ -149,7 +125,7 @@ def _means(record: list[list[IntArray]], worlds: Worlds) -> FloatArray:
 
 
 def _interval(
-    worlds: Worlds, means: FloatArray, many: int, moved: IntArray
+    worlds: Worlds, means: FloatArray, chains: list[Chain]
 ) -> tuple[FloatArray, FloatArray]:
     """Intervals by the spread of the chains, no narrower than independent draws allow.
 
@@ -158,6 +134,8 @@ def _interval(
     chains may start at one world, and have to forget it. Where a cell hardly changed, nothing is
     known of it.
     """
+    many = sum(len(chain.record) for chain in chains)
+    moved = np.sum([chain.moved for chain in chains], axis=0)
     mean = means.mean(axis=0)
     half = between_chains(means)
     spread = means.var(axis=0, ddof=1) / len(means)
@@ -167,7 +145,7 @@ def _interval(
         cells = worlds.group_of_cell == group
         noise = spread[cells].sum()
         drawn = alone[cells].sum() / noise if noise > 0 else float(many)
-        forgotten = np.maximum(0.0, moved[cells] / 2 - CHAINS)
+        forgotten = np.maximum(0.0, moved[cells] / 2 - len(chains))
         worth[cells] = np.minimum(forgotten, min(drawn, many))
     low, high = chernoff(mean, worth[:, None], 1 - CONFIDENCE)
     low, high = np.minimum(low, mean - half), np.maximum(high, mean + half)

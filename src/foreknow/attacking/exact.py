@@ -15,6 +15,10 @@ from foreknow.attacking.worlds import Codes, Dealing, Worlds
 _TRIED = 30
 
 
+class NoWorldError(Exception):
+    """The release is possible in no world."""
+
+
 def enumerated(
     worlds: Worlds, runs: Runs, seen: Seen, most: int, until: float | None
 ) -> Beliefs | None:
@@ -39,7 +43,7 @@ def enumerated(
 
     Raises
     ------
-    ValueError
+    NoWorldError
         If the release is possible in no world.
     """
     each = worlds.every(most, until)
@@ -62,7 +66,7 @@ def enumerated(
         if until is not None and _too_slow(started, done + 1, many, until):
             return None
     if not whole:
-        raise ValueError("the release is possible in no world")
+        raise NoWorldError
     parts = _parts(worlds, each, totals)
     return Beliefs.counted(worlds, parts, whole, worlds.n_worlds, consistent, runs.made - before)
 

@@ -6,8 +6,10 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from foreknow.attacking.results import Attack, limits_of, refuse_other_table
+from foreknow.attacking.cases import limits_of
+from foreknow.attacking.results import Attack, refuse_other_table
 from foreknow.attacking.running import Runs, settings_of
+from foreknow.attacking.saying_once import said_once
 from foreknow.attacking.searching import believed
 from foreknow.attacking.worlds import Worlds
 from foreknow.errors import InputError
@@ -56,14 +58,17 @@ def attack(
     seconds : float, optional
         Time budget; None for none. An estimate depends on it.
     seed : int, optional
-        Of estimates.
+        Of estimates; and of the lots for the release that is attacked, of a method that states
+        its chances. The adversary does not know it.
     seeds : sequence of int, optional
         For a random method: the seeds it may draw, each as likely; the release is that of the
-        first. One seed stands for a seed that everybody knows.
+        first. One seed stands for a seed that everybody knows. A method's chances are then not
+        asked for.
     symmetric : bool, optional
         Whether the method treats rows alike whatever their order, so that people with equal
         quasi-identifiers in one group can stand for each other: far fewer worlds. Known of our own
-        deterministic methods, and of those with an attribute ``symmetric = True``.
+        methods, and of those with an attribute ``symmetric = True``; of methods that state chances
+        it is asked over all lots, so it is not taken for granted where seeds are given.
 
     Returns
     -------
@@ -79,11 +84,14 @@ def attack(
     Notes
     -----
     A random method may have ``chance(microdata, policy, groups)``: the probability, as a fraction,
-    that it makes these groups (one whole number for each row) of a table. A function may return
-    ``(groups, published)`` to say what else is published, compared with ``==``; and None for
-    nothing. Rows whose group is negative or missing are left out of the release; their values are
-    taken to be known as one more bag. Everything in the table but the sensitive values is taken
-    to be known, the order of rows too.
+    that it makes these groups (one whole number for each row, -1 for rows that are left out) of a
+    table; of `Streamliner` and `Anatomy` they are known. It may also have an attribute
+    ``tells_frequencies_only = True``: a proof says that the posterior of everybody is the
+    frequency in their group; that is taken on trust where there are too many worlds to look at.
+    A function may return ``(groups, published)`` to say what else is published, compared with
+    ``==``; and None for nothing. Rows whose group is negative or missing are left out of the
+    release; their values are taken to be known as one more bag. Everything in the table but the
+    sensitive values is taken to be known, the order of rows too.
 
     Examples
     --------
@@ -105,14 +113,15 @@ def attack(
     codes = microdata.sensitive_codes
     limits = limits_of(policy, microdata)
     _log.info("running %s on the table", runs.name)
-    seen = (
-        runs.make_first(codes)
-        if groups is None
-        else runs.seen_as(refuse_other_table(groups, microdata), codes)
-    )
-    attributes = microdata.attributes if runs.symmetric else None
-    dealt = Worlds.of(seen.groups, codes, len(microdata.values), attributes)
-    reasoned = believed(dealt, runs, seen, worlds, seconds, seed, true=True)
+    with said_once(method):
+        seen = (
+            runs.make_first(codes, seed)
+            if groups is None
+            else runs.seen_as(refuse_other_table(groups, microdata), codes)
+        )
+        attributes = microdata.attributes if runs.symmetric else None
+        dealt = Worlds.of(seen.groups, codes, len(microdata.values), attributes)
+        reasoned = believed(dealt, runs, seen, worlds, seconds, seed, true=True)
     return Attack(
         settings_of(method),
         policy,
@@ -121,6 +130,7 @@ def attack(
         microdata,
         reasoned,
         limits,
+        seen.left_out,
     )
 
 

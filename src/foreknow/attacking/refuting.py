@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from foreknow.attacking.clock import Budget
 from foreknow.attacking.running import Runs
 from foreknow.attacking.seeing import Seen
+from foreknow.attacking.steps import exchanged
 from foreknow.attacking.worlds import Codes, Worlds
 from foreknow.sparse import IntArray
 
@@ -73,6 +75,32 @@ class Search:
                 return found
             start = self.worlds.at_random(self.random)
         return None
+
+    def scatter(self, known: list[Codes], most: int, budget: Budget) -> list[Codes]:
+        """Look for possible worlds far from known ones: from any worlds, and across groups.
+
+        Each known world is also tried with two values exchanged in all groups that have as many
+        of both, which no few swaps do.
+        """
+        found: list[Codes] = []
+        for start in known[:1]:
+            for one, other in combinations(range(self.worlds.n_values), 2):
+                if budget.spent:
+                    return found
+                turned = exchanged(self.worlds, start, one, other, range(self.worlds.n_groups))
+                if not np.array_equal(turned, start) and not self._far(turned):
+                    found.append(turned)
+        found = found[: most // 2]
+        for _ in range(4 * most):
+            if len(found) >= most or budget.spent:
+                break
+            start = self.worlds.at_random(self.random)
+            one_more = self._approach(start, None, 5 * _STEPS, budget)
+            if one_more is not None:
+                found.append(one_more)
+        for codes in found:
+            self.met |= self.worlds.tally(codes) > 0
+        return found
 
     def _walk(self, cell: int, start: Codes, steps: int, budget: Budget) -> None:
         person = int(self.random.choice(np.flatnonzero(self.worlds.cell_of == cell)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foreknow._version import __version__
 from foreknow.attacking.beliefs import Beliefs
+from foreknow.attacking.cases import Case, badness
 from foreknow.attacking.searching import Reasoned
 from foreknow.attacking.worlds import amount_text
 from foreknow.errors import DataError, InputError
@@ -28,67 +30,6 @@ FORMAT, FORMAT_VERSION = "foreknow attack", 1
 _MOST = 100
 # An interval as wide as this says nothing.
 _UNKNOWN = 0.999
-
-
-@dataclass(frozen=True)
-class Case:
-    """What the adversary believes of some people who are alike to them, about one value.
-
-    Attributes
-    ----------
-    rows : tuple of int
-        Their rows in the table, from 1.
-    value : label
-    probability : float
-        The posterior of each of them; an estimate where `exact` is None.
-    exact : Fraction or None
-    low, high : float
-        Its interval; both the posterior where it is exact.
-    share : Fraction
-        The share of the value in their group: what the release says by itself.
-    limit : Fraction or None
-        The lowest limit that the policy sets for the value.
-    """
-
-    rows: tuple[int, ...]
-    value: Label
-    probability: float
-    exact: Fraction | None
-    low: float
-    high: float
-    share: Fraction
-    limit: Fraction | None
-
-    @property
-    def surer(self) -> bool:
-        """Whether the adversary becomes surer by knowing the algorithm."""
-        if self.exact is not None:
-            return self.exact > self.share
-        return self.low > self.share
-
-    @property
-    def certain(self) -> bool:
-        """Whether the posterior is exactly 1, though the group has other values."""
-        return self.exact == 1 and self.share < 1
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        interval = {} if self.exact is not None else {"interval": [self.low, self.high]}
-        return {
-            "rows": list(self.rows),
-            "value": self.value,
-            "probability": self.probability,
-            "exact": None if self.exact is None else str(self.exact),
-            **interval,
-            "group": str(self.share),
-            "limit": None if self.limit is None else str(self.limit),
-        }
-
-    def __repr__(self) -> str:
-        many = len(self.rows)
-        who = f"row {self.rows[0]}" if many == 1 else f"{many} people"
-        said = str(self.exact) if self.exact is not None else f"about {self.probability:.3g}"
-        return f"Case({who}, {self.value!r}: {said}, the group says {self.share})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,6 +52,7 @@ class Attack:
     _microdata: Microdata = field(repr=False)
     _reasoned: Reasoned = field(repr=False)
     _limits: Mapping[int, tuple[Fraction, bool]] = field(repr=False)
+    _left_out: int | None = field(repr=False, default=None)
 
     @property
     def _beliefs(self) -> Beliefs:
@@ -118,12 +60,12 @@ class Attack:
 
     @property
     def exact(self) -> bool:
-        """Whether every world was looked at; otherwise posteriors are estimates."""
+        """Whether posteriors are exact: every world was looked at, or a proof says them."""
         return self._beliefs.exact
 
     @property
     def how(self) -> str:
-        """How posteriors were found: "enumeration", "independent worlds" or "chains"."""
+        """How posteriors were found: "enumeration", "proof", "independent worlds" or "chains"."""
         return self._beliefs.how
 
     @property
@@ -133,13 +75,18 @@ class Attack:
 
     @property
     def looked(self) -> int:
-        """Worlds that were looked at; of chains, their steps."""
+        """Worlds that were looked at; of chains, their steps; of a proof, none."""
         return self._beliefs.looked
 
     @property
     def consistent(self) -> int:
         """Worlds among them that the release is possible in; of chains, steps to another world."""
         return self._beliefs.consistent
+
+    @property
+    def parts(self) -> int:
+        """Of chains: parts of the possible worlds that were met and not found to be joined."""
+        return self._beliefs.parts
 
     @property
     def runs(self) -> int:
@@ -150,7 +97,7 @@ class Attack:
     def cases(self) -> tuple[Case, ...]:
         """Whom the adversary becomes surer of than the release itself makes them, worst first."""
         found = self._beliefs
-        above = (found.high if not found.exact else found.mean) > found.worlds.shares - 1e-9
+        above = (found.high if not found.exact else found.mean) > self._shares - 1e-9
         cells, codes = np.nonzero(above & (found.mean > 0) & (found.worlds.shares > 0))
         cases = [self._case(*pair) for pair in zip(cells.tolist(), codes.tolist(), strict=True)]
         # Of an estimate, whoever seems to reach a limit counts, unless nothing is known of them.
@@ -160,7 +107,7 @@ class Attack:
             if c.surer
             or (c.high - c.low <= _UNKNOWN and c.probability > c.share and self._reaches(c))
         )
-        return tuple(sorted(kept, key=_badness))
+        return tuple(sorted(kept, key=badness))
 
     @property
     def worst(self) -> Case | None:
@@ -171,6 +118,25 @@ class Attack:
     def certain(self) -> tuple[int, ...]:
         """Rows, from 1, of people whose value is certain to the adversary; none of an estimate."""
         return tuple(sorted(row for case in self.cases if case.certain for row in case.rows))
+
+    @cached_property
+    def certain_by_release(self) -> tuple[int, ...]:
+        """Rows of people whose group has one value only: whoever knows no algorithm is certain.
+
+        They are not among `certain`, and not counted as found: an audit tells of them.
+        """
+        worlds = self._beliefs.worlds
+        alone = np.count_nonzero(worlds.bags, axis=1) == 1
+        if self._left_out is not None:
+            alone[self._left_out] = False
+        return self._all_rows(np.flatnonzero(alone[worlds.group_of_cell]))
+
+    @cached_property
+    def left_out(self) -> tuple[int, ...]:
+        """Rows of people who are left out of the release."""
+        if self._left_out is None:
+            return ()
+        return self._all_rows(np.flatnonzero(self._beliefs.worlds.group_of_cell == self._left_out))
 
     @cached_property
     def not_refuted(self) -> tuple[int, ...]:
@@ -240,7 +206,7 @@ class Attack:
         """
         named: list[Any] | None = None
         if names is not None:
-            column = fetch(self._microdata._table, [names]).column(names)
+            column = fetch(self._microdata.source, [names]).column(names)
             named = column.to_pylist()
         found: list[dict[str, Any]] = []
         for case in self.cases:
@@ -268,8 +234,11 @@ class Attack:
             "worlds": amount_text(self.n_worlds),
             "looked": amount_text(self.looked),
             "consistent": amount_text(self.consistent),
+            "parts": self.parts,
             "runs": self.runs,
             "certain": list(self.certain),
+            "certain_by_release": list(self.certain_by_release),
+            "left_out": list(self.left_out),
             "not_refuted": list(self.not_refuted),
             "unsettled": list(self.unsettled),
             "breaches": [case.to_dict() for case in self.breaches[:_MOST]],
@@ -290,6 +259,9 @@ class Attack:
     def _case(self, cell: int, code: int) -> Case:
         found = self._beliefs
         exact, mean = found.posterior(cell, code), float(found.mean[cell, code])
+        own = found.share(cell, code)
+        if own in (0, 1):
+            exact = own  # though others are estimated
         limit = self._limits.get(code)
         return Case(
             self._rows(cell),
@@ -298,9 +270,27 @@ class Attack:
             exact,
             float(found.low[cell, code]),
             float(found.high[cell, code]),
-            found.share(cell, code),
+            self._of_table[code] if self._is_left_out(cell) else own,
             None if limit is None else limit[0],
         )
+
+    @cached_property
+    def _of_table(self) -> list[Fraction]:
+        """The share of each value in the whole table."""
+        each = self._beliefs.worlds.bags.sum(axis=0)
+        return [Fraction(int(many), int(each.sum())) for many in each]
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float64]:
+        """What the release itself says of each cell and value."""
+        worlds = self._beliefs.worlds
+        found = worlds.shares.copy()
+        if self._left_out is not None:
+            found[worlds.group_of_cell == self._left_out] = [float(x) for x in self._of_table]
+        return found
+
+    def _is_left_out(self, cell: int) -> bool:
+        return int(self._beliefs.worlds.group_of_cell[cell]) == self._left_out
 
     def _rows(self, cell: int) -> tuple[int, ...]:
         people = np.flatnonzero(self._beliefs.worlds.cell_of == cell)
@@ -340,22 +330,6 @@ class Attack:
         more = f", {len(self.not_refuted)} not refuted" if self.not_refuted else ""
         more += f", {len(self.unsettled)} unsettled" if self.unsettled else ""
         return f"Attack({name}: {said}{more}{doubt})"
-
-
-def limits_of(policy: Policy | None, microdata: Microdata) -> dict[int, tuple[Fraction, bool]]:
-    """The lowest limit for each value, and whether it may be reached."""
-    found: dict[int, tuple[Fraction, bool]] = {}
-    for requirement in policy.requirements if policy is not None else ():
-        for code in np.flatnonzero(requirement.mask(microdata.values)).tolist():
-            for point in requirement.points:
-                own = point.below, point.inclusive
-                found[code] = min(found.get(code, own), own)
-    return found
-
-
-def _badness(case: Case) -> tuple[float, float, Sequence[int]]:
-    """Worst first: the highest posterior, then the most that the algorithm adds."""
-    return -case.probability, float(case.share), case.rows
 
 
 def refuse_other_table(groups: IntArray, microdata: Microdata) -> IntArray:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from foreknow.anonymizers.anatomy import Anatomy
 from foreknow.anonymizers.art import ART
 from foreknow.anonymizers.fulldomain import FullDomain
 from foreknow.anonymizers.mondrian import Mondrian
-from foreknow.anonymizers.streamliner import Streamliner
+from foreknow.attacking.foreseeing import Foresight
 from foreknow.attacking.seeing import Reader, Seen, numbered
 from foreknow.attacking.worlds import Codes
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
@@ -45,10 +42,20 @@ class Runs:
     policy : Policy, optional
     seeds : sequence of int, optional
         The method is run with each; the adversary takes all for equally likely.
+        A method that states its chances, too, is then no more than its runs with these.
     symmetric : bool, optional
-        Whether it treats rows alike; known of our own methods.
+        Whether it treats rows alike; known of our own methods. One that draws lots does so over
+        all lots, not with a seed.
     labelled : bool
         Whether labels are seen too, where the policy publishes some.
+
+    Attributes
+    ----------
+    made : int
+        How often the method was run, or it was foreseen what a run would make.
+    frequencies : bool
+        Whether a proof says that the posterior of everybody is the frequency in their group: the
+        method's attribute ``tells_frequencies_only``, unless seeds are given.
     """
 
     def __init__(
@@ -65,12 +72,17 @@ class Runs:
         self.method = method
         self.name = name_of(method)
         self.seeds = None if seeds is None else _checked(seeds)
-        self.symmetric = is_symmetric(method) if symmetric is None else symmetric
+        stated: Callable[..., Any] | None = getattr(method, "chance", None)
+        self._chance = stated if seeds is None else None
+        alike = is_symmetric(method) and not (stated and seeds is not None)
+        self.symmetric = alike if symmetric is None else symmetric
+        self.frequencies = seeds is None and getattr(method, "tells_frequencies_only", None) is True
         self.made = 0
         self._policy = policy
         self._known: dict[bytes, Weight] = {}
-        self._chance: Callable[..., Any] | None = getattr(method, "chance", None)
-        self._reader = Reader(microdata, self._styles() if labelled else None)
+        styles = self._styles() if labelled else None
+        self._reader = Reader(microdata, styles)
+        self._foresight = Foresight(method, microdata, policy, styles is not None)
         self._rows: tuple[Any, IntArray] | None = None
 
     @property
@@ -86,8 +98,14 @@ class Runs:
         except NoSafeRelease:
             return None
 
-    def make_first(self, codes: Codes) -> Seen:
+    def make_first(self, codes: Codes, seed: int | None = None) -> Seen:
         """The release that is made of the true table, to be attacked.
+
+        Parameters
+        ----------
+        codes : int array
+        seed : int, optional
+            What lots are drawn with, of a method that states its chances.
 
         Raises
         ------
@@ -96,7 +114,10 @@ class Runs:
         UnsupportedError
             If the method is random and says neither chances nor seeds.
         """
-        seed = None if self.seeds is None else self.seeds[0]
+        if self.seeds is not None:
+            seed = self.seeds[0]
+        elif self._chance is None:
+            seed = None
         seen = self._made(codes, seed)
         if seen is None:
             raise NoSafeRelease(f"{self.name} publishes nothing of {self.microdata.name}")
@@ -144,19 +165,28 @@ class Runs:
     def _weigh(self, codes: Codes, seen: Seen) -> Weight:
         if self._chance is not None:
             self.made += 1
-            world, rows = self._world(codes), self.microdata.rows_of(seen.groups)
+            world = self.microdata.dealt(codes)
+            rows = self.microdata.rows_of(seen.as_made)
             try:
                 found = self._chance(world, self._policy, rows)
-                chance = Fraction(found)
             except NoSafeRelease:
                 return 0
+            try:
+                chance = Fraction(found)
             except (TypeError, ValueError) as error:
                 raise InputError(f"{self.name}.chance gives no number: {error}") from error
             if not 0 <= chance <= 1:
                 raise InputError(f"{self.name}.chance gives {found}, which is no probability")
             return chance
         if self.seeds is None:
-            return int(self.make(codes) == seen)
+            same = self._foresight.same(codes, seen)
+            if same is not None:
+                self.made += 1
+                return int(same)
+            same = self.make(codes) == seen
+            if same:
+                self._foresight.learn(codes, seen)
+            return int(same)
         hits = sum(self.make(codes, seed) == seen for seed in self.seeds)
         return Fraction(hits, len(self.seeds))
 
@@ -164,10 +194,11 @@ class Runs:
         """Try the method on a table again, and twice on some others; lots are known of ours."""
         if self._chance is not None or self.seeds is not None or is_ours(self.method):
             return
-        if isinstance(self.method, (ART, Anatomy, Streamliner)):
+        if isinstance(self.method, ART):
             raise UnsupportedError(
-                f"{self.name} draws lots, and cannot be run on every one: say seeds = those that "
-                "it may draw, or see the documentation of the method for what it is safe from"
+                f"{self.name} breaks ties by lot, and the chances of that are not known: say "
+                "seeds = those that it may draw, each as likely; one seed is a seed that everybody "
+                "knows"
             )
         random = np.random.default_rng(0)
         others = [random.permutation(codes) for _ in range(_OTHERS)]
@@ -191,10 +222,10 @@ class Runs:
 
     def _made(self, codes: Codes, seed: int | None) -> Seen | None:
         if isinstance(self.method, FullDomain):
-            found = self.method.search(self._world(codes), self._policy)
+            found = self.method.search(self.microdata.dealt(codes), self._policy)
             return self._reader.see(self._of_people(found.groups), found.floors)
         if hasattr(self.method, "partition"):
-            groups = self.method.partition(self._world(codes), self._policy, seed=seed)
+            groups = self.method.partition(self.microdata.dealt(codes), self._policy, seed=seed)
             return self._reader.see(self._of_people(np.asarray(groups)))
         given = self._called(codes)
         published = None
@@ -204,7 +235,9 @@ class Runs:
             return None
         groups = self._of_people(_as_groups(given, self.name))
         seen = self._reader.see(groups)
-        return seen if published is None else Seen(seen.groups, (seen.published, published))
+        if published is None:
+            return seen
+        return Seen(seen.groups, (seen.published, published), seen.left_out)
 
     def _called(self, codes: Codes) -> Any:
         """What a callable makes of the table of a world."""
@@ -225,7 +258,7 @@ class Runs:
 
     def _all_rows(self) -> tuple[Any, IntArray]:
         """Every column of the source, and a row that has each value."""
-        table = self.microdata._table
+        table = self.microdata.source
         codes, first = np.unique(self.microdata.sensitive_codes, return_index=True)
         of_value = np.zeros(len(self.microdata.values), dtype=np.int64)
         of_value[codes] = self.microdata.kept[first]
@@ -239,15 +272,6 @@ class Runs:
             )
         groups: IntArray = of_row[self.microdata.kept].astype(np.int64, copy=False)
         return groups
-
-    def _world(self, codes: Codes) -> Microdata:
-        """The table with other sensitive values; what was found of the rest is kept."""
-        read = self.microdata._read
-        world = copy.copy(self.microdata)
-        dealt = codes.astype(read.sensitive.codes.dtype, copy=False)
-        world.__dict__["_read"] = replace(read, sensitive=replace(read.sensitive, codes=dealt))
-        world.__dict__.pop("holdings", None)
-        return world
 
 
 def is_ours(method: Any) -> bool:

@@ -10,18 +10,23 @@ import numpy as np
 from foreknow.attacking.beliefs import Beliefs
 from foreknow.attacking.chains import walked
 from foreknow.attacking.clock import Budget
-from foreknow.attacking.exact import enumerated
+from foreknow.attacking.exact import NoWorldError, enumerated
+from foreknow.attacking.parts import parts_of
 from foreknow.attacking.refuting import Search
 from foreknow.attacking.running import Runs
 from foreknow.attacking.sampling import Drawn, draws_for
 from foreknow.attacking.seeing import Seen
+from foreknow.attacking.steps import Steps
 from foreknow.attacking.worlds import Worlds
-from foreknow.errors import DataError
+from foreknow.errors import DataError, UnsupportedError
 from foreknow.sparse import IntArray
 
 _log = logging.getLogger(__name__)
 # The part of the time that an enumeration may use up in vain, and of the rest the first draws.
 _EXACT, _FIRST, _ESTIMATES = 0.6, 0.1, 0.7
+# The part that is used to look for worlds far off, and then to see which of them belong together;
+# how many of those known and of those found.
+_SCATTER, _JOIN, _STARTS, _SCATTERED = 0.1, 0.2, 3, 4
 # Below this share of kept draws, chains tell more.
 _KEPT = 0.05
 _FIRST_DRAWS = 400
@@ -83,8 +88,14 @@ def believed(
     _log.info("running %s on every world", runs.name)
     try:
         exact = enumerated(worlds, runs, seen, most // share, budget.part(_EXACT).until)
-    except ValueError:
+        if exact is None and runs.frequencies:
+            exact = _proved(worlds, runs, seen)
+    except NoWorldError:
         raise _impossible(runs, "no way") from None
+    except UnsupportedError:  # too large a table for the method's chances
+        if not runs.frequencies:
+            raise
+        exact = Beliefs.of_frequencies(worlds, runs.made)
     if exact is not None:
         none = np.empty(0, dtype=np.int64)
         return Reasoned(exact, none, none)
@@ -110,7 +121,11 @@ def believed(
         starts += drawn.starts
     else:
         _log.info("few worlds are possible: walking among them")
-        beliefs, met = walked(worlds, runs, seen, starts, budget.part(_ESTIMATES), random)
+        scattered = search.scatter(starts, _SCATTERED, budget.part(_SCATTER))
+        steps = Steps(worlds, runs, seen, random)
+        parts = parts_of([*starts[:_STARTS], *scattered], steps, budget.part(_JOIN))
+        beliefs, met = walked(steps, parts, budget.part(_ESTIMATES))
+        starts += scattered
         starts += met
     search.met |= beliefs.seen
     if len(search.suspected):
@@ -119,6 +134,20 @@ def believed(
     beliefs = replace(beliefs, seen=search.met, runs=runs.made - before)
     suspected, settled = search.suspected, search.settled
     return Reasoned(beliefs, suspected[settled[suspected]], suspected[~settled[suspected]])
+
+
+def _proved(worlds: Worlds, runs: Runs, seen: Seen) -> Beliefs:
+    """What a proof says, if the release is possible at all.
+
+    Raises
+    ------
+    NoWorldError
+        If it is not. Where a proof holds, a method that looks at values alone makes a release of
+        all worlds that agree with it, or of none.
+    """
+    if not runs.weight(worlds.codes, seen):
+        raise NoWorldError
+    return Beliefs.of_frequencies(worlds, runs.made)
 
 
 def _impossible(runs: Runs, said: str) -> DataError:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foreknow.labelling import labels_of, style_of
 from foreknow.microdata import Microdata
@@ -22,21 +23,36 @@ class Seen:
     Attributes
     ----------
     groups : int64 array, shape (people,)
-        Numbered by their first members: how a method numbers them tells nothing.
+        Numbered by their first members: how a method numbers them tells nothing. People who are
+        left out are one more group.
     published : hashable
         What else is published: labels, the level of a generalization; None where nothing is.
+    left_out : int, optional
+        The group of people who are left out.
     """
 
     groups: IntArray
     published: Hashable = None
+    left_out: int | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Seen):
             return NotImplemented
-        return np.array_equal(self.groups, other.groups) and self.published == other.published
+        return (
+            np.array_equal(self.groups, other.groups)
+            and self.published == other.published
+            and self.left_out == other.left_out
+        )
 
     def __hash__(self) -> int:
-        return hash((self.groups.tobytes(), self.published))
+        return hash((self.groups.tobytes(), self.published, self.left_out))
+
+    @property
+    def as_made(self) -> IntArray:
+        """The groups, and -1 for people who are left out."""
+        if self.left_out is None:
+            return self.groups
+        return np.where(self.groups == self.left_out, -1, self.groups)
 
     def apart(self, other: Seen) -> float:
         """The share of pairs of people who are together in one release and not in the other."""
@@ -84,19 +100,33 @@ class Reader:
         return self._known[key]
 
     def _seen(self, groups: IntArray, floors: Mapping[str, IntArray]) -> Seen:
-        left_out = groups < 0
-        if left_out.any():
-            return Seen(numbered(groups), (("left out", left_out.tobytes()),))
-        if self._styles is None:
-            return Seen(numbered(groups))
-        n_groups = int(groups.max()) + 1
-        columns = []
+        inside = groups >= 0
+        names, place = np.unique(groups[inside], return_inverse=True)
+        place = place.reshape(-1).astype(np.int64)
+        labels: list[Hashable] = []
+        if self._styles is not None and len(names):
+            each = self._labels(place, inside, {key: of[names] for key, of in floors.items()})
+            known = {label: i for i, label in enumerate(dict.fromkeys(each))}
+            place = np.array([known[label] for label in each], dtype=np.int64)[place]
+            labels = list(known)
+        merged = np.full(len(groups), -1, dtype=np.int64)
+        merged[inside] = place
+        found = numbered(merged)
+        published = None
+        if labels:
+            _, first = np.unique(found[inside], return_index=True)
+            published = tuple(labels[g] for g in place[first].tolist())
+        return Seen(found, published, None if inside.all() else int(found[~inside][0]))
+
+    def _labels(
+        self, groups: IntArray, inside: NDArray[np.bool_], floors: Mapping[str, IntArray]
+    ) -> list[Hashable]:
+        """The labels of each group of those who are published."""
+        assert self._styles is not None
+        n_groups, columns = int(groups.max()) + 1, []
         for attribute in self._attributes:
             style = style_of(attribute, self._styles.get(attribute.name))
+            own = replace(attribute, codes=attribute.codes[inside])
             floor = floors.get(attribute.name)
-            columns.append(labels_of(attribute, groups, n_groups, style, floor)[0])
-        labels = list(zip(*columns, strict=True))
-        place = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-        merged = numbered(np.array([place[label] for label in labels])[groups])
-        _, first = np.unique(merged, return_index=True)
-        return Seen(merged, tuple(labels[g] for g in groups[first].tolist()))
+            columns.append(labels_of(own, groups, n_groups, style, floor)[0])
+        return list(zip(*columns, strict=True))

@@ -10,12 +10,14 @@ import typer
 from foreknow.cli.choosing import Method, ReleaseForm, Settings, chosen
 from foreknow.cli.opening import schema_of
 from foreknow.cli.options import UNSAFE, Html, PolicyPath, Quiet, console, progress, refuse_inputs
-from foreknow.errors import SchemaError
+from foreknow.errors import InputError, SchemaError
 
 if TYPE_CHECKING:
     from foreknow.attacking import Attack
     from foreknow.microdata import Microdata
     from foreknow.policy import Policy
+
+_MOST_SEEDS = 10_000
 
 
 def attack(
@@ -29,6 +31,12 @@ def attack(
     ] = 10_000,
     seconds: Annotated[float, typer.Option("--seconds", help="Time budget.")] = 60.0,
     seed: Annotated[int | None, typer.Option("--seed", help="Of estimates.")] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            "--seeds", help="Seeds that the method may draw, such as 0-19; one is a public one."
+        ),
+    ] = None,
     name_people: Annotated[
         bool, typer.Option("--name-people", help="Print people by name, not by row.")
     ] = False,
@@ -55,7 +63,15 @@ def attack(
     with progress("Attacking", quiet):
         microdata = Microdata(table, schema)
         names = _names(microdata, person) if name_people else None
-        found = run(microdata, _method_of(rules), rules, worlds=worlds, seconds=seconds, seed=seed)
+        found = run(
+            microdata,
+            _method_of(rules),
+            rules,
+            worlds=worlds,
+            seconds=seconds,
+            seed=seed,
+            seeds=None if seeds is None else _seeds(seeds),
+        )
         unclean = found.found or bool(found.unsettled)  # works everything out
     if html is not None:
         found.to_html(html)
@@ -72,6 +88,21 @@ def _method_of(rules: Policy) -> Any:
     return method_of(rules.options.method, rules)
 
 
+def _seeds(given: str) -> list[int]:
+    """Read seeds such as 7, 0-19 or 1,5,8-10."""
+    found: list[int] = []
+    for part in given.split(","):
+        first, dash, last = part.strip().partition("-")
+        ends = [first, last] if dash else [first, first]
+        if not all(end.isascii() and end.isdigit() for end in ends):
+            raise InputError(f"--seeds: {part.strip()!r} is no seed; write 7, 0-19 or 1,5,8-10")
+        low, high = map(int, ends)
+        if not low <= high < low + _MOST_SEEDS:
+            raise InputError(f"--seeds: {part.strip()!r} is not from 1 to {_MOST_SEEDS:,} seeds")
+        found += range(low, high + 1)
+    return found
+
+
 def _names(microdata: Microdata, person: str | None) -> list[object]:
     """What the rows' people are called."""
     from foreknow.frames import open_table
@@ -83,7 +114,7 @@ def _names(microdata: Microdata, person: str | None) -> list[object]:
         column = schema.identifiers[0]
     if column is None:
         raise SchemaError("the policy does not say which column names people; add --person COLUMN")
-    named: list[object] = fetch(open_table(microdata._table), [column]).column(column).to_pylist()
+    named: list[object] = fetch(open_table(microdata.source), [column]).column(column).to_pylist()
     return named
 
 
