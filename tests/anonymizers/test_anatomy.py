@@ -203,9 +203,20 @@ def test_a_value_that_is_too_frequent_is_named_with_by_how_many():
     ):
         fk.Anatomy(3).partition(people(list("aaaabbbbbc")))
     with pytest.raises(
-        fk.NoSafeRelease, match=r"here 0 of 2: 'a' is had by 2, which is 2 too many$"
+        fk.NoSafeRelease, match=r"here 1 of 4: 'a' is had by 2, which is 1 too many$"
     ):
+        fk.Anatomy(4).partition(people(list("aabc")))
+
+
+def test_fewer_people_than_l_are_said_to_be_too_few():
+    with pytest.raises(fk.NoSafeRelease, match="l = 4 exceeds the number of people, 2"):
         fk.Anatomy(4).partition(people(list("aa")))
+
+
+@pytest.mark.parametrize("seed", [-1, "x", 1.5, True])
+def test_a_seed_that_is_no_whole_number_is_refused(seed):
+    with pytest.raises(fk.InputError, match="seed must be a whole number from 0, or None, not"):
+        fk.Anatomy(2).partition(people(list("ab")), seed=seed)
 
 
 def test_people_with_several_values_are_refused():

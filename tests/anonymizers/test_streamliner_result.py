@@ -2,6 +2,7 @@
 
 import logging
 import re
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -19,6 +20,7 @@ from foreknow.anonymizers.streamliner_ria import merge
 from foreknow.anonymizers.streamliner_transversal import colour_edges, transversals
 
 VARIANTS = ["rda", "ria", "gda", "gsa"]
+_STUCK = ("gda", "one")
 
 
 @pytest.fixture(autouse=True)
@@ -116,10 +118,58 @@ def test_a_value_that_is_too_frequent_is_named_with_the_number_of_people():
         Streamliner(3).partition(microdata("aaaabbbc"))
 
 
+def test_of_many_too_frequent_values_the_three_worst_are_named():
+    values = "a" * 9 + "b" * 8 + "c" * 10 + "d" * 7 + "e" * 6
+    with pytest.raises(fk.NoSafeRelease) as raised:
+        Streamliner(9).partition(microdata(values))
+    assert str(raised.value).endswith(
+        ": 10 have 'c', which is 6 too many; 9 have 'a', which is 5 too many; 8 have 'b', which "
+        "is 4 too many; 2 more are too frequent as well"
+    )
+
+
+def test_fewer_people_than_l_are_said_to_be_too_few():
+    with pytest.raises(fk.NoSafeRelease, match="l = 5 exceeds the number of people, 3"):
+        Streamliner(5).partition(microdata("abc"))
+
+
+def test_rda_takes_12_bytes_per_person():
+    random = np.random.default_rng(0)
+    n = 1_000_000
+    made = microdata(random.integers(0, 50, n), x=random.integers(0, 90, n))
+    assert made.sensitive_codes.nbytes + made.attributes[0].codes.nbytes == 2 * n
+    tracemalloc.start()
+    try:
+        Streamliner(8).partition(made)
+        assert tracemalloc.get_traced_memory()[1] < 13 * n
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("variant", "kind"),
+    [(v, k) for v in ("gda", "ria", "rda") for k in ("many", "equal", "one") if (v, k) != _STUCK],
+)
+def test_tables_that_are_not_like_a_census(variant, kind):
+    n = 20_000
+    random = np.random.default_rng(0)
+    values = {
+        "many": random.integers(0, 4000, n),
+        "equal": np.arange(n) % 4,
+        "one": np.concatenate([np.zeros(n // 4, dtype=int), 1 + np.arange(n - n // 4) // 2]),
+    }[kind]
+    made = microdata(values, x=random.permutation(n), y=random.integers(0, 999, n))
+    found = Streamliner(4, variant).partition(made)
+    order = np.lexsort((values, found))
+    runs = np.diff(np.flatnonzero(np.diff(found[order] * n + values[order], prepend=-1)))
+    assert np.bincount(found).min() >= 4
+    assert runs.max() * 4 <= np.bincount(found).max()
+
+
 def test_gda_can_be_stuck_where_rda_is_not():
     sizes = np.array([1, 1, 1, 1, 1, 1])
     runs = Runs(np.array([0, 0, 1, 1, 2, 3]), np.array([1, 2, 5, 6, 3, 4]), sizes)
-    with pytest.raises(fk.NoSafeRelease, match="GDA is stuck: 1 people with 'a'"):
+    with pytest.raises(fk.NoSafeRelease, match="GDA is stuck: 1 person is left over with 'a'"):
         plan_gda(runs, "abcd", 3)
     assert plan_rda(np.array([2, 2, 1, 1]), 3).n_groups == 2
 
@@ -131,11 +181,37 @@ def test_gda_can_be_stuck_where_rda_is_not():
         ({"l": True}, "whole number from 2"),
         ({"l": 2, "variant": "rdb"}, "no variant 'rdb'; did you mean 'rda'"),
         ({"l": 2, "weights": {"age": -1}}, "weight of 'age'"),
+        ({"l": 2, "weights": 3}, "weights must map names .* not 3"),
+        ({"l": 2, "weights": ["age"]}, "weights must map names"),
+        ({"l": 2, "variant": "rda", "weights": {"age": 1}}, "'rda' does not look at quasi-ident"),
+        ({"l": 2, "variant": "ria", "weights": {"age": 1}}, "weights are for 'gda' and 'gsa'"),
     ],
 )
 def test_settings_are_checked(given, message):
     with pytest.raises(fk.InputError, match=message):
         Streamliner(**given)
+
+
+def test_equal_settings_are_equal_keys_whatever_becomes_of_the_weights():
+    weights = {"age": 2}
+    one, other = Streamliner(2, "gda", weights), Streamliner(2, "gda", {"age": 2})
+    weights["age"] = 3
+    assert one == other
+    assert len({one, other, Streamliner(2), Streamliner(2, "gda")}) == 3
+
+
+@pytest.mark.parametrize("seed", [-1, "x", 1.5, False])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_seed_that_is_no_whole_number_is_refused(variant, seed):
+    message = f"Streamliner: seed must be a whole number from 0, or None, not {seed!r}"
+    with pytest.raises(fk.InputError, match=re.escape(message)):
+        Streamliner(2, variant).partition(microdata("abcd"), seed=seed)
+
+
+def test_a_seed_may_be_a_number_of_numpy():
+    made = microdata("abcd" * 9)
+    found = [Streamliner(2).partition(made, seed=seed).tolist() for seed in (7, np.int64(7))]
+    assert found[0] == found[1]
 
 
 def test_a_weight_for_no_quasi_identifier():

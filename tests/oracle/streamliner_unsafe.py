@@ -3,6 +3,10 @@
 A method takes a table (person i has `table[i]`) and lots, and returns the group of each person.
 """
 
+from collections import Counter
+
+from tests.oracle.streamliner_lots import outcomes, release_of, tables
+
 
 def by_colour(table):
     found = {}
@@ -73,17 +77,56 @@ def within_groups(groups):
     )
 
 
-def ria_in_table_order(table, lots):
-    """RIA for l = 2: each person takes a partner by lot; one who is used already is drawn again."""
-    left = by_colour(table)
-    together = {p: {p} for p in range(len(table))}
-    for colour in sorted(left):
-        used = set()
-        for person in left[colour]:
-            others = [p for p in range(len(table)) if table[p] != colour and p not in used]
-            partner = others[int(lots.integers(0, len(others), 1)[0])]
-            used.add(partner)
-            merged = together[person] | together[partner]
-            for p in merged:
-                together[p] = merged
-    return numbered({tuple(sorted(g)) for g in together.values()}, len(table))
+def widths(groups):
+    """A cost on quasi-identifiers: the width of each member's group, person i at place i."""
+    members = {}
+    for person, group in enumerate(groups):
+        members.setdefault(group, []).append(person)
+    return sum((max(own) - min(own)) * len(own) for own in members.values())
+
+
+def releases_of_best(bag, method, runs, cost):
+    """As `releases` of `best_of`, from the chances of one run: of any number of runs.
+
+    The best of k runs costs at least c with the k-th power of the chance that one does; among
+    equally cheap groups each has its share of that.
+    """
+    found = {}
+    for table in tables(bag):
+        once, costs = Counter(), {}
+        for groups, chance in outcomes(lambda lots, t=table: method(t, lots)):
+            release = release_of(groups, table)
+            once[release] += chance
+            costs[release] = cost(groups)
+        for release, chance in once.items():
+            least = sum(p for r, p in once.items() if costs[r] >= costs[release])
+            more = sum(p for r, p in once.items() if costs[r] > costs[release])
+            best = chance / (least - more) * (least**runs - more**runs)
+            found.setdefault(release, Counter())[table] += best
+    return found
+
+
+def ria(pick):
+    """RIA for l = 2: everybody in turn draws another colour, and somebody of it by lot or not.
+
+    Colours and people draw in order. If `pick` is "first", it is the first of the drawn colour
+    whom nobody of one's own colour has; colours of whom all are taken are drawn again.
+    """
+
+    def method(table, lots):
+        left = by_colour(table)
+        together = {p: {p} for p in range(len(table))}
+        for colour in sorted(left):
+            used = set()
+            for person in left[colour]:
+                free = {c: [p for p in left[c] if p not in used] for c in sorted(left)}
+                others = [own for c, own in free.items() if c != colour and own]
+                own = others[int(lots.integers(0, len(others), 1)[0])]
+                at = int(lots.integers(0, len(own), 1)[0]) if pick == "lot" else 0
+                used.add(own[at])
+                merged = together[person] | together[own[at]]
+                for p in merged:
+                    together[p] = merged
+        return numbered({tuple(sorted(g)) for g in together.values()}, len(table))
+
+    return method

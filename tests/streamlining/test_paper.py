@@ -192,7 +192,72 @@ def test_theorem_2_gives_images_of_all_different_colours_and_definition_1_does_n
                 )
 
 
+def test_shares_that_are_none_are_refused():
+    for most in ("abc", "1/0", None, -1, "3/2", float("nan"), float("inf"), [1]):
+        for use in (
+            lambda most: locally_safe(T0, most),
+            lambda most: disclosure_set([], T0, most),
+            lambda most: worst_posterior([], T0, most),
+            lambda most: is_globally_safe([], T0, most),
+            lambda most: largest_safe_sets(ONE, most, strong=True),
+        ):
+            with pytest.raises(InputError, match=r"most must be a share from 0 to 1"):
+                use(most)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([{"Ada", "Bob"}], "'Coy' is in the table, but in no group"),
+        ([set(T0), {"Zoe"}], "'Zoe' is in a group, but not in the table"),
+        ([{"Ada", "Bob"}, set(T0) - {"Ada"}], "'Bob' is in two groups"),
+        ([set(T0), set()], "a group of a partition is empty"),
+    ],
+)
+def test_groups_that_are_no_partition_are_refused(groups, message):
+    wrong = frozenset(map(frozenset, groups))
+    for use in (
+        lambda: disclosure_set([P[9], wrong], T0, MOST),
+        lambda: disclosure_set([P[9]], T0, MOST, wrong),
+        lambda: worst_posterior([wrong], T0, MOST),
+        lambda: worst_posterior([P[9]], T0, MOST, wrong),
+        lambda: is_globally_safe({wrong}, T0, MOST),
+        lambda: is_strongly_globally_safe({P[9], wrong}, T0, MOST),
+    ):
+        with pytest.raises(InputError, match=message):
+            use()
+
+
+def test_groups_that_are_no_partition_are_refused_with_candidates_too():
+    can = candidates("id3 id4", "id1 id2")
+    wrong = partition("id1 id2 id3")
+    with pytest.raises(InputError, match="'id4' is in the table"):
+        is_self_contained(wrong, can)
+    with pytest.raises(InputError, match="'id4' is in the table"):
+        is_family_set([wrong], can)
+    with pytest.raises(InputError, match="'id4' is in the table"):
+        is_l_cover([wrong], can)
+
+
+def test_overlapping_groups_are_refused():
+    with pytest.raises(InputError, match="'Bob' is in two groups"):
+        partition("Ada Bob", "Bob Coy")
+    with pytest.raises(InputError, match="empty"):
+        partition("Ada", "")
+
+
+def test_partitions_that_are_safe_for_no_table_tell_nothing():
+    with pytest.raises(InputError, match="no table is possible"):
+        worst_posterior([partition("Ada Bob", "Coy Dan", "Eve")], T0, MOST)
+
+
+def test_a_set_that_is_not_safe_for_the_table_is_no_gss():
+    assert not is_globally_safe([partition("Ada Bob", "Coy Dan", "Eve")], T0, MOST)
+
+
 def test_bijections_that_cannot_be_are_refused():
+    with pytest.raises(InputError, match="maps to 'id9', who is not in the table"):
+        candidates("id3 id9", "id1 id2")
     with pytest.raises(InputError, match="each value of the table"):
         Candidates(ONE, {"s1": []})
     with pytest.raises(InputError, match="must map all"):

@@ -6,16 +6,17 @@ Xiao and Tao, "Anatomy: Simple and Effective Privacy Preservation", VLDB 2006.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from foreknow.anonymizers.anatomy_chance import chance_of_anatomy
 from foreknow.anonymizers.anatomy_rounds import rounds_of
 from foreknow.anonymizers.dealt_chance import bags_of, groups_of_people
-from foreknow.anonymizers.lots import generator
+from foreknow.anonymizers.lots import generator, notes_of_seed
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError
 from foreknow.frames.columns import Codes
 from foreknow.labels import Labels
@@ -112,6 +113,12 @@ class Anatomy:
         groups = np.empty(len(rounds), dtype=np.int64)
         groups[people] = rounds
         return microdata.rows_of(groups)
+
+    advice: ClassVar[str] = "a larger l may help"
+
+    def notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
+        """What a reader of a release should know."""
+        return notes_of_seed(seed)
 
     def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
         """How probable it is that these groups are made of a table, over all secret draws.

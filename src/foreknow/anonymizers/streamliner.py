@@ -7,12 +7,16 @@ be, and one more that looks at quasi-identifiers.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from foreknow.anonymizers.dealt_chance import groups_of_people
+from foreknow.anonymizers.lots import generator, notes_of_seed
+from foreknow.anonymizers.streamliner_chance import chance_of_streamliner
 from foreknow.anonymizers.streamliner_deal import Colours, deal
 from foreknow.anonymizers.streamliner_gda import by_rank, plan_gda
 from foreknow.anonymizers.streamliner_gsa import groups_of_gsa
@@ -24,6 +28,8 @@ from foreknow.policy import Policy
 from foreknow.sparse import IntArray
 
 _log = logging.getLogger(__name__)
+# Values that are too frequent, of which a message speaks.
+_NAMED = 3
 
 Variant: TypeAlias = Literal["rda", "ria", "gda", "gsa"]
 
@@ -40,7 +46,8 @@ class Streamliner:
         See the table below.
     weights : mapping of str to int, optional
         How much each quasi-identifier counts in the distance that ``gda`` uses; 1 where nothing is
-        said. The others ignore it, except that ``gsa`` divides attributes of more weight first.
+        said. ``gsa`` divides attributes of more weight first. Refused for ``rda`` and ``ria``,
+        which do not look at quasi-identifiers.
 
     Notes
     -----
@@ -48,10 +55,12 @@ class Streamliner:
     variant groups                                   an adversary who knows it
     ======= ======================================== ==========================================
     rda     of l, by lot                             learns nothing beyond the release
-    ria     merged from partners by lot, often huge  learns nothing beyond the release
+    ria     merged by lot, mostly one group          learns nothing beyond the release
     gda     of l, near by quasi-identifiers          can be certain of somebody's value
     gsa     by lot within blocks of near people      finds each value of a group equally likely
-                                                     for each of its members
+                                                     for each of its members; where groups that
+                                                     look alike are published as one, only: none
+                                                     likelier than 1/l
     ======= ======================================== ==========================================
 
     **Why RDA and RIA are safe.** What is decided from sensitive values is decided for values, not
@@ -62,16 +71,18 @@ class Streamliner:
 
     **What would break it** (errata, section 4): going through the people of a value in the order
     of the table (values a, a, b, c, l = 2: certainty); ties between values by who comes first;
-    choosing the best of several runs by a cost on quasi-identifiers (137/171); **and a seed that
-    somebody else knows**, since they can run the method on every table that agrees with the
-    release and keep those that lead to it. So the lots come from the system's entropy when no
-    seed is given, and the first run is released. Give a seed in tests only.
+    choosing the best of several runs by a cost on quasi-identifiers (a, a, b, b, c, l = 2, the best
+    of five by the width of groups: 137/171); **and a seed that somebody else knows**, since they
+    can run the method on every table that agrees with the release and keep those that lead to it.
+    So the lots come from the system's entropy when no seed is given, and the first run is
+    released. Give a seed in tests only.
 
     **GDA** is as published, and unsafe; it logs a warning. See
     `foreknow.anonymizers.streamliner_gda`.
 
     **GSA** (guided, symmetric) is ours; see `foreknow.anonymizers.streamliner_gsa` for how it
-    works and the proof.
+    works and the proof. It does not divide tables of fewer than 16 groups, nor some in which a
+    value is nearly as frequent as l allows: there it is RDA, and logs that (level info).
 
     Examples
     --------
@@ -99,12 +110,26 @@ class Streamliner:
         if self.variant not in known:
             hint = did_you_mean(str(self.variant), known)
             raise InputError(f"Streamliner: no variant {self.variant!r}{hint}")
+        if not isinstance(self.weights, Mapping):
+            raise InputError(
+                "Streamliner: weights must map names of quasi-identifiers to whole numbers, not "
+                f"{self.weights!r}"
+            )
+        object.__setattr__(self, "weights", dict(self.weights))
         for name, weight in self.weights.items():
             if isinstance(weight, bool) or not isinstance(weight, int) or not 0 <= weight < 2**31:
                 raise InputError(
                     f"Streamliner: the weight of {name!r} must be a whole number from 0, not "
                     f"{weight!r}"
                 )
+        if self.weights and self.variant in ("rda", "ria"):
+            raise InputError(
+                f"Streamliner: variant {self.variant!r} does not look at quasi-identifiers; "
+                "weights are for 'gda' and 'gsa'"
+            )
+
+    def __hash__(self) -> int:
+        return hash((self.l, self.variant, frozenset(self.weights.items())))
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
@@ -132,7 +157,90 @@ class Streamliner:
         NoSafeRelease
             If a value is so frequent that no groups exist; the message says which and by how
             many people. Also if GDA is stuck.
+        InputError
+            If a weight is given for no quasi-identifier, or the seed is no whole number from 0.
         """
+        sizes = self._sizes(microdata)
+        self._require_eligible(microdata, sizes)
+        return microdata.rows_of(self._groups(microdata, sizes, generator(seed, "Streamliner")))
+
+    def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
+        """How probable it is that these groups are made of a table, over all secret lots.
+
+        Parameters
+        ----------
+        microdata : Microdata
+        policy : Policy, optional
+            Not asked.
+        groups : int array, shape (rows,)
+            The group of each row, whatever the groups are called.
+
+        Returns
+        -------
+        Fraction
+            0 where nothing is published, too.
+
+        Raises
+        ------
+        UnsupportedError
+            For ``ria``, if the table has too many people; for ``gsa``, if it is large enough to be
+            divided. ``rda`` and ``gda`` are exact at any size.
+
+        Notes
+        -----
+        See `foreknow.anonymizers.streamliner_chance`; tested against every lot of small tables.
+
+        Examples
+        --------
+        GDA makes these groups of one table only: whoever sees them knows it.
+
+        >>> import pyarrow as pa
+        >>> from foreknow.schema import Schema
+        >>> schema = Schema(quasi_identifiers=["age"], sensitive="disease")
+        >>> for values in ("aabc", "baac", "caab", "abac"):
+        ...     rows = pa.table({"age": [1, 2, 3, 4], "disease": list(values)})
+        ...     chance = Streamliner(2, "gda").chance(Microdata(rows, schema), None, [0, 1, 0, 1])
+        ...     print(values, chance)
+        aabc 1
+        baac 0
+        caab 0
+        abac 0
+        """
+        sizes = self._sizes(microdata)
+        own = groups_of_people(microdata, groups)
+        if own is None or int(sizes.max()) * self.l > len(own):
+            return Fraction(0)
+        return chance_of_streamliner(microdata, sizes, self.variant, self.l, self.weights, own)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether rows of equal quasi-identifiers are treated alike; gsa goes by their order."""
+        return self.variant != "gsa"
+
+    @property
+    def tells_frequencies_only(self) -> bool:
+        """Whether the posterior of everybody is the frequency in their group, by a proof."""
+        return self.variant != "gda"
+
+    advice: ClassVar[str] = "a larger l may help"
+
+    def notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
+        """What a reader of a release should know."""
+        found = []
+        if self.variant == "gda":
+            found.append(
+                "GDA: people were grouped by their values, so whoever knows the method may find "
+                "values out, even with certainty"
+            )
+        if self.variant == "gsa" and policy.options.form == "generalized":
+            found.append(
+                "GSA: groups that look alike are published as one, so whoever knows the method "
+                f"may be as sure of a value as 1/{self.l}, also where a limit is lower"
+            )
+        return (*found, *notes_of_seed(seed))
+
+    def _sizes(self, microdata: Microdata) -> IntArray:
+        """How often each value occurs, if the table and the weights are of the right kind."""
         if microdata.schema.semantics != "single":
             raise UnsupportedError(
                 "Streamliner needs one sensitive value per person; this table has semantics "
@@ -145,9 +253,7 @@ class Streamliner:
                     f"Streamliner: a weight is given for {name!r}, which is no quasi-identifier"
                     f"{did_you_mean(name, names)}"
                 )
-        sizes = np.bincount(microdata.sensitive_codes, minlength=len(microdata.values))
-        self._require_eligible(microdata, sizes)
-        return microdata.rows_of(self._groups(microdata, sizes, np.random.default_rng(seed)))
+        return np.bincount(microdata.sensitive_codes, minlength=len(microdata.values))
 
     def _groups(
         self, microdata: Microdata, sizes: IntArray, random: np.random.Generator
@@ -176,13 +282,18 @@ class Streamliner:
         people = int(sizes.sum())
         most = people // self.l
         frequent = np.flatnonzero(sizes > most)
+        if self.l > people:
+            raise NoSafeRelease(f"l = {self.l} exceeds the number of people, {people:,}")
         if len(frequent):
-            told = "; ".join(
+            frequent = frequent[np.argsort(-sizes[frequent], kind="stable")]
+            told = [
                 f"{sizes[code]:,} have {microdata.values[code]!r}, which is "
                 f"{sizes[code] - most:,} too many"
-                for code in frequent.tolist()
-            )
+                for code in frequent[:_NAMED].tolist()
+            ]
+            if len(frequent) > _NAMED:
+                told.append(f"{len(frequent) - _NAMED:,} more are too frequent as well")
             raise NoSafeRelease(
                 f"l = {self.l} allows at most {most:,} of {people:,} people to share a value of "
-                f"{microdata.schema.sensitive!r}: {told}"
+                f"{microdata.schema.sensitive!r}: {'; '.join(told)}"
             )

@@ -7,14 +7,18 @@ ranks 1 to 4 with values a, a, b, c: the groups {1, 3}: ab and {2, 4}: ac come f
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heapreplace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.anonymizers.streamliner_deal import Colours
+from foreknow.anonymizers.streamliner_gda_late import Kinds, Open
+from foreknow.anonymizers.streamliner_near import Nearest
 from foreknow.anonymizers.streamliner_plan import Plan
 from foreknow.errors import NoSafeRelease
 from foreknow.microdata import Attribute
@@ -22,8 +26,6 @@ from foreknow.sparse import IntArray
 
 # People at a time.
 _BLOCK = 1 << 16
-# Kinds of groups whose distance from somebody who is left over is looked at.
-_NEAR = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,32 +42,19 @@ class Runs:
     sizes: IntArray
 
 
-@dataclass(frozen=True, eq=False)
-class _Kinds:
-    """Groups of the same colours and ranks.
-
-    Attributes
-    ----------
-    colours, ranks : int64 arrays, shape (kinds, l)
-    sizes : int64 array, shape (kinds,)
-        How many such groups there are.
-    """
-
-    colours: IntArray
-    ranks: IntArray
-    sizes: IntArray
-
-
 def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:  # noqa: E741
     """Plan the groups of GDA.
 
     Each person of the largest colour, in order of rank, takes the first of those ``l - 1`` colours
     whose first is nearest (equally near ones by colour); when that colour is used up, the colour
     that is largest then follows, until fewer than ``l`` are left. Who is left over joins, colour by
-    colour, the group without their colour that is nearest on average. Where very many groups
-    differ, only some thousands around the same rank are looked at.
+    colour, the group without their colour that is nearest on average (of equally near ones, the
+    first that was made). If it is not among the 4,096 kinds of groups whose average rank is
+    nearest, the nearest of these is taken: to look at all would take quadratic time.
 
-    People of the same colour and rank are planned for together, as long as nothing changes.
+    People of the same colour and rank are planned for together, as long as nothing changes. The
+    colours are kept in order of their first ranks, so that each step takes time in proportion to l
+    and the logarithm of their number.
 
     Parameters
     ----------
@@ -86,9 +75,7 @@ def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:  # noqa: E741
     [[0, 1], [0, 2]]
     """
     kinds, left = _draw(runs, len(values), l)
-    dtype = np.min_scalar_type(max(len(values) - 1, 0))
-    slots = np.repeat(kinds.colours.astype(dtype), kinds.sizes, axis=0)
-    return Plan(slots, _join(kinds, runs, left, values))
+    return Plan(np.repeat(kinds.colours, kinds.sizes, axis=0), _join(kinds, runs, left, values))
 
 
 def by_rank(
@@ -103,116 +90,122 @@ def by_rank(
     The rank of a value is its place in the attribute's order, from 1; a person's weighted rank is
     the sum over the attributes, each times its weight, 1 where none is given.
     """
+    weighted = [(attribute.codes, weights.get(attribute.name, 1)) for attribute in attributes]
+    span = 1 + sum(len(a.domain) * weights.get(a.name, 1) for a in attributes)
 
     def ranks_of(block: slice) -> IntArray:
         total = np.zeros(len(codes[block]), dtype=np.int64)
-        for attribute in attributes:
-            rank = attribute.codes[block].astype(np.int64) + 1
-            total += rank * weights.get(attribute.name, 1)
+        for own, weight in weighted:
+            total += (own[block].astype(np.int64) + 1) * weight
         return total
 
     blocks = [slice(start, start + _BLOCK) for start in range(0, len(codes), _BLOCK)]
-    ranks = np.empty(0, dtype=np.int64)
-    for block in blocks:
-        ranks = np.union1d(ranks, ranks_of(block))
-    span = n_colours * len(ranks)
-    keys = np.empty(len(codes), dtype=np.min_scalar_type(max(span - 1, 0)))
+    if span <= max(4 * len(codes), _BLOCK):
+        occurs = np.zeros(span, dtype=bool)
+        for block in blocks:
+            occurs[ranks_of(block)] = True
+        ranks = np.flatnonzero(occurs)
+    else:
+        ranks = np.unique(ranks_of(slice(None)))
+    n_keys = n_colours * len(ranks)
+    keys = np.empty(len(codes), dtype=np.min_scalar_type(max(n_keys - 1, 0)))
     for block in blocks:
         places = np.searchsorted(ranks, ranks_of(block))
         keys[block] = codes[block].astype(np.int64) * len(ranks) + places
-    if span > max(4 * len(codes), 1 << 16):
-        found, keys, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-        found = found.astype(np.int64)
-    else:
-        sizes = np.bincount(keys, minlength=span)
-        found = np.arange(span)
-    colours = Colours.of(keys, sizes)
-    colours.shuffle(random)
-    starts = np.searchsorted(found // len(ranks), np.arange(n_colours + 1))
-    colours = Colours(colours.people, colours.starts[starts])
-    held = sizes > 0
-    found, sizes = found[held], sizes[held]
-    return Runs(found // len(ranks), ranks[found % len(ranks)], sizes), colours
+    people, found, sizes = _sorted(keys, n_keys)
+    kinds = Colours(people, np.concatenate(([0], np.cumsum(sizes))))
+    kinds.shuffle(random)
+    of_colour = found // len(ranks)
+    starts = kinds.starts[np.searchsorted(of_colour, np.arange(n_colours + 1))]
+    found -= of_colour * len(ranks)
+    return Runs(of_colour, ranks[found], sizes), Colours(people, starts)
 
 
-def _draw(runs: Runs, n_colours: int, l: int) -> tuple[_Kinds, IntArray]:  # noqa: E741
+def _sorted(keys: NDArray[Any], n_keys: int) -> tuple[NDArray[Any], IntArray, IntArray]:
+    """People by key; the keys that occur, in order, and how often."""
+    if n_keys <= _BLOCK:
+        counts = np.bincount(keys, minlength=n_keys)
+        found = np.flatnonzero(counts)
+        return Colours.of(keys, counts).people, found, counts[found]
+    order = np.argsort(keys, kind="stable")
+    people = order.astype(np.int32 if len(keys) < 2**31 else np.int64)
+    del order
+    keys = keys[people]
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    return people, keys[starts].astype(np.int64), np.diff(starts, append=len(keys))
+
+
+def _draw(runs: Runs, n_colours: int, l: int) -> tuple[Kinds, IntArray]:  # noqa: E741
     """Make groups until fewer than l colours are left; also what is left of each run."""
-    ends = np.searchsorted(runs.colours, np.arange(n_colours), "right")
-    at = np.searchsorted(runs.colours, np.arange(n_colours), "left")
+    numbers = np.arange(n_colours)
+    at = np.searchsorted(runs.colours, numbers, "left").tolist()
+    ends = np.searchsorted(runs.colours, numbers, "right").tolist()
+    totals = np.bincount(runs.colours, weights=runs.sizes, minlength=n_colours).astype(np.int64)
+    total = totals.tolist()
     left = runs.sizes.copy()
-    total = np.bincount(runs.colours, weights=runs.sizes, minlength=n_colours).astype(np.int64)
-    far = np.iinfo(np.int64).max
-    # The rank of the first of each colour; a colour that is used up is infinitely far.
-    gone = total == 0
-    first = np.zeros(n_colours, dtype=np.int64)
-    first[~gone] = runs.ranks[at[~gone]]
-    n_left = int((~gone).sum())
-    colours, ranks, sizes = [], [], []
+    # Without copies: one number at a time is read from them very often.
+    rank_of, left_of = runs.ranks.data, left.data
+    first = {colour: rank_of[at[colour]] for colour in np.flatnonzero(totals).tolist()}
+    near = Nearest(first, n_colours)
+    # Sizes from above, as they were when last looked at.
+    largest = [(-total[colour], colour) for colour in first]
+    heapify(largest)
+    taken, sizes = array("i" if len(left) < 2**31 else "q"), array("q")
     own = -1
-    while n_left >= l:
+    while len(first) >= l:
         if own < 0 or not total[own]:
-            own = int(np.argmax(total))
-        distance = np.abs(first - first[own])
-        distance[gone] = far
-        distance[own] = -1
-        chosen = np.argsort(distance, kind="stable")[:l]
-        number = int(left[at[chosen]].min())
-        colours.append(chosen)
-        ranks.append(first[chosen])
+            while -largest[0][0] != total[largest[0][1]]:
+                heapreplace(largest, (-total[largest[0][1]], largest[0][1]))
+            own = largest[0][1]
+        chosen = near.of(first[own], l)
+        if chosen[0] != own:
+            # It comes first; others may lie at the same rank.
+            chosen = [own, *(colour for colour in chosen if colour != own)][:l]
+        used = [at[colour] for colour in chosen]
+        number = min([left_of[run] for run in used])
+        taken.extend(used)
         sizes.append(number)
-        left[at[chosen]] -= number
-        total[chosen] -= number
-        for colour in chosen[left[at[chosen]] == 0].tolist():
-            at[colour] += 1
-            if at[colour] < ends[colour]:
-                first[colour] = runs.ranks[at[colour]]
+        for colour, run in zip(chosen, used, strict=True):
+            left_of[run] -= number
+            total[colour] -= number
+            if left_of[run]:
+                continue
+            if run + 1 < ends[colour]:
+                at[colour] = run + 1
+                near.move(colour, first[colour], rank_of[run + 1])
+                first[colour] = rank_of[run + 1]
             else:
-                at[colour] -= 1
-                gone[colour] = True
-                n_left -= 1
-    found = _Kinds(
-        np.array(colours, dtype=np.int64).reshape(-1, l),
-        np.array(ranks, dtype=np.int64).reshape(-1, l),
-        np.array(sizes, dtype=np.int64),
-    )
-    return found, left
+                near.leave(colour, first.pop(colour))
+    places = np.frombuffer(taken, dtype=taken.typecode).reshape(-1, l)
+    small = np.min_scalar_type(max(n_colours - 1, 0))
+    ranks = runs.ranks.astype(np.int32) if runs.ranks.max() < 2**31 else runs.ranks
+    many = np.array(sizes, dtype=np.int64)
+    return Kinds(runs.colours.astype(small)[places], ranks[places], many), left
 
 
-def _join(kinds: _Kinds, runs: Runs, left: IntArray, values: Sequence[Any]) -> IntArray:
+def _join(kinds: Kinds, runs: Runs, left: IntArray, values: Sequence[Any]) -> IntArray:
     """Give everybody who is left over the nearest group without their colour."""
-    starts = np.cumsum(kinds.sizes) - kinds.sizes
-    centres = np.median(kinds.ranks, axis=1)
-    late = [np.empty((0, 2), dtype=np.int64)]
+    starts = (np.cumsum(kinds.sizes) - kinds.sizes).tolist()
+    late: list[tuple[int, int]] = []
     for colour in np.unique(runs.colours[left > 0]).tolist():
-        free = np.flatnonzero(~(kinds.colours == colour).any(axis=1))
-        free = free[np.argsort(centres[free], kind="stable")]
-        room = kinds.sizes[free].copy()
+        groups = Open(kinds, colour)
+        joined: dict[int, int] = {}
         for run in np.flatnonzero((runs.colours == colour) & (left > 0)).tolist():
-            rank, people = int(runs.ranks[run]), int(left[run])
-            while people:
-                if not len(free):
-                    raise NoSafeRelease(
-                        f"GDA is stuck: {people} people with {values[colour]!r} are left over, and "
-                        "every group holds that value already. A safe release may still exist; "
-                        "try variant='rda'"
-                    )
-                place = int(np.searchsorted(centres[free], rank))
-                begin = min(max(place - _NEAR // 2, 0), max(len(free) - _NEAR, 0))
-                near = slice(begin, begin + _NEAR)
-                distances = np.abs(kinds.ranks[free[near]] - rank).mean(axis=1)
-                by_distance = begin + np.argsort(distances, kind="stable")
-                before = np.cumsum(room[by_distance]) - room[by_distance]
-                takes = np.clip(people - before, 0, room[by_distance])
-                used = by_distance[takes > 0]
-                takes = takes[takes > 0]
-                groups = [
-                    starts[kind] + kinds.sizes[kind] - spare + np.arange(take)
-                    for kind, spare, take in zip(free[used], room[used], takes, strict=True)
-                ]
-                found = np.concatenate(groups)
-                late.append(np.stack([np.full(len(found), colour), found], axis=1))
-                room[used] -= takes
-                people -= len(found)
-                if (room[used] == 0).any():
-                    free, room = free[room > 0], room[room > 0]
-    return np.concatenate(late)
+            people = int(left[run])
+            for kind, number in groups.nearest(int(runs.ranks[run]), people):
+                before = joined.get(kind, 0)
+                joined[kind] = before + number
+                late += [(colour, starts[kind] + before + i) for i in range(number)]
+                people -= number
+            if people:
+                left_over = int(left[runs.colours == colour].sum()) - sum(joined.values())
+                raise NoSafeRelease(
+                    f"GDA is stuck: {_people(left_over)} left over with {values[colour]!r}, and "
+                    "every group holds that value already. A safe release may still exist; try "
+                    "variant='rda'"
+                )
+    return np.array(late, dtype=np.int64).reshape(-1, 2)
+
+
+def _people(many: int) -> str:
+    return "1 person is" if many == 1 else f"{many:,} people are"

@@ -9,11 +9,11 @@ end is grouped by lot, so many from each cell to each group (always possible, se
 `foreknow.anonymizers.streamliner_transversal`); where there are no cells, by RDA.
 
 **Why it is safe.** An adversary knows the method, everybody's quasi-identifiers and how often each
-value occurs, and otherwise holds all tables for equally likely. Given a release, let u and v be
-members of one of its groups. Then they have each value of the group with the same probability;
-hence the posterior is the value's frequency in the group. For there is a way of exchanging people
-that takes u to v, maps every group onto itself, and takes each table that agrees with the release
-to one that leads to the release with the same probability:
+value occurs, and otherwise holds all tables for equally likely. Given everybody's group and the
+values of each group, let u and v be members of one group. Then they have each value of the group
+with the same probability; hence the posterior is the value's frequency in the group. For there is
+a way of exchanging people that takes u to v, maps every group onto itself, and takes each table
+that agrees with the release to one that leads to the release with the same probability:
 
 1. *u and v in one cell.* Exchange these two. The values in every cell, half and block remain what
    they are; so every division stands or falls as before, and lots treat people of a cell alike.
@@ -25,31 +25,55 @@ to one that leads to the release with the same probability:
    blocks or cells in which these exchanges take place within each part, so it stands or falls as
    before. And lots treat the cells alike.
 
-People are dealt to groups of one block only, and what is taken out at the beginning (below) is
-taken as in RDA, so both arguments hold there too.
-
 It does not matter how the halves are chosen from quasi-identifiers, nor when it is given up to
-divide, as long as that follows from quasi-identifiers and from which divisions stood.
+divide, nor how large groups are, as long as that follows from what the exchanges leave as it is:
+quasi-identifiers, which divisions stood, and how often each value occurs *in a block as a whole*.
+Nothing that depends on a half of a block that stays together may be used, except what is the same
+if the halves change places. So a division that failed must make cells, even if another one would
+stand; and no better division may be looked for by trying.
 
-**What it does not give.** The release is not independent of *joint* facts as it is under RDA. The
-values a, a, b, b of people 1 to 4, l = 2: {1, 3} and {2, 4} are grouped only when {1, 2} | {3, 4}
-could not be, so 1 and 2 have the same value; each of them still has either with probability 1/2,
-but who happens to know 1's value then knows 2's. RDA hides that too, and nothing that does so can
-prefer {1, 2} | {3, 4}: see ``tests/anonymizers/test_streamliner_rigid.py``. The same holds for
-beliefs about people's values that the quasi-identifiers give. Use RDA against those.
+*Batches.* Sizes must be whole at every division. So groups of RDA are made of everybody first, and
+shared out to batches by their number, that is, by the numbers of each value in them. Which people
+of a value are in which batch was drawn by lot: every table that agrees with the values of each
+batch leads to these batches with the same probability, so of each batch everything said above
+holds by itself. A few groups stay as RDA made them.
 
-**Sizes.** Halves must be equal at every division. So at the beginning some groups of RDA are taken
-out, as few as make the rest divisible. And groups must have equally many members of each cell: for
-an odd l they have l + 1 members where frequencies leave room for it, and otherwise 2 l with each
-value at most twice. So a block is given up when as many divisions did not stand as a group's size
-has the factor 2: three for l = 8, one for l = 10. Attributes along which a frequent value is
-concentrated use that up; with weight 0 nothing is divided along them.
+**What it does not give.**
+
+- *It holds for groups, not for boxes.* When groups are published with generalized quasi-identifiers
+  and some of them look the same, an adversary sees their union, and u and v may be in different
+  ones of them. The posterior is then an average of frequencies in groups, at most 1/l, but not the
+  frequency in the union. Say people 1 to 6 are at the places 1, 1, 1, 1, 2, 2 and have the values
+  a, a, b, b, c, d, l = 2; people 1 and 3 are in the box (1, 1) with a and b, the others in (1, 2)
+  with a, b, c, d: then 2 has b with probability 2/5, not 1/4. So **no limit below 1/l holds for
+  such a release just because the frequencies keep it**. It does for the groups (buckets), and for
+  RDA in either form, since under RDA all tables that agree with the release are equally likely.
+- *The release is not independent of joint facts*, as it is under RDA. The values a, a, b, b of
+  people 1 to 4, l = 2: {1, 3} and {2, 4} are grouped only when {1, 2} | {3, 4} could not be, so 1
+  and 2 have the same value; each of them still has either with probability 1/2, but who happens to
+  know 1's value then knows 2's. RDA hides that too, and nothing that does so can prefer {1, 2} |
+  {3, 4}: see ``tests/anonymizers/test_streamliner_rigid.py``.
+- The same holds for beliefs about people's values that the quasi-identifiers give. Use RDA against
+  those.
+
+**Sizes.** Groups must have equally many members of each cell, at most 1/l of them with the same
+value: usually l, where as many divisions failed as l has the factor 2, and up to eight times that
+after three, which is where a block is given up. Therefore a block is divided only if a failure
+costs nothing (three of them for l = 8, one for l = 10, none for l = 9), or if its most frequent
+value has at most 85 % of what it may have, so that halves are likely to stand. If l + 1 is a
+multiple of eight, blocks are made for l + 1 as long as frequencies leave room for it.
+
+A table of fewer than 16 groups is not divided, nor one where l is odd and the most frequent value
+above those 85 %: then **GSA is RDA**, and says so in the log (level info). Attributes along which a
+frequent value is concentrated use up what may fail; with weight 0 nothing is divided along them.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -61,8 +85,12 @@ from foreknow.anonymizers.streamliner_transversal import transversals
 from foreknow.microdata import Attribute
 from foreknow.sparse import IntArray
 
-# Blocks are not divided below this many groups; what is taken out first is at most one in as many.
-_LEAST = 16
+_log = logging.getLogger(__name__)
+
+# Blocks are not divided below this many groups.
+_LEAST = 8
+# How many divisions of one block may fail.
+_FAILURES = 3
 # People whose quasi-identifiers are looked at to choose along which one to divide a block.
 _SAMPLE = 4096
 
@@ -73,27 +101,72 @@ class _Shape:
 
     Attributes
     ----------
+    l : int
+        No value may have more than 1/l of a group.
     least : int
-        A block must be `least`-eligible.
-    group : int
-        Members of a group of a block with cells.
+        No value may have more than 1/least of a block; l, or one more.
+    failures : int
+        How many divisions of a block may fail.
+    least_groups : int
+        Blocks are divided as long as the parts have at least this many groups.
     """
 
+    l: int  # noqa: E741
     least: int
-    group: int
+    failures: int
+    least_groups: int
 
     @classmethod
-    def of(cls, l: int, people: int, most: int) -> _Shape:  # noqa: E741
-        """Choose sizes, when `most` of the people share a value."""
-        even = l + l % 2
-        if even == l or 5 * even * most <= 4 * people:
-            return cls(even, even)
-        return cls(l, 2 * l)
+    def of(
+        cls,
+        sizes: IntArray,
+        l: int,  # noqa: E741
+        failures: int = _FAILURES,
+        least_groups: int = _LEAST,
+    ) -> _Shape:
+        """Choose sizes from how often each value occurs."""
+        free = (l + 1) % (1 << failures) == 0
+        room = 5 * (l + 1) * int(sizes.max()) <= 4 * int(sizes.sum())
+        return cls(l, l + 1 if free and room else l, failures, least_groups)
 
-    @property
-    def most_cells(self) -> int:
-        """The largest power of two that divides a group."""
-        return self.group & -self.group
+    def group(self, cells: int, people: int, most: int) -> int:
+        """Members of the groups of a block with cells, if `most` of its people share a value."""
+        group = -(-self.l // cells) * cells
+        while people % group or most * group > group // self.l * people:
+            group += cells
+        return group
+
+    def worth(self, cells: int, people: int, most: int) -> bool:
+        """Whether a block is to be divided: if that can fail for nothing, or there is room."""
+        if cells >> self.failures:
+            return False
+        if self.room(people, most):
+            return True
+        now = self.group(cells, people, most) if cells > 1 else self.least
+        return self.group(2 * cells, people, most) == now
+
+    def room(self, people: int, most: int) -> bool:
+        """Whether some people are clearly eligible, so that their halves may well be."""
+        return 20 * self.least * most <= 17 * people
+
+    def batches(self, rows: IntArray) -> tuple[list[tuple[IntArray, int]], IntArray]:
+        """Share groups of RDA out to batches, and how often the people of each can be divided.
+
+        Sizes must stay whole when a block is divided so often, and when so many divisions fail.
+        As large a batch as possible first; what remains at last is too small to be divided.
+        """
+        found = []
+        unit = lcm(self.least, 1 << self.failures) // self.least
+        while depth := max(len(rows) // self.least_groups, 1).bit_length() - 1:
+            while depth and 3 * (len(rows) // (unit << depth) * (unit << depth)) < 2 * len(rows):
+                depth -= 1
+            taken = len(rows) // (unit << depth) * (unit << depth) if depth else 0
+            if not taken:
+                break
+            places = np.arange(taken) * len(rows) // taken
+            found.append((rows[places], depth))
+            rows = np.delete(rows, places)
+        return found, rows
 
 
 def groups_of_gsa(
@@ -104,6 +177,7 @@ def groups_of_gsa(
     random: np.random.Generator,
     weights: Mapping[str, int] | None = None,
     least_groups: int = _LEAST,
+    failures: int = _FAILURES,
 ) -> IntArray:
     """Everybody's group.
 
@@ -121,42 +195,90 @@ def groups_of_gsa(
         How much each quasi-identifier counts when it is decided along which to divide.
     least_groups : int
         Blocks are divided as long as the parts have at least this many groups.
+    failures : int
+        How many divisions of one block may fail.
 
     Returns
     -------
     int64 array, shape (people,)
     """
-    shape = _Shape.of(l, len(codes), int(sizes.max()))
+    shape = _Shape.of(sizes, l, failures, least_groups)
     plan = plan_rda(sizes, shape.least)
-    depth = max(len(codes) // (shape.group * least_groups), 1).bit_length() - 1
-    apart, depth = _taken_out(plan, len(codes), shape, depth)
-    if not depth:
+    batches, rest = _planned(plan, sizes, shape)
+    if not batches:
+        _log.info(
+            "GSA divides nothing: %d people, %d of whom share a value, are too few or too much "
+            "alike for l = %d; the groups are those of RDA",
+            len(codes),
+            int(sizes.max()),
+            l,
+        )
         return _by_lot(codes, sizes, plan, random)
-    n_groups = len(apart)
-    if n_groups:
+    final, batch_of = np.full((2, plan.n_groups), -1)
+    final[rest] = np.arange(len(rest))
+    n_groups = len(rest)
+    for number, (rows, _) in enumerate(batches):
+        batch_of[rows] = number
+    if batch_of.any():
         groups = _by_lot(codes, sizes, plan, random)
-        number = np.full(plan.n_groups, -1)
-        number[apart] = np.arange(n_groups)
-        groups = number[groups]
-    else:
-        groups = np.full(len(codes), -1)
-    people = _in_order(np.flatnonzero(groups < 0).astype(np.int32), attributes)
+        batch, groups = batch_of[groups], final[groups]
+    else:  # one batch, and nobody besides
+        batch, groups = np.zeros((2, len(codes)), dtype=np.int64)
     axes = [_Axis.of(attribute, weights or {}) for attribute in attributes]
-    blocks = [(people[None], depth)]
-    while blocks:
-        cells, depth = blocks.pop()
-        axis = _widest(cells, axes) if depth and 2 * len(cells) <= shape.most_cells else None
-        if axis is None:
-            found = _grouped(cells, codes[cells], shape, random)
-            groups[cells] = found + n_groups
-            n_groups += int(found.max()) + 1
-            continue
-        low, high = _halves(cells, axis)
-        if _eligible(codes[low], shape) and _eligible(codes[high], shape):
-            blocks += [(low, depth - 1), (high, depth - 1)]
-        else:
-            blocks.append((np.concatenate([low, high]), depth))
+    for number, (_, depth) in enumerate(batches):
+        people = _in_order(np.flatnonzero(batch == number).astype(np.int32), attributes)
+        blocks = [(people[None], depth)]
+        while blocks:
+            cells, depth = blocks.pop()
+            people = cells.reshape(-1)
+            values, counts = _numbered(codes[people])
+            most = int(counts.max())
+            worth = depth and shape.worth(len(cells), len(people), most)
+            axis = _widest(cells, axes) if worth else None
+            if axis is None:
+                values = values.reshape(cells.shape)
+                found = _grouped(cells, values, counts, shape, random)
+                groups[cells] = found + n_groups
+                n_groups += int(found.max()) + 1
+                continue
+            low, high = _halves(cells, axis)
+            if _eligible(codes[low], shape) and _eligible(codes[high], shape):
+                blocks += [(low, depth - 1), (high, depth - 1)]
+            else:
+                blocks.append((np.concatenate([low, high]), depth))
     return groups
+
+
+def plan_undivided(sizes: IntArray, l: int) -> Plan | None:  # noqa: E741
+    """The plan of RDA that is dealt out where a table is not to be divided; None elsewhere.
+
+    Parameters
+    ----------
+    sizes : int64 array, shape (values,)
+    l : int
+
+    Examples
+    --------
+    >>> plan_undivided(np.array([1, 1]), 2).slots.tolist()
+    [[0, 1]]
+    >>> plan_undivided(np.array([50, 50]), 2) is None
+    True
+    """
+    shape = _Shape.of(sizes, l)
+    plan = plan_rda(sizes, shape.least)
+    return None if _planned(plan, sizes, shape)[0] else plan
+
+
+def _planned(
+    plan: Plan, sizes: IntArray, shape: _Shape
+) -> tuple[list[tuple[IntArray, int]], IntArray]:
+    """The batches of groups that are divided, and the groups that stay as they are."""
+    joined = np.unique(plan.late[:, 1])
+    plain = np.setdiff1d(np.arange(plan.n_groups), joined)
+    batches, rest = shape.batches(plain)
+    if shape.least % 2 and not shape.room(int(sizes.sum()), int(sizes.max())):
+        return [], np.arange(plan.n_groups)
+    return batches, np.concatenate([joined, rest])
 
 
 def _by_lot(
@@ -166,24 +288,6 @@ def _by_lot(
     colours = Colours.of(codes, sizes)
     colours.shuffle(random)
     return deal(plan, colours)
-
-
-def _taken_out(plan: Plan, people: int, shape: _Shape, depth: int) -> tuple[IntArray, int]:
-    """The groups that are taken out before anything is divided, and how often one can divide then.
-
-    All groups that somebody joined late, and then from the first on: those hold the frequent
-    values.
-    """
-    joined = np.unique(plan.late[:, 1])
-    least = len(joined) * shape.least + len(plan.late)
-    for tried in range(depth, 0, -1):
-        unit = shape.group << tried
-        rest = (people - least) // unit * unit
-        if rest:
-            plain = np.setdiff1d(np.arange(plan.n_groups), joined)
-            more = (people - least - rest) // shape.least
-            return np.concatenate([joined, plain[:more]]), tried
-    return joined, 0
 
 
 def _in_order(people: NDArray[Any], attributes: Sequence[Attribute]) -> NDArray[Any]:
@@ -243,10 +347,14 @@ def _numbered(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
 
 
 def _grouped(
-    cells: NDArray[Any], values: NDArray[Any], shape: _Shape, random: np.random.Generator
+    cells: NDArray[Any],
+    values: NDArray[Any],
+    counts: IntArray,
+    shape: _Shape,
+    random: np.random.Generator,
 ) -> IntArray:
     """The groups of a block, by lot."""
     if len(cells) > 1:
-        return transversals(cells, values, shape.group // len(cells), random)
-    codes, sizes = _numbered(values[0])
-    return _by_lot(codes, sizes, plan_rda(sizes, shape.least), random)[None]
+        group = shape.group(len(cells), cells.size, int(counts.max()))
+        return transversals(cells, values, group // len(cells), random)
+    return _by_lot(values[0], counts, plan_rda(counts, shape.least), random)[None]

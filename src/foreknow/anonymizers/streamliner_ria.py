@@ -1,8 +1,8 @@
 """RIA: everybody gets partners of other colours by lot, and who shares somebody is merged.
 
 Table 5 of "Privacy Streamliner", with two things that it leaves open. Colours are drawn so that
-nobody is left without partners: where a colour could run short, the colours that must be drawn
-from are drawn from first. And groups are merged with a union-find in arrays.
+nobody is left without partners (`foreknow.anonymizers.streamliner_partners`). And groups are merged
+with a union-find in arrays.
 
 All lots are drawn for colours, and who of a colour is meant is drawn by lot too: like RDA it treats
 the people of a colour alike, and is safe for the same reason.
@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.anonymizers.streamliner_deal import Colours
-from foreknow.sparse import IntArray
-
-# Cells of a table of lots.
-_BLOCK = 1 << 22
+from foreknow.anonymizers.streamliner_partners import choices, partner_colours
+from foreknow.sparse import IntArray, ranges
 
 
 def groups_of_ria(
@@ -46,24 +44,36 @@ def groups_of_ria(
     Returns
     -------
     int64 array, shape (people,)
+
+    Examples
+    --------
+    >>> groups_of_ria(np.array([1, 0, 2]), np.array([1, 1, 1]), 3, np.random.default_rng(0))
+    array([0, 0, 0])
     """
     colours = Colours.of(codes, sizes)
+    colours.shuffle(random)
+    present = np.flatnonzero(sizes)
+    sizes, starts = sizes[present], colours.starts[present]
     parent = np.arange(len(codes), dtype=colours.people.dtype)
-    for colour in np.flatnonzero(sizes).tolist():
-        own = random.permutation(_members(colours, colour))
-        drawn = _partner_colours(sizes, colour, l, random)
-        order = np.argsort(drawn, axis=None, kind="stable")
-        times = np.bincount(drawn.reshape(-1), minlength=len(sizes))
-        partners = np.empty(drawn.size, dtype=own.dtype)
-        partners[order] = np.concatenate(
-            [
-                random.choice(_members(colours, other), times[other], replace=False)
-                for other in np.flatnonzero(times).tolist()
-            ]
-        )
+    for some, drawn in partner_colours(sizes, l - 1, random):
+        own = colours.people[ranges(starts[some], starts[some] + sizes[some])[0]]
+        own_times = sizes[some] * (l - 1)
+        # Nobody of one colour gets the same partner: so all draws of a colour are made together.
+        asked = drawn.reshape(-1)
+        if len(some) > 1:
+            least = np.min_scalar_type(len(some) * len(sizes))
+            asked = asked.astype(least)
+            asked += np.repeat((np.arange(len(some)) * len(sizes)).astype(least), own_times)
+        order = np.argsort(asked, kind="stable")
+        keys, times = _counted(asked[order])
+        of = keys % len(sizes)
+        places = np.repeat(starts[of], times) + choices(sizes[of], times, random)
+        partners = np.empty(asked.size, dtype=own.dtype)
+        partners[order] = colours.people[places]
         merge(parent, np.repeat(own, l - 1), partners)
     roots = _roots(parent, np.arange(len(parent)))
-    return np.unique(roots, return_inverse=True)[1].astype(np.int64)
+    groups: IntArray = (np.cumsum(roots == np.arange(len(roots))) - 1)[roots]
+    return groups
 
 
 def merge(parent: NDArray[Any], one: NDArray[Any], other: NDArray[Any]) -> None:
@@ -104,74 +114,7 @@ def _roots(parent: NDArray[Any], people: NDArray[Any]) -> NDArray[Any]:
         found = above
 
 
-def _members(colours: Colours, colour: int) -> NDArray[Any]:
-    return colours.people[colours.starts[colour] : colours.starts[colour + 1]]
-
-
-def _partner_colours(
-    sizes: IntArray,
-    colour: int,
-    l: int,  # noqa: E741
-    random: np.random.Generator,
-) -> NDArray[Any]:
-    """Draw ``l - 1`` different other colours for everybody of a colour.
-
-    None is drawn from more often than it has people.
-
-    It can go on as long as ``sum(min(unused, left))`` is at least ``(l - 1) * left``; that holds at
-    the beginning, since the table is l-eligible. `spare` is by how much. One person's draw lowers
-    it by at most the number of colours, so as many draws as that allows are made at once. After
-    that, colours that have as many people as still need partners are drawn first, which keeps it
-    from falling further than it must.
-    """
-    unused, left, need = sizes.copy(), int(sizes[colour]), l - 1
-    unused[colour] = 0
-    parts = []
-    while left:
-        pool = np.flatnonzero(unused)
-        spare = int(np.minimum(unused, left).sum()) - need * left
-        sure = min(spare // len(pool), left)
-        if sure:
-            drawn = _subsets(pool, min(sure, max(_BLOCK // len(pool), 1)), need, random)
-            drawn = drawn[: _until_short(drawn, unused)]
-        else:
-            full = unused[pool] >= left
-            first, then = random.permutation(pool[full]), random.permutation(pool[~full])
-            drawn = np.concatenate([first, then])[None, :need]
-        unused -= np.bincount(drawn.reshape(-1), minlength=len(unused))
-        left -= len(drawn)
-        parts.append(drawn.astype(np.min_scalar_type(len(sizes) - 1)))
-    return np.concatenate(parts)
-
-
-def _until_short(drawn: IntArray, unused: IntArray) -> int:
-    """How many rows come before the first that draws from a colour that is used up."""
-    flat = drawn.reshape(-1)
-    short = np.flatnonzero(np.bincount(flat, minlength=len(unused)) > unused)
-    return min(
-        (
-            int(np.flatnonzero(flat == colour)[unused[colour]]) // drawn.shape[1]
-            for colour in short.tolist()
-        ),
-        default=len(drawn),
-    )
-
-
-def _subsets(pool: IntArray, rows: int, need: int, random: np.random.Generator) -> IntArray:
-    """Draw some members of a pool for each row, uniformly and without repeats."""
-    n = len(pool)
-    if n > 4 * need * need:  # repeats are rare: draw such rows again
-        picks = random.integers(0, n, size=(rows, need))
-        again = np.arange(rows)
-        while True:
-            ordered = np.sort(picks[again], axis=1)
-            again = again[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
-            if not len(again):
-                return pool[picks]
-            picks[again] = random.integers(0, n, size=(len(again), need))
-    deck = np.tile(pool, (rows, 1))
-    row = np.arange(rows)
-    for place in range(need):
-        drawn = random.integers(place, n, size=rows)
-        deck[row, place], deck[row, drawn] = deck[row, drawn], deck[:, place].copy()
-    return deck[:, :need]
+def _counted(ordered: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """Different numbers of those in order, and how often each occurs."""
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    return ordered[starts].astype(np.int64), np.diff(starts, append=len(ordered))

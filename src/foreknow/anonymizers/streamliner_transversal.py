@@ -1,9 +1,15 @@
 """Groups that take equally many people from every cell, no value more often than allowed.
 
-An edge colouring: a seat of a cell and a sensitive value are joined by each person in that seat
-who has that value; a group is a set of people no two of whom share a seat or a value. By König's
-theorem as many groups suffice as a seat has people, if no value has more people than that. So such
-groups exist for every table; nothing about the cells can prevent them.
+As long as many groups are to be made, and their number is even, people are shared out to two
+halves, each for half of the groups. They are paired within each cell; and also within each value as
+far as that goes, all others by twos; then everybody is sent to another half than both partners.
+That is possible, since pairs of the two kinds take turns around rings. A value that c people have
+is had by at most c / 2 of each half, rounded up.
+
+What is left is an edge colouring: a seat of a cell and a sensitive value are joined by each person
+in that seat who has that value; a group is a set of people no two of whom share a seat or a value.
+By König's theorem as many groups suffice as a seat has people, if no value has more people than
+that. So such groups exist for every table; nothing about the cells can prevent them.
 """
 
 from __future__ import annotations
@@ -15,8 +21,10 @@ from numpy.typing import NDArray
 
 from foreknow.sparse import IntArray
 
-# Groups that are told apart at once, by one bit each.
-_MANY = 512
+# People who are shared out at a time: few enough for a processor's cache.
+_MANY = 1 << 15
+# People of whom groups are made one person after the other, which is quicker then.
+_FEW = 1 << 10
 
 
 def transversals(
@@ -29,9 +37,9 @@ def transversals(
 
     With m groups, a value that c people have occurs at most c / m times, rounded up, in each.
 
-    People of a cell are seated by lot, and all of them come in random order; nothing else is
-    known of a person but seat and value, nothing else of a cell but its seats. So people of a
-    cell and value are treated alike, and so are the cells.
+    All people come in random order, and are seated in it; nothing else is known of a person but
+    cell and value, nothing else of a cell but who is in it. So people of a cell and value are
+    treated alike, and so are the cells.
 
     Parameters
     ----------
@@ -56,45 +64,92 @@ def transversals(
     ([0, 1], [0, 1])
     """
     n_cells, people = cells.shape
-    n_groups = people // each
-    # Many groups are made in two steps: first as many parts as a power of two that divides them.
-    two = n_groups & -n_groups
-    n_parts = min(two, _MANY) if n_groups > _MANY and two > 1 else n_groups
-    order = random.permutation(cells.size)
-    seats = _seats(order, n_cells, people, n_parts)
-    values = _split(codes.reshape(-1)[order], n_parts)
+    order = random.permutation(cells.size).astype(_index(cells.size))
+    cell = (order // people).astype(np.min_scalar_type(n_cells))
     found = np.empty(cells.size, dtype=np.int64)
-    found[order] = colour_edges(seats, values, n_parts)
-    if n_parts == n_groups:
-        return found.reshape(cells.shape)
-    by_part = np.argsort(found.reshape(cells.shape), axis=1, kind="stable")
-    by_part = by_part.reshape(n_cells, n_parts, -1).swapaxes(0, 1)
-    groups = np.empty(cells.shape, dtype=np.int64)
-    rows = np.arange(n_cells)[:, None]
-    for part, members in enumerate(by_part):
-        inner = transversals(cells[rows, members], codes[rows, members], each, random)
-        groups[rows, members] = inner + part * (n_groups // n_parts)
-    return groups
+    found[order] = _shared_out(cell, codes.reshape(-1)[order], people // each)
+    return found.reshape(cells.shape)
 
 
-def _seats(order: IntArray, n_cells: int, people: int, size: int) -> list[int]:
-    """A seat for everybody, in the order in which they come: so many people of a cell share one."""
-    cell_of = order // people
-    by_cell = np.argsort(cell_of, kind="stable")
-    seats = np.empty(len(order), dtype=np.int64)
-    seats[by_cell] = np.arange(len(order)) // size
-    found: list[int] = seats.tolist()
+def _shared_out(cell: NDArray[Any], values: NDArray[Any], n_groups: int) -> NDArray[Any]:
+    """The group of everybody, by cell and value, in the order in which they come."""
+    part: NDArray[Any] = np.zeros(len(cell), dtype=np.int32)
+    n_parts = 1
+    while n_groups % (2 * n_parts) == 0 and len(part) > _FEW * n_parts:
+        part = 2 * part + _half(part, cell, values)
+        n_parts *= 2
+        if len(part) > _MANY and n_parts < n_groups:
+            for side, some in enumerate([np.flatnonzero(part == 0), np.flatnonzero(part)]):
+                inner = _shared_out(cell[some], values[some], n_groups // 2)
+                part[some] = inner + side * (n_groups // 2)
+            return part
+    if n_parts < n_groups:
+        return _coloured(part, cell, values, n_groups // n_parts)
+    return part
+
+
+def _half(part: NDArray[Any], cell: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    """Share the people of each part out to two halves, equally by cell, and by value as can be."""
+    one = _partners(np.lexsort((cell, part)))
+    by_value = np.lexsort((values, part))
+    same = values[by_value], part[by_value]
+    last = np.ones(len(part), dtype=bool)
+    last[:-1] = (same[0][1:] != same[0][:-1]) | (same[1][1:] != same[1][:-1])
+    ends = np.flatnonzero(last)
+    counts = np.diff(ends, prepend=-1)
+    odd = ends[counts % 2 == 1]
+    # Of a value with an odd number of people in a part, the last one is paired with another such.
+    by_value = np.concatenate([np.delete(by_value, odd), by_value[odd]])
+    ring = _least_of_ring(_partners(by_value)[one])
+    found: NDArray[Any] = ring > ring[one]
     return found
 
 
-def _split(values: NDArray[Any], size: int) -> list[int]:
-    """Number the values; one that more people have than that counts as several."""
-    _, numbers, counts = np.unique(values, return_inverse=True, return_counts=True)
-    times = -(-int(counts.max()) // size)
-    if times > 1:
-        by_value = np.argsort(numbers, kind="stable")
-        rank = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
-        numbers[by_value] = numbers[by_value] * times + rank // size
+def _partners(order: NDArray[Any]) -> NDArray[Any]:
+    """Pair everybody with the next one in an order."""
+    found = np.empty(len(order), dtype=_index(len(order)))
+    found[order[::2]] = order[1::2]
+    found[order[1::2]] = order[::2]
+    return found
+
+
+def _least_of_ring(follower: NDArray[Any]) -> NDArray[Any]:
+    """The first of all who follow each other around a ring."""
+    least: NDArray[Any] = np.minimum(np.arange(len(follower), dtype=follower.dtype), follower)
+    further = follower
+    while (least[follower] != least).any():
+        further = further[further]
+        least = np.minimum(least, least[further])
+    return least
+
+
+def _index(size: int) -> Any:
+    """A type for numbers below a size."""
+    return np.int32 if size <= 2**31 else np.int64
+
+
+def _coloured(
+    part: NDArray[Any], cell: NDArray[Any], values: NDArray[Any], n_groups: int
+) -> NDArray[Any]:
+    """Make a few groups of each part."""
+    found = np.empty(len(part), dtype=np.int32)
+    by_part = np.argsort(part, kind="stable").reshape(int(part.max()) + 1, -1)
+    for number, people in enumerate(by_part):
+        seats = _numbered(cell[people], n_groups)
+        colours = colour_edges(seats, _numbered(values[people], n_groups), n_groups)
+        found[people] = np.array(colours) + number * n_groups
+    return found
+
+
+def _numbered(values: NDArray[Any], size: int) -> list[int]:
+    """Number cells or values; where more people have one than `size`, so many share a number."""
+    order = np.argsort(values, kind="stable")
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = values[order[1:]] != values[order[:-1]]
+    begins = np.flatnonzero(first)
+    rank = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.cumsum(rank % size == 0) - 1
     found: list[int] = numbers.tolist()
     return found
 

@@ -67,6 +67,11 @@ class Candidates:
     maps : mapping of value to a sequence of ``l - 1`` mappings
         From the identifiers of the value to others, none of them twice.
 
+    Raises
+    ------
+    InputError
+        If they are no bijections, or do not give candidates; the message names the value.
+
     Examples
     --------
     Example 4, first case:
@@ -87,6 +92,11 @@ class Candidates:
         for value, maps in self.maps.items():
             if any(set(mapping) != found[value] for mapping in maps):
                 raise InputError(f"a bijection of {value!r} must map all who have it, and no other")
+            for image in (image for mapping in maps for image in mapping.values()):
+                if image not in self.table:
+                    raise InputError(
+                        f"a bijection of {value!r} maps to {image!r}, who is not in the table"
+                    )
             sets = self.sets(value)
             if len({len(group) for group in sets}) > 1 or not all(
                 are_candidates(one, other, self.table) for one, other in combinations(sets, 2)

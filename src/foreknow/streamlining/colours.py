@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TypeAlias
 
+from foreknow.errors import InputError
+
 Id: TypeAlias = Hashable
 Group: TypeAlias = frozenset[Id]
 Partition: TypeAlias = frozenset[Group]
@@ -40,7 +42,45 @@ def is_eligible(table: Table, l: int) -> bool:  # noqa: E741
 def partition(*groups: Iterable[Id]) -> Partition:
     """A partition from its groups; a text is split at its spaces.
 
+    Raises
+    ------
+    InputError
+        If somebody is in two groups, or a group is empty.
+
+    Examples
+    --------
     >>> partition("Ada Bob", "Coy") == partition(["Coy"], ["Bob", "Ada"])
     True
+    >>> partition("Ada Bob", "Bob Coy")
+    Traceback (most recent call last):
+    foreknow.errors.InputError: 'Bob' is in two groups; everybody must be in one
     """
-    return frozenset(frozenset(g.split() if isinstance(g, str) else g) for g in groups)
+    made = [frozenset(g.split() if isinstance(g, str) else g) for g in groups]
+    _require_apart(made)
+    return frozenset(made)
+
+
+def require_partition(partition: Partition, table: Table) -> None:
+    """Refuse groups that do not put everybody of a table, and nobody else, into one group each.
+
+    Raises
+    ------
+    InputError
+        It names whom, or says that a group is empty.
+    """
+    _require_apart(partition)
+    members = frozenset().union(*partition)
+    for person in sorted(members - table.keys(), key=str):
+        raise InputError(f"{person!r} is in a group, but not in the table")
+    for person in sorted(table.keys() - members, key=str):
+        raise InputError(f"{person!r} is in the table, but in no group of a partition")
+
+
+def _require_apart(groups: Iterable[Group]) -> None:
+    seen: set[Id] = set()
+    for group in groups:
+        if not group:
+            raise InputError("a group of a partition is empty")
+        for person in sorted(seen & group, key=str):
+            raise InputError(f"{person!r} is in two groups; everybody must be in one")
+        seen |= group

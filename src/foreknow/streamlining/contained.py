@@ -6,13 +6,18 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from foreknow.streamlining.candidates import Candidates
-from foreknow.streamlining.colours import Id, Partition
+from foreknow.streamlining.colours import Id, Partition, require_partition
 
 T = TypeVar("T")
 
 
 def is_self_contained(partition: Partition, candidates: Candidates) -> bool:
     """Whether no bijection leads from one group to another (definition 2).
+
+    Raises
+    ------
+    InputError
+        If the groups are not those of everybody in the table.
 
     Examples
     --------
@@ -28,6 +33,7 @@ def is_self_contained(partition: Partition, candidates: Candidates) -> bool:
     >>> minimal_partition(candidates) == p1
     True
     """
+    require_partition(partition, candidates.table)
     group_of = {person: group for group in partition for person in group}
     return all(group_of[one] == group_of[other] for one, other in candidates.pairs())
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 
 from foreknow.streamlining.candidates import Candidates
-from foreknow.streamlining.colours import Id, Partition, colours
+from foreknow.streamlining.colours import Id, Partition, colours, require_partition
 
 
 def are_covers(bijection: Mapping[Id, Id], partitions: Iterable[Partition]) -> bool:
@@ -30,6 +30,11 @@ def is_l_cover(partitions: Iterable[Partition], candidates: Candidates) -> bool:
     probability 3/5 (errata, section 4). It does hold where the minimal self-contained partition is
     in the set, or where the set has one member.
 
+    Raises
+    ------
+    InputError
+        If a partition does not group everybody in the table.
+
     Examples
     --------
     >>> from foreknow.streamlining import is_family_set, partition, worst_posterior
@@ -44,6 +49,8 @@ def is_l_cover(partitions: Iterable[Partition], candidates: Candidates) -> bool:
     3/5
     """
     known = list(partitions)
+    for one in known:
+        require_partition(one, candidates.table)
     for value, colour in colours(candidates.table).items():
         maps = candidates.maps[value]
         images = [frozenset(mapping.values()) for mapping in maps]

@@ -1,0 +1,53 @@
+"""The generator that lots are drawn from: secret, unless somebody gives a seed."""
+
+from __future__ import annotations
+
+from operator import index
+
+import numpy as np
+
+from foreknow.errors import InputError
+
+
+def generator(seed: int | None, method: str) -> np.random.Generator:
+    """Make a generator from a seed, or from the system's entropy when there is none.
+
+    Parameters
+    ----------
+    seed : int or None
+        From 0.
+    method : str
+        Who draws, for the message.
+
+    Raises
+    ------
+    InputError
+        If the seed is no whole number from 0.
+
+    Examples
+    --------
+    >>> int(generator(3, "Anatomy").integers(10)) == int(generator(3, "Anatomy").integers(10))
+    True
+    >>> generator(-1, "Anatomy")
+    Traceback (most recent call last):
+    foreknow.errors.InputError: Anatomy: seed must be a whole number from 0, or None, not -1
+    """
+    if seed is None:
+        return np.random.default_rng(seed)
+    try:
+        number = -1 if isinstance(seed, bool | np.bool_) else index(seed)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise InputError(f"{method}: seed must be a whole number from 0, or None, not {seed!r}")
+    return np.random.default_rng(number)
+
+
+def notes_of_seed(seed: int | None) -> tuple[str, ...]:
+    """What to say of a release whose lots somebody could draw again."""
+    if seed is None:
+        return ()
+    return (
+        "seeded: whoever learns or guesses the seed can run the method again and may find values "
+        "out; without a seed nobody can",
+    )

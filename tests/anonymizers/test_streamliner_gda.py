@@ -1,0 +1,141 @@
+"""GDA is table 7 of the paper, person by person, whatever is planned at once."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracle.streamliner_gda import gda
+
+from foreknow.anonymizers import streamliner_gda, streamliner_gda_late, streamliner_near
+from foreknow.anonymizers.streamliner_gda import Runs, by_rank, plan_gda
+from foreknow.anonymizers.streamliner_gda_late import Kinds, Open
+from foreknow.anonymizers.streamliner_near import Nearest
+from foreknow.errors import NoSafeRelease
+from foreknow.microdata import Attribute
+
+
+def runs_of(values, ranks):
+    found = sorted(Counter(zip(values, ranks, strict=True)).items())
+    colours, places, sizes = zip(*((v, r, many) for (v, r), many in found), strict=True)
+    return Runs(np.array(colours), np.array(places), np.array(sizes))
+
+
+def bags(values, ranks, l):  # noqa: E741
+    """The groups of the plan, people of each colour coming by rank."""
+    try:
+        plan = plan_gda(runs_of(values, ranks), range(max(values) + 1), l)
+    except NoSafeRelease:
+        return None
+    waiting = {v: sorted(r for w, r in zip(values, ranks, strict=True) if w == v) for v in values}
+    groups = [[(v, waiting[v].pop(0)) for v in row] for row in plan.slots.tolist()]
+    for v, group in plan.late.tolist():
+        groups[group].append((v, waiting[v].pop(0)))
+    assert not any(waiting.values())
+    return [tuple(sorted(group)) for group in groups]
+
+
+@settings(max_examples=400, deadline=None)
+@given(data=st.data(), l=st.integers(2, 5), many=st.sampled_from([1, 2, 512]))
+def test_groups_are_those_of_the_paper(data, l, many):  # noqa: E741
+    n = data.draw(st.integers(l, 40))
+    values = data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n))
+    most = data.draw(st.sampled_from([0, 2, 8, 1000]))
+    ranks = data.draw(st.lists(st.integers(0, most), min_size=n, max_size=n))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streamliner_near, "_MOST", many)
+        patch.setattr(streamliner_gda_late, "_FIRST", many)
+        assert bags(values, ranks, l) == gda(values, ranks, l)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_are_those_of_the_paper_where_many_are_left_over(seed):
+    random = np.random.default_rng(seed)
+    values = random.choice(6, 500, p=[0.25, 0.23, 0.2, 0.16, 0.1, 0.06]).tolist()
+    ranks = random.integers(0, (30, 100_000)[seed % 2], 500).tolist()
+    expected = gda(values, ranks, 3)
+    assert sum(len(group) > 3 for group in expected) > 20
+    assert bags(values, ranks, 3) == expected
+
+
+@given(
+    ranks=st.lists(st.integers(0, 6), min_size=1, max_size=12),
+    moves=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 9)), max_size=20),
+    many=st.sampled_from([1, 2, 512]),
+)
+def test_the_nearest_are_those_of_all(ranks, moves, many):
+    lying = dict(enumerate(ranks))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streamliner_near, "_MOST", many)
+        near = Nearest(dict(lying), 12)
+        for thing, to in moves:
+            if thing not in lying:
+                continue
+            if to < 7:
+                near.move(thing, lying[thing], to)
+                lying[thing] = to
+            else:
+                near.leave(thing, lying.pop(thing))
+            for rank in range(8):
+                nearest = sorted(lying, key=lambda t, r=rank: (abs(lying[t] - r), t))
+                assert near.of(rank, 3) == nearest[:3]
+
+
+@given(data=st.data(), l=st.integers(2, 3))
+def test_people_join_the_groups_that_are_nearest_on_average(data, l):  # noqa: E741
+    n = data.draw(st.integers(1, 30))
+    rank = st.integers(0, 20)
+    groups = data.draw(st.lists(st.lists(rank, min_size=l, max_size=l), min_size=n, max_size=n))
+    sizes = data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streamliner_gda_late, "_FIRST", 2)
+        kinds = Kinds(np.zeros((n, l), dtype=int), np.array(groups), np.array(sizes))
+        room = list(sizes)
+        joined = Open(kinds, 1)
+        for _ in range(4):
+            at, people = data.draw(rank), data.draw(st.integers(1, 6))
+            expected = []
+            for _ in range(people):
+                free = [i for i in range(n) if room[i]]
+                if free:
+                    best = min(free, key=lambda i: (sum(abs(r - at) for r in groups[i]), i))
+                    room[best] -= 1
+                    expected.append(best)
+            found = [kind for kind, many in joined.nearest(at, people) for _ in range(many)]
+            assert found == expected
+
+
+def test_where_very_many_groups_differ_only_those_around_are_looked_at(monkeypatch):
+    monkeypatch.setattr(streamliner_gda_late, "_FIRST", 4)
+    monkeypatch.setattr(streamliner_gda_late, "_NEAR", 16)
+    # Wide groups around rank 500, and a narrow one that is nearer by its members only.
+    groups = np.array([[0, 1000 + i % 2] for i in range(100)] + [[560, 560]])
+    kinds = Kinds(np.zeros((101, 2), dtype=int), groups, np.ones(101, dtype=int))
+    assert list(Open(kinds, 1).nearest(500, 1)) != [(100, 1)]
+    # All of them get somebody all the same.
+    everybody = [kind for kind, _ in Open(kinds, 1).nearest(500, 200)]
+    assert sorted(everybody) == list(range(101))
+
+
+@settings(max_examples=60)
+@given(data=st.data(), dense=st.booleans())
+def test_people_are_sorted_by_value_and_weighted_rank(data, dense):
+    n = data.draw(st.integers(1, 30))
+    codes = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
+    weight = data.draw(st.integers(0, 3)) if dense else 2**30
+    columns = [data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)) for _ in "xy"]
+    attributes = [
+        Attribute(name, np.array(own), list(range(6)), "ordered", (), (), np.arange(6.0))
+        for name, own in zip("xy", columns, strict=True)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streamliner_gda, "_BLOCK", data.draw(st.sampled_from([3, 1 << 16])))
+        runs, people = by_rank(codes, 5, attributes, {"y": weight}, np.random.default_rng(0))
+    ranks = [x + 1 + weight * (y + 1) for x, y in zip(*columns, strict=True)]
+    assert sorted(people.people.tolist()) == list(range(n))
+    expected = sorted(zip(codes.tolist(), ranks, strict=True))
+    assert [(codes[p], ranks[p]) for p in people.people.tolist()] == expected
+    made = zip(runs.colours.tolist(), runs.ranks.tolist(), runs.sizes.tolist(), strict=True)
+    assert [(c, r) for c, r, many in made for _ in range(many)] == expected
+    assert people.starts.tolist() == [sum(c < k for c in codes) for k in range(6)]
