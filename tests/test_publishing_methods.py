@@ -2,13 +2,14 @@
 
 import random
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow.errors import PolicyError
+from foreknow.errors import NoSafeRelease, PolicyError
 
 KINDS = ["m", "f"]
 VALUES = ["flu", "cold", "hiv", "ulcer", "gout"]
@@ -148,3 +149,59 @@ def test_a_setting_that_is_needed_and_not_given_is_named():
         method="streamliner", form="bucketized", settings={"streamliner": {"l": 2}}
     )
     assert fk.publish(microdata, policy, options=options).audit.safe
+
+
+# ---- what methods say of themselves --------------------------------------------------------
+
+
+def dealt(method, form="bucketized", seed=None):
+    table = pa.table({"age": [20, 30, 40, 50] * 2, "disease": ["Flu", "Cold", "HIV", "Gout"] * 2})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "2/3")], schema)
+    options = fk.PublishOptions(form=form)
+    made = fk.publish(
+        fk.Microdata(table, schema), policy, method=method, options=options, seed=seed
+    )
+    return [note.partition(":")[0] for note in made.certificate.notes]
+
+
+@pytest.mark.parametrize(
+    ("method", "form", "seed", "notes"),
+    [
+        (fk.Streamliner(2), "bucketized", None, []),
+        (fk.Streamliner(2), "bucketized", 1, ["seeded"]),
+        (fk.Streamliner(2, "gda"), "bucketized", None, ["GDA"]),
+        (fk.Streamliner(2, "gsa"), "bucketized", None, []),
+        (fk.Streamliner(2, "gsa"), "generalized", 1, ["GSA", "seeded"]),
+        (fk.Anatomy(2), "bucketized", 0, ["seeded"]),
+        (fk.Anatomy(2), "bucketized", None, []),
+        (fk.Mondrian(), "generalized", 1, []),
+    ],
+)
+def test_a_certificate_notes_what_who_knows_the_method_can_do(method, form, seed, notes):
+    assert dealt(method, form, seed) == notes
+
+
+def test_what_may_help_is_said_for_the_method():
+    table = pa.table({"age": [20, 30, 40, 50], "disease": ["Flu", "Cold", "HIV", "Gout"]})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "1/3")], schema)
+    with pytest.raises(NoSafeRelease, match="does not ask the whole policy: a larger l may help"):
+        fk.publish(fk.Microdata(table, schema), policy, method=fk.Streamliner(2))
+
+
+def test_a_subclass_that_groups_otherwise_is_asked_itself():
+    class Pairs(fk.FullDomain):
+        def partition(self, microdata, policy=None, seed=None):
+            return np.array([0, 0, 1, 1])
+
+    table = pa.table({"age": [20, 30, 40, 50], "disease": ["Flu", "Cold", "HIV", "Gout"]})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    for limit, safe in (("2/3", True), ("1/2", False)):
+        policy = fk.Policy([fk.Requirement(fk.Facts(), limit)], schema)
+        if safe:
+            made = fk.publish(fk.Microdata(table, schema), policy, method=Pairs())
+            assert made.release.counts.n_groups == 2
+            continue
+        with pytest.raises(NoSafeRelease, match="Pairs made groups that do not hold"):
+            fk.publish(fk.Microdata(table, schema), policy, method=Pairs())
