@@ -28,10 +28,10 @@ from benchmarks.measure import heading
 from foreknow.adversaries.posterior.priors import PriorMatrix, matrix
 from foreknow.adversaries.priors import Priors
 from foreknow.anonymizers.art import ART
-from foreknow.anonymizers.art_judge import Judge
-from foreknow.anonymizers.art_problem import ArtProblem
-from foreknow.anonymizers.art_search import robust_groups
-from foreknow.anonymizers.art_small import EVERY
+from foreknow.anonymizers.art.judge import Judge
+from foreknow.anonymizers.art.problem import ArtProblem
+from foreknow.anonymizers.art.search import robust_groups
+from foreknow.anonymizers.art.small import EVERY
 from foreknow.utility import utility_of
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.csv"
@@ -117,7 +117,7 @@ def printed_alone(times: int) -> None:
 
 
 def success(times: int) -> None:
-    import foreknow.anonymizers.art_search as search
+    import foreknow.anonymizers.art.search as search
 
     heading(f"(b) the search without going through all groupings: {times} tables of 6 to 9 people")
     search.EVERY = 0
@@ -194,6 +194,30 @@ def adult() -> None:
                         print(f"  {what}: none, {seconds:.1f} s; {str(error)[:160]}", flush=True)
 
 
+def limits() -> None:
+    """Limits relative to priors, and of some values only."""
+    if not ADULT.exists():
+        print(f"there is no {ADULT.name}; left out")
+        return
+    rows = pyarrow.csv.read_csv(ADULT)
+    rows = rows.select(["age", "sex", "race", "marital-status", "education", "occupation"])
+    names = [name for name in rows.column_names if name != "occupation"]
+    microdata = fk.Microdata(rows, fk.Schema(quasi_identifiers=names, sensitive="occupation"))
+    heading("(f) Adult, 45,222 rows, by sex: times the prior, and one value only")
+    priors = Priors.learn(rows, ["sex"], "occupation")
+    for asked in (
+        {"times": Fraction(3, 2)},
+        {"times": 2},
+        {"times": 4},
+        {"times": 2, "r": 3},
+        {"r": 4, "values": ["Adm-clerical"]},
+    ):
+        start = time.perf_counter()
+        groups = ART(priors=priors, **asked).partition(microdata, seed=1)
+        said = ", ".join(f"{name} = {given}" for name, given in asked.items())
+        show(said, microdata, groups, start, priors, rows)
+
+
 def show(what, microdata, groups, start, priors=None, rows=None) -> None:
     seconds = time.perf_counter() - start
     found = utility_of(microdata.counts(groups), microdata, groups)
@@ -229,7 +253,7 @@ def growth() -> None:
 
 
 if __name__ == "__main__":
-    parts = sys.argv[1:] or ["soundness", "printed_alone", "success", "adult", "growth"]
+    parts = sys.argv[1:] or ["soundness", "printed_alone", "success", "adult", "limits", "growth"]
     for part in parts:
         if part in {"soundness", "printed_alone", "success"}:
             globals()[part](1000)

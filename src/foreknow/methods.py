@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from foreknow.adversaries.priors import Priors
 from foreknow.anonymizers.anatomy import Anatomy
-from foreknow.anonymizers.art import ART
+from foreknow.anonymizers.art import ART, Limit
 from foreknow.anonymizers.fulldomain import FullDomain
 from foreknow.anonymizers.jump import Jump, Naive, Safe
 from foreknow.anonymizers.jump_order import InOrder
@@ -32,7 +32,7 @@ METHODS: dict[str, type[Any]] = {
     "streamliner": Streamliner,
 }
 # What is taken from the requirements of a policy, not set beside them.
-_OF_THE_POLICY = {"priors", "property"}
+_OF_THE_POLICY = {"limits", "priors", "property", "values"}
 
 
 class Anonymizer(Protocol):
@@ -102,19 +102,22 @@ def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
 
 
 def _robustness(policy: Policy) -> dict[str, Any]:
-    """The priors of a policy, and the r that its limit asks for."""
-    found = [p for r in policy.requirements for p in r.points if isinstance(p.adversary, Priors)]
-    if len(found) != 1:
+    """Each limit of a policy on what whoever knows some priors may become sure of."""
+    keys = {"below": "below", "at_most": "at_most", "at_most_times": "times"}
+    found = [
+        Limit(p.adversary, values=r.values, excluded=r.excluded, **{keys[p.key]: p.below})
+        for r in policy.requirements
+        for p in r.points
+        if isinstance(p.adversary, Priors)
+    ]
+    if not found:
         raise PolicyError(
-            'method "art" serves one requirement about priors, with a limit such as '
-            f'at_most = "1/4"; the policy has {len(found)}'
+            'method "art" serves requirements about priors, with a limit such as '
+            'at_most = "1/4"; the policy has none'
         )
-    (point,) = found
-    if point.below == 1:
+    if all(limit.at_most == 1 for limit in found):
         raise PolicyError('method "art" needs a limit below 1, such as at_most = "1/4"')
-    # Strictly below a limit is at most a little less.
-    r = 1 / point.below if point.inclusive else 1 / point.below + Fraction(1, 1000)
-    return {"r": r, "priors": point.adversary}
+    return {"limits": tuple(found)}
 
 
 def asks_policy(anonymizer: Anonymizer) -> bool:

@@ -353,9 +353,12 @@ def _certify(
 
 def _agree(claimed: Disclosure, found: Finding) -> bool:
     """Whether the verifier found what the audit did; at most as much, where that is a bound."""
+    # Several may be as far from limits of their own: what counts is how far.
+    one, other = (claimed.prior or 1, found.prior or 1) if found.times else (1, 1)
     if claimed.exact is None:
-        return found.probability <= Fraction(claimed.probability) + Fraction(1, 10**9)
-    return claimed.exact == found.probability
+        most = Fraction(claimed.probability) / one * (1 + Fraction(1, 10**9))
+        return found.probability / other <= most + Fraction(1, 10**9)
+    return claimed.exact / one == found.probability / other
 
 
 def _notes(policy: Policy, counts: GroupCounts, sensitive: str) -> tuple[str, ...]:

@@ -48,6 +48,8 @@ class Finding:
         Whether the limit may be reached.
     times : Fraction or None
         How many times the prior the limit is, where it is relative.
+    prior : Fraction or None
+        How likely it was before, where the limit is relative.
     """
 
     requirement: int
@@ -58,6 +60,7 @@ class Finding:
     probability: Fraction
     inclusive: bool = False
     times: Fraction | None = None
+    prior: Fraction | None = None
 
     @property
     def safe(self) -> bool:
@@ -126,17 +129,17 @@ def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[
         about = about - {str(x) for x in table.get("except", ())}
         inclusive = "at_most" in table or "at_most_times" in table
         for adversary, below in _points(table):
-            times = below if "at_most_times" in table else None
-            if "priors" in adversary:
-                found = _worst_of_priors(written, about, adversary["priors"], times is not None)
-                value, group, probability, prior = found
-                below = below if times is None else min(Fraction(1), times * prior)
+            times, prior = (below if "at_most_times" in table else None), None
+            if times is not None:
+                value, group, probability, prior = _worst_of_priors(written, about, adversary, True)
+                below = min(Fraction(1), times * prior)
+            elif "priors" in adversary:
+                value, group, probability, _ = _worst_of_priors(written, about, adversary, False)
             else:
                 value, group, probability = _worst(held, about, adversary, written.semantics)
             name = None if group is None else _name(group)
-            findings.append(
-                Finding(position, adversary, below, value, name, probability, inclusive, times)
-            )
+            found = (position, adversary, below, value, name, probability, inclusive, times, prior)
+            findings.append(Finding(*found))
     return findings
 
 
@@ -199,9 +202,10 @@ def _worst(
 
 
 def _worst_of_priors(
-    written: Written, wanted: Collection[str], priors: Mapping[str, Any], relative: bool
+    written: Written, wanted: Collection[str], adversary: Mapping[str, Any], relative: bool
 ) -> Worst:
     """Judge by each table of priors; attributes are read from the table of people."""
+    priors = adversary["priors"]
     reading = priors.get("semantics", "joint")
     if reading not in ("joint", "binary") or written.semantics != "single":
         raise CertificateError(f"priors cannot be read as {reading!r} under {written.semantics!r}")

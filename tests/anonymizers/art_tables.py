@@ -1,12 +1,15 @@
 """Random small tables with priors, as ART takes them and as enumeration does."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
+from types import SimpleNamespace
 
 import numpy as np
 
 from foreknow.adversaries.posterior.priors import PriorMatrix
-from foreknow.anonymizers.art_problem import ArtProblem
+from foreknow.anonymizers.art.limits import Limit, LimitTable
+from foreknow.anonymizers.art.problem import ArtProblem
 
 
 @dataclass(frozen=True)
@@ -18,16 +21,23 @@ class ArtTable:
     priors: list[list[list[Fraction]]]
     r: Fraction
     reading: str
-    unique: bool = True
+    unique: bool | None = True
+    asked: list[list[tuple]] | None = None  # as `keeps` of the oracle takes it
 
     @property
     def problem(self):
+        matrices = [PriorMatrix.from_fractions(rows) for rows in self.priors]
+        limits = None
+        if self.asked is not None:
+            pairs = zip(matrices, self.asked, strict=True)
+            limits = [limits_of(own, asked) for own, asked in pairs]
         return ArtProblem.of_signatures(
             self.signatures,
-            [PriorMatrix.from_fractions(rows) for rows in self.priors],
+            matrices,
             self.values,
             np.arange(len(self.values))[:, None] / len(self.values),
             r=self.r,
+            limits=limits,
             reading=self.reading,
             unique=self.unique,
         )
@@ -42,6 +52,40 @@ class ArtTable:
             )
             for t in range(len(self.values))
         ]
+
+
+def limits_of(matrix, asked):
+    """The table of limits that ART makes of what is asked about one attribute set."""
+    nobody = SimpleNamespace(tables=())
+    n_values = matrix.chances.shape[1]
+    made = [
+        Limit(nobody, at_most, below, times).table(matrix, np.isin(np.arange(n_values), [*about]))
+        for about, at_most, below, times in asked
+    ]
+    return reduce(LimitTable.tightest, made)
+
+
+def random_limits(random, sizes, n_values, reading, even=False):
+    """Draw a table with limits of all sorts, of several values, several at once."""
+    table = random_table(random, sizes, n_values, reading, unique=None, even=even)
+    n_values = len(table.priors[0][0])
+    shares = [Fraction(x) for x in ("1/3", "1/2", "2/5", "2/3", "1")]
+    asked = []
+    for _ in table.priors:
+        some = []
+        for _ in range(int(random.integers(1, 3))):
+            about = range(n_values)
+            if random.random() < 0.5:
+                about = random.permutation(n_values)[: int(random.integers(1, n_values + 1))]
+            share = shares[int(random.integers(0, len(shares)))]
+            times = Fraction(int(random.integers(2, 9)), 2)
+            form = int(random.integers(0, 5))
+            limit = [(share, None, None), (None, share, None), (None, None, times)][min(form, 2)]
+            if form == 4:
+                limit = share, None, times
+            some.append(({int(x) for x in about}, *limit))
+        asked.append(some)
+    return replace(table, asked=asked)
 
 
 def random_table(random, sizes, n_values, reading, *, unique=True, even=False):

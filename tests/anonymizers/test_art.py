@@ -9,9 +9,9 @@ from tests.anonymizers.art_tables import ArtTable, random_table
 from tests.oracle.art_worlds import exists, printed_art, robust
 
 from foreknow.adversaries.posterior.priors import matrix
-from foreknow.anonymizers.art_judge import Judge
-from foreknow.anonymizers.art_problem import ArtProblem
-from foreknow.anonymizers.art_search import robust_groups
+from foreknow.anonymizers.art.judge import Judge
+from foreknow.anonymizers.art.problem import ArtProblem
+from foreknow.anonymizers.art.search import robust_groups
 from foreknow.errors import NoSafeRelease
 
 TIMES = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
@@ -184,7 +184,7 @@ def test_why_there_is_none_is_said(table, said):
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_proofs_that_there_is_none_are_right(reading):
-    from foreknow.anonymizers.art_reasons import ArtNames, impossible
+    from foreknow.anonymizers.art.reasons import ArtNames, impossible
 
     random = np.random.default_rng([9, reading == "joint"])
     proved = 0

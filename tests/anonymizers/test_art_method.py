@@ -10,7 +10,7 @@ from tests.adult import table as adult_table
 
 import foreknow as fk
 from foreknow.adversaries.priors import Priors
-from foreknow.anonymizers.art import ART
+from foreknow.anonymizers.art import ART, Limit
 from foreknow.errors import DataError, SchemaError
 
 PEOPLE = pa.table(
@@ -71,6 +71,108 @@ def test_messages_call_people_by_their_labels():
     assert "signature" not in str(caught.value)
 
 
+def test_people_who_know_more_are_no_surer_than_so_many_times_before():
+    rows = pa.table(
+        {
+            "sex": ["m"] * 12 + ["f"] * 12,
+            "disease": ["Flu"] * 9 + ["HIV"] * 3 + ["Flu"] * 6 + ["HIV"] * 6,
+        }
+    )
+    schema = fk.Schema(quasi_identifiers=["sex"], sensitive="disease")
+    priors = Priors.learn(rows, ["sex"], "disease")
+    groups = ART(times="3/2", priors=priors).partition(fk.Microdata(rows, schema))
+    held = pa.table({"gid": pa.array(groups), **{name: rows[name] for name in rows.column_names}})
+    gain = priors.gain(fk.Release.from_groups(held, group="gid", sensitive="disease"))
+    assert 1 < gain.exact <= Fraction(3, 2)
+    assert groups.max() >= 3
+
+
+def test_only_named_values_are_guarded():
+    values = ["Flu"] * 28 + ["HIV"] * 4
+    rows = pa.table({"sex": list("mf") * 16, "disease": values})
+    schema = fk.Schema(quasi_identifiers=["sex"], sensitive="disease")
+    priors = Priors.learn(rows, ["sex"], "disease")
+    with pytest.raises(fk.NoSafeRelease, match="'Flu' is too frequent: 28 of 32"):
+        ART(r=4, priors=priors).partition(fk.Microdata(rows, schema))
+    groups = ART(r=4, priors=priors, values=["HIV"]).partition(fk.Microdata(rows, schema))
+    held = pa.table({"gid": pa.array(groups), "sex": rows["sex"], "disease": values})
+    release = fk.Release.from_groups(held, group="gid", sensitive="disease")
+    assert priors.disclosure(release, "HIV").exact <= Fraction(1, 4)
+    assert priors.disclosure(release, "Flu").exact == 1
+
+
+def test_several_limits_hold_together():
+    values = np.repeat(["Flu", "Cold", "Pox", "HIV"], [48, 36, 24, 12])
+    mixed = np.random.default_rng(1).permutation(values)
+    rows = pa.table({"sex": list("mf") * 60, "race": list("aabbcc") * 20, "disease": mixed})
+    schema = fk.Schema(quasi_identifiers=["sex", "race"], sensitive="disease")
+    sex, race = (Priors.learn(rows, [name], "disease", smoothing=3) for name in ("sex", "race"))
+    limits = [
+        Limit(sex, at_most="1/2"),
+        Limit(sex, at_most="1/5", values=["HIV"]),
+        Limit(race, below="3/5", excluded=["Flu"]),
+    ]
+    groups = ART(limits=limits).partition(fk.Microdata(rows, schema), seed=2)
+    held = rows.append_column("gid", pa.array(groups))
+    release = fk.Release.from_groups(held, group="gid", sensitive="disease")
+    by_sex, by_race = sex.disclosures(release), race.disclosures(release)
+    assert max(found.exact for found in by_sex.values()) <= Fraction(1, 2)
+    assert by_sex["HIV"].exact <= Fraction(1, 5)
+    assert max(by_race[x].exact for x in ("Cold", "Pox", "HIV")) < Fraction(3, 5)
+    assert groups.max() >= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"r": 2}, "give priors, or limits"),
+        ({"times": 0}, "times must be a number above 0"),
+        ({"r": 2, "values": []}, "at least one value"),
+        ({"r": 2, "values": "HIV"}, "values must be a list"),
+        ({"r": 2, "unique": 1}, "unique must be True or False"),
+        ({"limits": [2]}, "limits must be a list of Limit"),
+    ],
+)
+def test_what_is_asked_wrongly_is_said(options, said):
+    if said != "give priors, or limits":
+        options = {"priors": Priors.learn(PEOPLE, ["sex"], "disease"), **options}
+    with pytest.raises(fk.InputError, match=said):
+        ART(**options)
+
+
+def test_a_value_that_nobody_has_is_named():
+    method = ART(r=2, priors=Priors.learn(PEOPLE, ["sex"], "disease"), values=["HIF"])
+    with pytest.raises(fk.InputError, match=r"nobody in the table has.*'HIF'.*'HIV'"):
+        method.partition(fk.Microdata(PEOPLE, SCHEMA))
+
+
+def test_different_values_need_one_limit():
+    method = ART(times=2, priors=Priors.learn(PEOPLE, ["sex"], "disease"), unique=True)
+    with pytest.raises(fk.InputError, match="unique=True needs one limit"):
+        method.partition(fk.Microdata(PEOPLE, SCHEMA))
+
+
+def mixed():
+    """More than half of one sex have one value, so that sexes must share groups."""
+    diseases = ["Flu"] * 9 + ["HIV"] * 5 + ["Cold"] * 6 + ["Flu"] * 12 + ["HIV"] * 4 + ["Cold"] * 4
+    return pa.table({"sex": ["m"] * 20 + ["f"] * 20, "age": range(40), "disease": diseases})
+
+
+def test_a_generalized_release_does_not_mix_whom_the_priors_tell_apart():
+    rows = mixed()
+    known = Priors.learn(rows, ["sex"], "disease")
+    policy = fk.Policy([fk.Requirement(known, at_most="11/20")], schema=SCHEMA)
+    bucketized, generalized = (
+        fk.PublishOptions(method="art", form=form) for form in ("bucketized", "generalized")
+    )
+    microdata = fk.Microdata(rows, SCHEMA)
+    assert fk.publish(microdata, policy, options=bucketized, seed=1).audit.safe
+    with pytest.raises(fk.NoSafeRelease, match=r"12 of 20 people with sex f.*bucketized"):
+        fk.publish(microdata, policy, options=generalized, seed=1)
+    loose = fk.Policy([fk.Requirement(known, at_most="3/5")], schema=SCHEMA)
+    assert fk.publish(microdata, loose, options=generalized, seed=1).audit.safe
+
+
 def adult():
     rows = pyarrow.csv.read_csv(adult_table())
     ages = np.asarray(rows["age"])
@@ -95,6 +197,7 @@ SETS = {
         ("sex", 3, 0, "binary"),
         ("sex", 4, 0, "joint"),
         ("race", 5, 0, "joint"),
+        ("sex", 5, 0, "joint"),  # a quarter of all women are clerks: large groups
         ("race", 4, 0, "binary"),
         ("band", 4, 0, "joint"),
         ("each", 2, 0, "binary"),

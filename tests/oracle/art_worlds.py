@@ -8,17 +8,15 @@ from fractions import Fraction
 from itertools import combinations, permutations
 
 
-def highest_joint(rows, bag):
-    """The highest posterior of anybody and any value of a group; None where no world has weight.
+def joint(rows, bag):
+    """Posteriors by person and value; None where no world has weight.
 
     A world deals the bag out to the people; its weight is the product of the priors of what it
     deals (equations 1 to 3).
 
-    >>> tenth = Fraction(1, 100)
-    >>> first = {"a": 10 * tenth, "b": 6 * tenth, "c": 6 * tenth}
-    >>> other = {"a": 6 * tenth, "b": 10 * tenth, "c": 10 * tenth}
-    >>> highest_joint([first, other, other], "abc")
-    Fraction(25, 43)
+    >>> half = Fraction(1, 2)
+    >>> joint([{"a": half, "b": half}, {"a": 0, "b": half}], "ab")
+    {(0, 'a'): Fraction(1, 1), (1, 'b'): Fraction(1, 1)}
     """
     total = Fraction(0)
     share = {}
@@ -33,12 +31,15 @@ def highest_joint(rows, bag):
         total += weight
         for t, x in enumerate(world):
             share[t, x] = share.get((t, x), Fraction(0)) + weight
-    return max(share.values()) / total if total else None
+    return {cell: part / total for cell, part in share.items()} if total else None
 
 
-def highest_binary(rows, bag):
-    """The same where each value is had or not had: worlds say only who has it."""
-    highest = Fraction(0)
+def binary(rows, bag):
+    """The same where each value is had or not had: worlds say only who has it.
+
+    None where that is so for some value.
+    """
+    found = {}
     everyone = range(len(rows))
     for x in set(bag):
         total = Fraction(0)
@@ -52,8 +53,27 @@ def highest_binary(rows, bag):
                 share[t] += weight
         if not total:
             return None
-        highest = max(highest, *(part / total for part in share))
-    return highest
+        found |= {(t, x): part / total for t, part in enumerate(share)}
+    return found
+
+
+def highest_joint(rows, bag):
+    """The highest posterior of anybody and any value of a group; None where no world has weight.
+
+    >>> tenth = Fraction(1, 100)
+    >>> first = {"a": 10 * tenth, "b": 6 * tenth, "c": 6 * tenth}
+    >>> other = {"a": 6 * tenth, "b": 10 * tenth, "c": 10 * tenth}
+    >>> highest_joint([first, other, other], "abc")
+    Fraction(25, 43)
+    """
+    found = joint(rows, bag)
+    return None if found is None else max(found.values())
+
+
+def highest_binary(rows, bag):
+    """The same where each value is had or not had."""
+    found = binary(rows, bag)
+    return None if found is None else max(found.values())
 
 
 def robust(people, values, r, reading, unique=True):
@@ -68,6 +88,32 @@ def robust(people, values, r, reading, unique=True):
         found = highest(rows, values)
         if found is None or found > Fraction(1) / r:
             return False
+    return True
+
+
+def keeps(people, values, asked, reading):
+    """Whether every posterior of one group keeps its limits, for each attribute set.
+
+    Parameters
+    ----------
+    asked : for each attribute set, a list of (values, at_most, below, times)
+        Which values; a posterior is at most this, below this, and at most so many times the
+        prior; None where it does not matter.
+    """
+    for s, rows in enumerate(zip(*people, strict=True)):
+        found = joint(rows, values) if reading == "joint" else binary(rows, values)
+        if found is None:
+            return False
+        for (t, x), posterior in found.items():
+            for about, at_most, below, times in asked[s]:
+                if x not in about:
+                    continue
+                if at_most is not None and posterior > at_most:
+                    return False
+                if below is not None and posterior >= below:
+                    return False
+                if times is not None and posterior > times * rows[t][x]:
+                    return False
     return True
 
 
@@ -86,16 +132,18 @@ def groupings(n):
             yield [*rest[:i], [*rest[i], n - 1], *rest[i + 1 :]]
 
 
-def exists(people, values, r, reading, unique=True):
-    """Whether any grouping is r-robust; each set of people is judged once."""
+def exists(people, values, r, reading, unique=True, asked=None):
+    """Whether any grouping is r-robust, or keeps limits; each set of people is judged once."""
     known = {}
 
     def good(group):
         key = tuple(group)
         if key not in known:
-            known[key] = len(key) >= r and robust(
-                [people[t] for t in key], [values[t] for t in key], r, reading, unique
-            )
+            own = [people[t] for t in key], [values[t] for t in key]
+            if asked is not None:
+                known[key] = keeps(*own, asked, reading)
+            else:
+                known[key] = len(key) >= r and robust(*own, r, reading, unique)
         return known[key]
 
     return any(all(good(group) for group in grouping) for grouping in groupings(len(values)))

@@ -7,17 +7,23 @@ Wang, Xu, Yu, Pei; section V), made sound: exact posteriors decide, not the pape
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from foreknow.adversaries.posterior.priors import PriorMatrix
+from foreknow.adversaries.posterior.results import Reading
+from foreknow.adversaries.prior_table import PriorTable
 from foreknow.adversaries.priors import Priors
-from foreknow.anonymizers.art_problem import ArtProblem
-from foreknow.anonymizers.art_reasons import ArtNames
-from foreknow.anonymizers.art_search import robust_groups
+from foreknow.anonymizers.art.limits import Limit, LimitTable
+from foreknow.anonymizers.art.problem import ArtProblem
+from foreknow.anonymizers.art.reasons import ArtNames
+from foreknow.anonymizers.art.search import robust_groups
 from foreknow.errors import InputError, SchemaError, did_you_mean
+from foreknow.labels import Label
 from foreknow.microdata import Attribute, Microdata
 from foreknow.policy import Policy
 from foreknow.signatures import Signature, signature_text
@@ -26,7 +32,7 @@ from foreknow.sparse import IntArray, combine
 
 @dataclass(frozen=True)
 class ART:
-    """Groups in which no posterior exceeds 1/r (r-robustness, definition 3).
+    """Groups in which every posterior keeps its limit, such as 1/r (r-robustness, definition 3).
 
     People of one *kind*, who are alike to every adversary, are grouped among themselves where
     their values allow it: everybody's posterior is then c/N, whatever the priors. Where a value is
@@ -36,14 +42,22 @@ class ART:
 
     Parameters
     ----------
-    r : number
+    r : number, optional
         Posteriors may be at most 1/r. Above 1; need not be whole.
-    priors : Priors
+    priors : Priors, optional
         What the adversary knows. Each of its attribute sets by itself, as in the paper; for an
         adversary who combines them, give the priors of the combination.
     unique : bool
-        Whether every value may occur only once in a group (m-uniqueness). The paper asks for it;
-        it makes groups small. Without it, more tables can be grouped.
+        Whether every value may occur only once in a group (m-uniqueness), as the paper asks for.
+        Without it, such groups are still made where they can be; more tables can be grouped.
+    times : number, optional
+        Posteriors may be at most so many times the prior of the same person and value: the
+        relative form, which the paper names and leaves. Alone, or together with r.
+    values : sequence of labels, optional
+        The sensitive values that are guarded; every value when left out.
+    limits : sequence of Limit
+        In place of `priors` and `values`, or beside them: several adversaries and limits, which
+        all hold; r and times hold for each of them, too.
 
     Notes
     -----
@@ -68,21 +82,44 @@ class ART:
     array([0, 1, 0, 1])
     """
 
-    r: Any
-    priors: Priors
-    unique: bool = True
+    r: Any = None
+    priors: Priors | None = None
+    unique: bool = False
+    times: Any = None
+    values: Sequence[Label] | None = None
+    limits: Sequence[Limit] = ()
 
     def __post_init__(self) -> None:
-        try:
-            wrong = isinstance(self.r, bool) or not Fraction(str(self.r)) > 1
-        except (ValueError, ZeroDivisionError):
-            wrong = True
-        if wrong:
-            raise InputError(f"ART: r must be a number above 1, not {self.r!r}")
+        if self.r is not None:
+            try:
+                wrong = isinstance(self.r, bool) or not Fraction(str(self.r)) > 1
+            except (ValueError, ZeroDivisionError):
+                wrong = True
+            if wrong:
+                raise InputError(f"ART: r must be a number above 1, not {self.r!r}")
         if not isinstance(self.unique, bool):
             raise InputError(f"ART: unique must be True or False, not {self.unique!r}")
-        if not hasattr(self.priors, "tables"):
-            raise InputError(f"ART: priors must be Priors, not {type(self.priors).__name__}")
+        if isinstance(self.limits, Limit) or not all(isinstance(g, Limit) for g in self.limits):
+            raise InputError("ART: limits must be a list of Limit")
+        object.__setattr__(self, "limits", tuple(self.limits))
+        if self.priors is None and not self.limits:
+            raise InputError("ART: give priors, or limits")
+        if self.priors is None and self.values is not None:
+            raise InputError("ART: values go with priors; a Limit has values of its own")
+        if self.priors is not None and self.r is None and self.times is None:
+            raise InputError("ART: r must be a number above 1, or times be given")
+        self._asked()
+
+    def _asked(self) -> list[Limit]:
+        """All limits, with what r and times add to each."""
+        own = None if self.r is None else 1 / Fraction(str(self.r))
+        found = list(self.limits)
+        if self.priors is not None:
+            found.append(Limit(self.priors, own, times=self.times, values=self.values))
+        if own is not None or self.times is not None:
+            more = own, None, self.times
+            found += [Limit(g.priors, *more, g.values, g.excluded) for g in self.limits]
+        return found
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
@@ -94,7 +131,8 @@ class ART:
         microdata : Microdata
             One value per person; the attributes of the priors are among its quasi-identifiers.
         policy : Policy, optional
-            Ignored: `r` and `priors` say what the groups withstand.
+            Only its form matters: in a generalized release, groups do not mix people of different
+            signatures, since the priors would say nothing of them. The limits say the rest.
         seed : int, optional
             For ties.
 
@@ -111,28 +149,63 @@ class ART:
         """
         attributes = microdata.attributes
         values = [str(value) for value in microdata.values]
-        signatures, matrices, labels = [], [], []
-        for table in self.priors.tables:
-            codes, own = _signatures(table.attributes, attributes)
-            signatures.append(codes)
-            matrices.append(table.matrix(own, values))
-            labels.append((table.attributes, own))
         places, steps = _places(attributes)
+        known = _known(self._asked(), attributes, values)
         problem = ArtProblem.of_signatures(
-            signatures,
-            matrices,
+            [own.codes for own in known],
+            [own.matrix for own in known],
             microdata.sensitive_codes,
             places,
             steps,
-            r=Fraction(str(self.r)),
-            reading=self.priors.semantics,
+            limits=[own.limits for own in known],
+            reading=[own.reading for own in known],
             unique=self.unique,
+            apart=policy is not None and policy.options.form == "generalized",
         )
+        if problem.unique and problem.share is None:
+            raise InputError(
+                "ART: unique=True needs one limit for everybody and all values, such as r alone"
+            )
         names = ArtNames(
             lambda x: f"{microdata.schema.sensitive} {values[x]!r}",
-            lambda s, code: signature_text(labels[s][0], labels[s][1][code]),
+            lambda s, code: signature_text(known[s].table.attributes, known[s].labels[code]),
         )
-        return microdata.rows_of(robust_groups(problem, seed, names))
+        groups = robust_groups(problem, seed, names)
+        return microdata.rows_of(groups)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """One table of priors, for the people of the microdata."""
+
+    table: PriorTable
+    reading: Reading
+    codes: IntArray
+    labels: list[Signature]
+    matrix: PriorMatrix
+    limits: LimitTable
+
+
+def _known(asked: list[Limit], attributes: list[Attribute], values: list[str]) -> list[_Own]:
+    """Each table of priors once, with its tightest limits."""
+    found: list[_Own] = []
+    for limit in asked:
+        about = limit.about(values)
+        for table in limit.priors.tables:
+            reading = limit.priors.semantics
+            same = [
+                i for i, own in enumerate(found) if (own.table, own.reading) == (table, reading)
+            ]
+            if same:
+                own = found[same[0]]
+                limits = own.limits.tightest(limit.table(own.matrix, about))
+                found[same[0]] = replace(own, limits=limits)
+                continue
+            codes, labels = _signatures(table.attributes, attributes)
+            matrix = table.matrix(labels, values)
+            limits = limit.table(matrix, about)
+            found.append(_Own(table, reading, codes, labels, matrix, limits))
+    return found
 
 
 def _signatures(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from foreknow.anonymizers.art_judge import Judge
-from foreknow.anonymizers.art_problem import ArtProblem
+from foreknow.anonymizers.art.judge import Judge
+from foreknow.anonymizers.art.problem import ArtProblem
 from foreknow.sparse import IntArray
 
 # People whose groupings are all gone through: 2**12 sets are judged.

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.posterior.priors import FloatArray
-from foreknow.anonymizers.art_judge import Judge
-from foreknow.anonymizers.art_problem import ArtProblem
+from foreknow.anonymizers.art.judge import Judge
+from foreknow.anonymizers.art.problem import ArtProblem
+from foreknow.anonymizers.art.stock import Stock
 from foreknow.sparse import IntArray
 
 _log = logging.getLogger(__name__)
@@ -26,9 +27,9 @@ _log = logging.getLogger(__name__)
 _NEIGHBOURS = (5, 16)
 # Values of a kind that are tried at once.
 _VALUES = 12
-# People of a recipe at most, as multiples of k, and besides.
-_TIMES, _BESIDES = 3, 4
-# What a further value's pressure weighs against a posterior.
+# People of a recipe at most, as multiples of what one kind needs, and besides; and of these most.
+_TIMES, _BESIDES, _LARGEST = 3, 4, 30
+# What a further value's pressure and distance weigh against a posterior that reaches its limit.
 _PRESSURE, _DISTANCE = 0.02, 0.03
 # What ties are broken by, and how far a choice may be from the best when a search is repeated.
 _TIE, _NOISE = 1e-9, (0.1, 0.3)
@@ -43,54 +44,6 @@ class Recipe:
 
     pairs: tuple[Pair, ...]
     times: int
-
-
-class Stock:
-    """How many of each kind and value are left, and what stands in the way of each kind."""
-
-    def __init__(self, problem: ArtProblem) -> None:
-        self.k = problem.least
-        self.table = problem.table.copy()
-        self.odd = ~problem.allowed
-        self._weight = self.k * int(self.table.sum()) + 1
-
-    def excess(self, rows: IntArray, odd: NDArray[np.bool_]) -> FloatArray:
-        """What stands in the way, by row: 0 if and only if a kind can be grouped by itself.
-
-        How far values exceed one in k; and people who cannot be in a group of their kind, which
-        weigh more than all else.
-        """
-        sizes = rows.sum(axis=-1, keepdims=True)
-        over = np.maximum(self.k * rows - sizes, 0).sum(axis=-1)
-        found: FloatArray = over + self._weight * (rows * odd).sum(axis=-1)
-        return found
-
-    def all_excess(self) -> FloatArray:
-        """By kind."""
-        return self.excess(self.table, self.odd)
-
-    def change(self, taken: dict[int, IntArray], times: int = 1) -> float:
-        """How the excess changes when so many of some kinds leave."""
-        kinds = list(taken)
-        before = self.table[kinds]
-        after = before - times * np.array([taken[kind] for kind in kinds])
-        odd = self.odd[kinds]
-        return float(self.excess(after, odd).sum() - self.excess(before, odd).sum())
-
-    def times(self, taken: dict[int, IntArray]) -> int:
-        """How often a recipe is best carried out: the excess is convex in it."""
-        most = min(
-            int((self.table[kind][rows > 0] // rows[rows > 0]).min())
-            for kind, rows in taken.items()
-        )
-        low, high = 1, most
-        while low < high:
-            middle = (low + high) // 2
-            if self.change(taken, middle + 1) < self.change(taken, middle):
-                low = middle + 1
-            else:
-                high = middle
-        return low
 
 
 class Mixer:
@@ -135,7 +88,7 @@ class Mixer:
             target = self._target(failed)
             if target is None or waiting >= patience:
                 break
-            self._noise = (_TIE, *_NOISE)[failed[target]] * float(self.judge.limit)
+            self._noise = (_TIE, *_NOISE)[failed[target]]
             found = self._recipe(target)
             if found is None:
                 failed[target] += 1
@@ -151,8 +104,8 @@ class Mixer:
 
     def around(self, target: Pair) -> tuple[Pair, ...] | None:
         """A safe group with the target first, of whomever there is, found with some chance."""
-        self._noise = float(self.random.choice([_TIE, *_NOISE])) * float(self.judge.limit)
-        own = int(self.random.integers(1, self.stock.k + 1))
+        self._noise = float(self.random.choice([_TIE, *_NOISE]))
+        own = int(self.random.integers(1, self._size(target) + 1))
         neighbours = int(self.random.choice(_NEIGHBOURS))
         found = self._grow([target], min(own, int(self.stock.table[target[0]].sum())), neighbours)
         if found is None:
@@ -168,11 +121,11 @@ class Mixer:
         order = np.argsort(-excess / np.maximum(sizes, 1), kind="stable")
         for kind in order[excess[order] > 0].tolist():
             rows = self.stock.table[kind]
+            over = self.stock.lacking(rows[None], np.array([kind]))[0] > 0
             pressing = np.where(self.stock.odd[kind], rows * len(rows) * 10, rows)
             for value in np.argsort(-pressing, kind="stable").tolist():
-                over = self.stock.k * rows[value] > sizes[kind]
                 bad = self.stock.odd[kind, value] and rows[value]
-                if (over or bad) and failed[kind, value] < _TRIES:
+                if (over[value] or bad) and failed[kind, value] < _TRIES:
                     return kind, value
         return None
 
@@ -180,13 +133,13 @@ class Mixer:
         """Look for a recipe with the target: at first with as few of other kinds as can be."""
         kind, value = target
         size = int(self.stock.table[kind].sum())
-        copies = (1,) if self.problem.unique else (1, 2, 4)
+        copies = (1,) if self.problem.unique else (1, 2)
         fallback: Recipe | None = None
         for neighbours in _NEIGHBOURS:
             for q in copies:
                 if q > self.stock.table[kind, value]:
                     continue
-                for own in self._shares(q, size):
+                for own in self._shares(q, size, self._size(target)):
                     pairs = self._grow([target] * q, own, neighbours)
                     if pairs is None:
                         continue
@@ -197,18 +150,25 @@ class Mixer:
                     found = Recipe(pairs, self.stock.times(taken))
                     excess = float(self.stock.all_excess()[kind])
                     needed = excess / -change * int(taken[kind].sum())
-                    if needed <= size or excess > self.stock._weight:
+                    if needed <= size or excess > self.stock.weight:
                         return found
                     fallback = fallback or found
             if fallback is not None:
                 return fallback
         return None
 
-    def _shares(self, copies: int, size: int) -> list[int]:
+    def _size(self, target: Pair) -> int:
+        """How many people of its kind a target would need for its group."""
+        needed = int(self.problem.sizes[target])
+        return min(needed or self.stock.k, _LARGEST)
+
+    def _shares(self, copies: int, size: int, needed: int) -> list[int]:
         """How many people of the target's kind a recipe may have, in the order of trying."""
-        most = min(copies * self.stock.k - 1, size)
+        most = max(min(copies * needed - 1, size), copies)
         first = most - self.thrift * (most - copies)
-        shares = {copies, most, *range(copies, min(most, 4) + 1), *range(most, copies, -2)}
+        shares = {copies, most, (copies + most) // 2}
+        if self.problem.unique:
+            shares |= {*range(copies, min(most, 4) + 1), *range(most, copies, -2)}
         return sorted(shares, key=lambda own: (abs(own - first), -own))
 
     def _grow(self, start: list[Pair], own: int, neighbours: int) -> tuple[Pair, ...] | None:
@@ -216,7 +176,8 @@ class Mixer:
         problem, kind = self.problem, start[0][0]
         near, distance = self._neighbours(kind)
         pairs = list(start)
-        most = _TIMES * problem.least * len(start) + _BESIDES
+        needed = self._size(start[0])
+        most = _TIMES * needed * len(start) + _BESIDES
         if problem.unique:
             most = min(most, problem.n_values)
         while len(pairs) < most:
@@ -224,17 +185,16 @@ class Mixer:
             options = self._options(pairs, taken, near, own, neighbours)
             if not options:
                 return None
-            kinds = np.array([[*(s for s, _ in pairs), s] for s, _ in options])
-            values = np.array([[*(x for _, x in pairs), x] for _, x in options])
-            worst = self.judge.guess(kinds, values)
-            cost = worst + _DISTANCE * distance[kinds[:, -1]] * float(self.judge.limit)
-            cost += _PRESSURE * self._pressure(options, taken)
+            more = np.array(options)
+            worst = self.judge.guess(pairs, more)
+            cost = worst + _DISTANCE * distance[more[:, 0]]
+            cost += _PRESSURE * needed * self._pressure(options, taken)
             cost += self._noise * self.random.random(len(options))
-            order = np.argsort(cost)
-            pairs.append(options[int(order[0])])
-            if len(pairs) >= problem.least and worst[order[0]] < 1.1 * float(self.judge.limit):
-                one = np.zeros(len(pairs), dtype=np.int64)
-                if self.judge.safe(one, kinds[order[0]], values[order[0]], 1)[0]:
+            best = int(np.argmin(cost))
+            pairs.append(options[best])
+            if len(pairs) >= problem.least and worst[best] < 1.1:
+                kinds, values = np.array(pairs).T
+                if self.judge.safe(np.zeros(len(pairs), dtype=np.int64), kinds, values, 1)[0]:
                     return tuple(sorted(pairs))
         return None
 
@@ -276,9 +236,10 @@ class Mixer:
 
     def _harmless(self, kind: int, rows: IntArray) -> NDArray[np.bool_]:
         """For each value, whether a kind is none the worse when one who has it leaves."""
-        odd = self.stock.odd[kind]
         after = rows - np.eye(len(rows), dtype=np.int64)
-        found: NDArray[np.bool_] = self.stock.excess(after, odd) <= self.stock.excess(rows, odd)
+        same = np.full(len(rows), kind)
+        before = self.stock.excess(rows[None], same[:1])
+        found: NDArray[np.bool_] = self.stock.excess(after, same) <= before
         return found
 
     def _pressure(self, options: list[Pair], taken: dict[int, IntArray]) -> FloatArray:
@@ -289,8 +250,7 @@ class Mixer:
             before[kinds == kind] -= rows
         after = before.copy()
         after[np.arange(len(options)), [x for _, x in options]] -= 1
-        odd = self.stock.odd[kinds]
-        change = self.stock.excess(after, odd) - self.stock.excess(before, odd)
+        change = self.stock.excess(after, kinds) - self.stock.excess(before, kinds)
         found: FloatArray = np.clip(change / self.stock.k, -1.0, 1.0)
         return found
 
@@ -313,14 +273,15 @@ def _taken(pairs: list[Pair] | tuple[Pair, ...], n_values: int) -> dict[int, Int
     return taken
 
 
-def carried_out(problem: ArtProblem, recipes: list[Recipe]) -> list[IntArray]:
-    """Choose the people of each recipe: of each kind and value evenly along the curve.
+def carried_out(problem: ArtProblem, recipes: list[Recipe], people: IntArray) -> list[IntArray]:
+    """Choose from some people those of each recipe: of each kind and value evenly along the curve.
 
     So the groups of a recipe lie one after another along it, and hold people who are near.
     """
-    keys = problem.kinds * problem.n_values + problem.values
-    order = np.lexsort((problem.curve, keys))
-    starts = np.searchsorted(keys[order], np.arange(problem.n_kinds * problem.n_values + 1))
+    keys = (problem.kinds * problem.n_values + problem.values)[people]
+    place = np.lexsort((problem.curve[people], keys))
+    keys, order = keys[place], people[place]
+    starts = np.searchsorted(keys, np.arange(problem.n_kinds * problem.n_values + 1))
     free: dict[int, IntArray] = {}
     groups: list[IntArray] = []
     for recipe in recipes:

@@ -6,11 +6,11 @@ import logging
 
 import numpy as np
 
-from foreknow.anonymizers.art_first import first_groups
-from foreknow.anonymizers.art_judge import Judge
-from foreknow.anonymizers.art_mixed import Mixer
-from foreknow.anonymizers.art_problem import ArtProblem
-from foreknow.anonymizers.art_small import best_grouping
+from foreknow.anonymizers.art.first import first_groups
+from foreknow.anonymizers.art.judge import Judge
+from foreknow.anonymizers.art.mixed import Mixer
+from foreknow.anonymizers.art.problem import ArtProblem
+from foreknow.anonymizers.art.small import best_grouping
 from foreknow.sparse import IntArray
 
 _log = logging.getLogger(__name__)
@@ -21,6 +21,8 @@ _POOL = 10
 _LOOKED = 400
 # Attempts without success before it gives up, and in all, for each that is left at first.
 _PATIENCE, _EACH = 60, 25
+# How often groups are merged, where values may be repeated; and how many.
+_MERGED, _MERGES = 0.2, (2, 3, 4, 6, 8, 12, 16)
 # How often many are grouped afresh, rather than few; and how many groups at once.
 _OFTEN, _MANY = 0.5, (4, 120)
 
@@ -51,7 +53,9 @@ class Repair:
             attempts -= 1
             before = len(self.left)
             chance = self.random.random()
-            if len(self.groups) > 3 and chance < _OFTEN:
+            if not self.problem.unique and self.random.random() < _MERGED:
+                self._merge()
+            elif len(self.groups) > 3 and chance < _OFTEN:
                 self._fetch()
             elif len(self.groups) > 3 and chance < 1.3 * _OFTEN:
                 self._regroup()
@@ -79,6 +83,19 @@ class Repair:
             else:
                 staying.append(one)
         self.left = np.array(staying, dtype=np.int64)
+
+    def _merge(self) -> None:
+        """Let somebody join many groups at once, which become one: those without their value."""
+        one = int(self.random.choice(self.left))
+        near = self._near(one, _LOOKED // 4)
+        value = self.problem.values[one]
+        held = [int((self.problem.values[self.groups[g]] == value).sum()) for g in near.tolist()]
+        order = near[np.argsort(held, kind="stable")].tolist()
+        for n in _MERGES:
+            people = np.concatenate([self.groups[g] for g in order[:n]] + [np.array([one])])
+            if n <= len(order) and self._safe(people):
+                self._replace(order[:n], people[-1:], [people], people[:0])
+                return
 
     def _exchange(self) -> None:
         """Group afresh somebody who is left and the people of a few groups."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from foreknow.anonymizers.art_first import first_groups
-from foreknow.anonymizers.art_judge import Judge
-from foreknow.anonymizers.art_problem import ArtProblem
-from foreknow.anonymizers.art_reasons import ArtNames, impossible, in_the_way
-from foreknow.anonymizers.art_repair import Repair
-from foreknow.anonymizers.art_small import EVERY, best_grouping
+from foreknow.anonymizers.art.first import first_groups
+from foreknow.anonymizers.art.judge import Judge
+from foreknow.anonymizers.art.problem import ArtProblem
+from foreknow.anonymizers.art.reasons import ArtNames, asked, impossible, in_the_way
+from foreknow.anonymizers.art.repair import Repair
+from foreknow.anonymizers.art.small import EVERY, best_grouping
 from foreknow.errors import InternalError, NoSafeRelease
 from foreknow.sparse import IntArray
 
@@ -17,6 +17,10 @@ from foreknow.sparse import IntArray
 _AGAIN, _TIMES = 400, 3
 # Of their own kind fewer and fewer, when a first grouping leaves people over.
 _THRIFTS = (0.4, 0.8)
+# Targets in a row without a small mixed group before it gives up; where there may be large ones.
+_PATIENT, _BRIEF = 40, 12
+# If no greater share is left, repair is tried at once.
+_SCARCE = 0.0005
 # Repair is tried if at most so many, or such a share of all, are left over.
 _HOPEFUL = (100, 0.005)
 
@@ -24,7 +28,7 @@ _HOPEFUL = (100, 0.005)
 def robust_groups(
     problem: ArtProblem, seed: int | None = None, names: ArtNames | None = None
 ) -> IntArray:
-    """Group everybody so that no posterior exceeds 1/r, for each attribute set.
+    """Group everybody so that every posterior keeps its limit, for each attribute set.
 
     Parameters
     ----------
@@ -55,16 +59,14 @@ def robust_groups(
     names = names or ArtNames()
     why = impossible(problem, names)
     if why:
-        raise NoSafeRelease(
-            f"no grouping is r-robust for r = {float(problem.r):g}: " + "; ".join(why)
-        )
+        raise NoSafeRelease(f"no grouping {asked(problem)}: " + "; ".join(why))
     judge = Judge(problem)
     if problem.n_people <= EVERY:
         found = best_grouping(problem, judge, np.arange(problem.n_people))
         if found is None:
             raise NoSafeRelease(
-                f"no grouping is r-robust for r = {float(problem.r):g}: all groupings of "
-                f"{problem.n_people} people were gone through"
+                f"no grouping {asked(problem)}: all groupings of {problem.n_people} people were "
+                "gone through"
             )
         return _checked(problem, judge, found[0])
     random = np.random.default_rng(seed)
@@ -74,21 +76,28 @@ def robust_groups(
         if not len(left):
             return _checked(problem, judge, groups)
     raise NoSafeRelease(
-        f"no r-robust grouping for r = {float(problem.r):g} was found, which does not prove that "
-        f"there is none; {len(left)} of {problem.n_people} people are left: "
-        + in_the_way(problem, names, left)
+        f"no grouping that {asked(problem)} was found, which does not prove that there is none; "
+        f"{len(left)} of {problem.n_people} people are left: " + in_the_way(problem, names, left)
     )
 
 
 def _attempt(
     problem: ArtProblem, judge: Judge, random: np.random.Generator
 ) -> tuple[list[IntArray], IntArray]:
-    """Groups, and people who are left."""
-    best = first_groups(problem, judge, random)
-    for thrift in _THRIFTS:
-        if not len(best[1]):
+    """Groups, and people who are left.
+
+    At first without large groups; where values may be repeated, these are then tried for the kinds
+    of whom some were left.
+    """
+    patience = _PATIENT if problem.unique else _BRIEF
+    best = first_groups(problem, judge, random, 0.0, patience)
+    hard: set[int] = set()
+    for thrift in _THRIFTS if problem.unique else (0.0, *_THRIFTS):
+        if len(best[1]) <= _SCARCE * problem.n_people:
             break
-        other = first_groups(problem, judge, random, thrift)
+        hard |= set(problem.kinds[best[1]].tolist())
+        large = None if problem.unique else sorted(hard)
+        other = first_groups(problem, judge, random, thrift, patience, large)
         best = min(best, other, key=lambda found: len(found[1]))
     groups, left = best
     repair = Repair(problem, judge, groups, left, random)
@@ -108,5 +117,5 @@ def _checked(problem: ArtProblem, judge: Judge, groups: list[IntArray]) -> IntAr
     if len(people) != problem.n_people or found.min() < 0:
         raise InternalError("ART did not group everybody once")
     if not judge.safe(found, problem.kinds, problem.values, len(groups), quick=False).all():
-        raise InternalError("ART made a group that is not r-robust")
+        raise InternalError("ART made a group that breaks a limit")
     return found

@@ -1,0 +1,97 @@
+"""ART with limits of all sorts against enumeration: r, times the prior, some values, several."""
+
+import os
+
+import numpy as np
+import pytest
+from tests.anonymizers.art_tables import random_limits
+from tests.oracle.art_worlds import exists, keeps
+
+from foreknow.anonymizers.art.judge import Judge
+from foreknow.anonymizers.art.reasons import ArtNames, impossible
+from foreknow.anonymizers.art.search import robust_groups
+from foreknow.errors import NoSafeRelease
+
+TIMES = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
+READINGS = ("joint", "binary")
+
+
+def members(groups):
+    return [np.flatnonzero(groups == g).tolist() for g in range(int(groups.max()) + 1)]
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_judge_agrees_with_enumeration(reading, quick):
+    random = np.random.default_rng([1, reading == "joint"])
+    said = set()
+    for _ in range(200 * TIMES):
+        table = random_limits(random, (1, 7), 4, reading)
+        problem = table.problem
+        whole = np.zeros(problem.n_people, dtype=np.int64)
+        found = Judge(problem).safe(whole, problem.kinds, problem.values, 1, quick=quick)[0]
+        if problem.unique and len(set(table.values)) < len(table.values):
+            assert not found
+            continue
+        assert found == keeps(table.people, table.values, table.asked, reading), table
+        said.add(bool(found))
+    assert said == {True, False}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_small_tables_are_grouped_whenever_they_can_be(reading):
+    random = np.random.default_rng([2, reading == "joint"])
+    can = 0
+    for _ in range(120 * TIMES):
+        table = random_limits(random, (2, 7), 4, reading)
+        problem = table.problem
+        if problem.unique:
+            continue
+        able = exists(table.people, table.values, None, reading, asked=table.asked)
+        can += able
+        try:
+            groups = robust_groups(problem, 0)
+        except NoSafeRelease:
+            assert not able, table
+        else:
+            check(table, groups)
+    assert can
+
+
+def check(table, groups, most=7):
+    people = table.people
+    for group in members(groups):
+        if len(group) <= most:
+            own = [people[t] for t in group], [table.values[t] for t in group]
+            assert keeps(*own, table.asked, table.reading), (table, group)
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_tables_that_are_searched_are_grouped_soundly(reading):
+    random = np.random.default_rng([3, reading == "joint"])
+    found = 0
+    for _ in range(12 * TIMES):
+        table = random_limits(random, (13, 22), 5, reading, even=True)
+        problem = table.problem
+        try:
+            groups = robust_groups(problem, 0)
+        except NoSafeRelease:
+            continue
+        found += 1
+        check(table, groups)
+        people = problem.kinds, problem.values, int(groups.max()) + 1
+        assert Judge(problem).safe(groups, *people, quick=False).all()
+    assert found
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_proofs_that_there_is_none_are_right(reading):
+    random = np.random.default_rng([4, reading == "joint"])
+    proved = 0
+    for _ in range(150 * TIMES):
+        table = random_limits(random, (2, 7), 4, reading)
+        problem = table.problem
+        if not problem.unique and impossible(problem, ArtNames()):
+            proved += 1
+            assert not exists(table.people, table.values, None, reading, asked=table.asked), table
+    assert proved
