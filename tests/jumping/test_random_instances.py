@@ -1,4 +1,4 @@
-"""Exact disclosure sets against plain enumeration, on thousands of random small instances."""
+"""Exact disclosure sets against plain enumeration, on a thousand random small instances."""
 
 import os
 import random
@@ -9,7 +9,7 @@ import pytest
 from tests.oracle import jump_worlds as oracle
 
 from foreknow.anonymizers.jump import Jump, Naive, Safe
-from foreknow.jumping.composed import Each
+from foreknow.jumping.composed import All, Each
 from foreknow.jumping.properties import Distinct, Entropy, KAnonymity, MaxRatio, Recursive
 
 ROUNDS = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
@@ -46,6 +46,20 @@ PROPERTIES = {
         Each(odd, symmetric=True),
         lambda shares, size: odd(shares),
     ),
+    "all of three": (
+        All(MaxRatio("2/3"), Distinct(2), KAnonymity(3)),
+        lambda shares, size: max(shares.values()) <= Fraction(2, 3) and len(shares) > 1 < 3 <= size,
+    ),
+    "all with a value": (
+        All(MaxRatio("1/2", values=["a"]), Recursive(3, 2)),
+        lambda shares, size: (
+            shares.get("a", 0) <= Fraction(1, 2) and oracle.recursive(3, 2)(shares, size)
+        ),
+    ),
+    "all with a callable": (
+        All(Distinct(2), no_half_a),
+        lambda shares, size: len(shares) > 1 and no_half_a(shares),
+    ),
 }
 
 
@@ -76,7 +90,7 @@ def random_functions(n, chance):
 
 
 def random_instance(chance):
-    n = chance.choice([4, 5, 5, 6, 6])
+    n = chance.choice([1, 2, 3, 4, 5, 5, 5, 6, 6, 6])
     values = [chance.choice("aabbcdef"[: chance.choice([4, 5, 6, 8])]) for _ in range(n)]
     return random_functions(n, chance), tuple(values)
 
@@ -115,9 +129,11 @@ def compare(functions, table, name, chance):
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_exact_sets_are_those_of_enumeration(name):
     chance = random.Random(name)
-    reached = Counter()
+    reached, people = Counter(), Counter()
     for _ in range(60 * ROUNDS):
         functions, table = random_instance(chance)
         compare(functions, table, name, chance)
         reached[len(functions)] += 1
+        people[len(table)] += 1
     assert len(reached) > 2
+    assert set(people) == {1, 2, 3, 4, 5, 6}

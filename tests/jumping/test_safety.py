@@ -3,53 +3,71 @@
 import random
 from fractions import Fraction
 
+import pyarrow as pa
 import pytest
 from tests.jumping.test_random_instances import PROPERTIES, random_functions
 from tests.oracle import jump_worlds as oracle
 
+import foreknow as fk
 from foreknow.anonymizers.jump import Jump, Naive, Safe
-from foreknow.jumping.composed import Each
+from foreknow.errors import UnsupportedError
+from foreknow.jumping.composed import Each, as_property
 from foreknow.jumping.properties import Distinct, Entropy, MaxRatio, Recursive
 
 F = Fraction
 MULTISETS = ["aabc", "aabb", "aabcd", "aabbc", "aaabc", "aabbcd", "aabcde"]
 
 
-def shown(functions, table, i):
-    return i, None if i is None else oracle.generalization(functions[i], table)
+def shown(function, table):
+    """What is published: groups of people, each with its values."""
+    return frozenset((tuple(sorted(g)), tuple(sorted(table[p] for p in g))) for g in function)
 
 
-def posteriors(algorithm, functions, tables):
-    """For each release: the tables that lead to it, by running the algorithm on all tables."""
+def unsafe_releases(algorithm, functions, tables, judge, *, told=False):
+    """Releases after which somebody's chances fail, by running the algorithm on all tables.
+
+    told: whether it is published which function was released; otherwise only groups are seen.
+    """
     found = {}
     for table in tables:
-        released = algorithm.run(table).released
-        found.setdefault(shown(functions, table, released), []).append(table)
-    return {release: oracle.marginals(leading) for release, leading in found.items()}
+        i = algorithm.run(table).released
+        if i is not None:
+            release = (i if told else None, shown(functions[i], table))
+            found.setdefault(release, []).append(table)
+    unsafe = []
+    for release, leading in found.items():
+        size = {p: len(group) for group, _ in release[1] for p in group}
+        rows = oracle.marginals(leading)
+        if not all(judge(row, size[p]) for p, row in enumerate(rows)):
+            unsafe.append(release)
+    return unsafe
 
 
-def unsafe_releases(algorithm, functions, tables, judge):
-    sizes = [{p: len(g) for g in function for p in g} for function in functions]
-    return [
-        release
-        for release, rows in posteriors(algorithm, functions, tables).items()
-        if release[0] is not None
-        and not all(judge(row, sizes[release[0]][p]) for p, row in enumerate(rows))
-    ]
+def group_alike(functions):
+    groupings = {frozenset(tuple(sorted(group)) for group in function) for function in functions}
+    return len(groupings) < len(functions)
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_safe_and_jump_never_release_what_is_not_safe(name):
+    """Whoever sees the groups alone cannot tell which function was released.
+
+    Of a property that is not convex, that is safe only where no two functions group people alike.
+    """
     chance = random.Random(name)
     prop, judge = PROPERTIES[name]
+    alike = 0
     for multiset in MULTISETS:
         tables = oracle.all_tables(tuple(multiset))
         for _ in range(3):
             functions = random_functions(len(multiset), chance)
             given = [[list(group) for group in function] for function in functions]
             k = [chance.randint(1, 3) for _ in functions]
+            alike += group_alike(functions)
+            told = not as_property(prop).convex and group_alike(functions)
             for algorithm in (Safe(given, prop), Jump(given, 1, prop), Jump(given, k, prop)):
-                assert unsafe_releases(algorithm, functions, tables, judge) == []
+                assert unsafe_releases(algorithm, functions, tables, judge, told=told) == []
+    assert alike > 3
 
 
 def test_naive_is_caught():
@@ -63,6 +81,65 @@ def test_naive_is_caught():
             given = [[list(group) for group in function] for function in functions]
             caught += bool(unsafe_releases(Naive(given, prop), functions, tables, judge))
     assert caught > 5
+
+
+# Functions that group people alike, with a property that is not convex
+
+NOT_HALF = Each(lambda shares: max(shares.values()) != F(1, 2), symmetric=True)
+REUSED = [[1, 0, 0, 1, 1], [1, 1, 0, 0, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 0]]
+
+
+def test_a_mixture_of_what_is_safe_need_not_be_safe():
+    """Each disclosure set has the property; both together, which look alike, have not."""
+    functions = [[[p for p in range(5) if f[p] == g] for g in (0, 1)] for f in REUSED]
+    jump = Jump(REUSED, [2, 2, 1, 2], NOT_HALF)
+    tables = oracle.all_tables(tuple("bbabc"))
+
+    def judge(shares, size):
+        return max(shares.values()) != F(1, 2)
+
+    assert unsafe_releases(jump, functions, tables, judge, told=True) == []
+    assert unsafe_releases(jump, functions, tables, judge) != []
+
+
+def microdata(values):
+    rows = pa.table({"age": list(range(len(values))), "disease": list(values)})
+    return fk.Microdata(rows, fk.Schema(quasi_identifiers=["age"], sensitive="disease"))
+
+
+@pytest.mark.parametrize(
+    "algorithm", [Jump(REUSED, [2, 2, 1, 2], NOT_HALF), Safe(REUSED, NOT_HALF)]
+)
+def test_such_functions_are_refused_where_groups_alone_are_published(algorithm):
+    data = microdata("bbabc")
+    with pytest.raises(UnsupportedError, match="g3 and g4 group people alike"):
+        algorithm.partition(data)
+    with pytest.raises(UnsupportedError, match="g3 and g4 group people alike"):
+        fk.attack(data, algorithm)
+
+
+def test_they_are_not_where_nothing_is_claimed_or_the_property_is_convex_or_they_differ():
+    data = microdata("bbabc")
+    assert Naive(REUSED, NOT_HALF).partition(data).tolist() == [0, 0, 0, 0, 1]
+    assert Jump(REUSED, [2, 2, 1, 2], MaxRatio("2/3")).partition(data).max() == 1
+    assert Jump(REUSED[:3], [2, 2, 1], NOT_HALF).partition(data).tolist() == [0, 0, 0, 0, 1]
+
+
+def test_labels_of_groups_that_are_no_nodes_may_look_alike():
+    rows = pa.table({"age": [1, 2, 3, 4, 5, 6], "disease": list("aabbcd")})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    data = fk.Microdata(rows, schema)
+    twice = fk.Policy([fk.Requirement(fk.Facts(), below=1)], schema=schema)
+    # Labels are 1 to 6 and 2 to 5, of three people each, in both.
+    functions = [[0, 1, 0, 1, 1, 0], [0, 1, 1, 0, 1, 0]]
+    some = Each(lambda shares: len(shares) > 1, name="some")
+    with pytest.raises(UnsupportedError, match=r"labels of g1 = .* may not tell who"):
+        fk.publish(data, twice, method=Safe(functions, some))
+    assert fk.publish(data, twice, method=Safe(functions, Distinct(2)))
+    assert fk.publish(data, twice, method=Safe([(1,)], some))
+    options = fk.PublishOptions(form="bucketized")
+    separate = fk.Policy([fk.Requirement(fk.Facts(), below=1)], schema=schema, options=options)
+    assert fk.publish(data, separate, method=Safe(functions, some))
 
 
 # Corollary 1, and more properties than it names

@@ -76,6 +76,18 @@ def test_people_without_names_are_numbered():
         (lambda: SecretChoice(LETTERS[:1]), "among 2 to 12"),
         (lambda: SecretChoice(LETTERS).run(PATIENTS, chosen=[1]), "at least two"),
         (lambda: Naive(LETTERS).estimate(PATIENTS, 0, samples=0), "samples"),
+        (lambda: Naive(LETTERS).estimate(PATIENTS, "x"), "functions are 0 to 2, not 'x'"),
+        (lambda: Naive(LETTERS).estimate(PATIENTS, True), "functions are 0 to 2, not True"),
+        (lambda: Naive(LETTERS).estimate(PATIENTS, 3), "functions are 0 to 2, not 3"),
+        (lambda: Naive(LETTERS).estimate(PATIENTS, 0, seed=-1), "seed is a whole number from 0"),
+        (lambda: Naive(LETTERS).estimate(PATIENTS, 0, seed=True), "seed is a whole number from 0"),
+        (lambda: Jump(LETTERS, np.array([1, 2])), "2 jump distances for 3 functions"),
+        (lambda: Jump(LETTERS, np.array([[1, 2, 3]])), "one dimension, not the shape"),
+        (lambda: Jump(LETTERS, np.array([1.0, 2.0, 2.0])), "whole number from 1"),
+        (lambda: Jump(distances=np.array([0])), "whole number from 1"),
+        (lambda: Naive([[[["A", []]], ["B"]]]), "can be nobody's name"),
+        (lambda: Naive(LETTERS).run(PATIENTS).worlds(3), "functions are 0 to 2, not 3"),
+        (lambda: Naive(LETTERS).run(PATIENTS).worlds(most=35), "36 tables agree"),
     ],
 )
 def test_mistakes_are_named(make, message):
@@ -162,15 +174,17 @@ def test_rows_without_a_value_are_left_out():
 
 def test_nothing_released_is_no_safe_release():
     data = fk.Microdata(ROWS, SCHEMA)
-    with pytest.raises(fk.NoSafeRelease, match="Safe releases nothing"):
-        Safe([(0, 0), (1, 0)]).partition(data)
+    safe = Safe([(0, 0), (1, 0)])
+    with pytest.raises(fk.NoSafeRelease, match=r"Safe releases nothing .* see Run\.nothing_set"):
+        safe.partition(data)
+    assert safe.search(data).run.nothing_set().size > 0
 
 
 @pytest.mark.parametrize(
     ("function", "message"),
     [
         ((9, 0), "levels 0"),
-        ("AB|CD", "names people"),
+        ("AB|CD", "'A' is no combination of the quasi-identifiers"),
         ([0, 1, 2], "neither one level"),
     ],
 )
@@ -182,3 +196,20 @@ def test_functions_that_do_not_fit_a_table(function, message):
 def test_functions_are_equal_by_what_they_say():
     assert Function.of("AB|CD") == Function.of([["A", "B"], ["C", "D"]])
     assert Jump(LETTERS, 2) == Jump(LETTERS, [2, 2, 2])
+
+
+@pytest.mark.parametrize("given", [np.array([2, 2, 2]), np.int64(2), (2, np.int32(2), 2)])
+def test_distances_may_be_arrays(given):
+    found = Jump(LETTERS, given)
+    assert found == Jump(LETTERS, 2)
+    assert json.loads(json.dumps(found.to_dict()))["distances"] == [2, 2, 2]
+    assert Jump(distances=given).distances in (2, (2, 2, 2))
+
+
+def test_a_function_may_be_any_whole_number():
+    jump = Jump(LETTERS, 1)
+    assert jump.estimate(PATIENTS, np.int64(2), seed=np.int64(1)) == jump.estimate(
+        PATIENTS, 2, seed=1
+    )
+    run = jump.run(PATIENTS)
+    assert run.disclosure_set(np.int64(1)) == run.disclosure_set(1)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from foreknow.anonymizers.jump_order import HALF, STEPS, InOrder
 from foreknow.jumping.runs import Case, Step
 from foreknow.jumping.strategy import Strategy, distances_of
@@ -68,10 +70,14 @@ class Naive(InOrder):
 class Safe(InOrder):
     """Release the first generalization whose disclosure set has the property (Tables 7 and 8).
 
-    Safe against those who know it: what is released is judged by what they can tell. When
-    nothing is released, that is safe where the adversary knows no more than the domain of the
-    values, and the property treats all values alike; see `Run.nothing_set` for one who knows how
-    often each value occurs.
+    What is released is safe against those who know it: it is judged by what they can tell. When
+    *nothing* is released, that can tell them somebody's value: look at `Run.nothing_set`. It tells
+    nothing where they know no more than the domain of the values, and the property treats all
+    values alike.
+
+    A disclosure set is about one function. With a property that is not convex, such as a
+    callable, functions that group people alike are refused for the rows of a table, since a
+    release does not tell which of them made it; `run` takes `Run.released` to be published.
 
     Parameters
     ----------
@@ -109,10 +115,9 @@ class Safe(InOrder):
 class Jump(InOrder):
     """The k-jump algorithms: jump on where only the disclosure set is not safe (Tables 9 and 13).
 
-    Every one of them is safe against those who know it, distances included. Which of them
-    releases more depends on the table. When nothing is released, that is safe where the adversary
-    knows no more than the domain of the values, and the property treats all values alike; see
-    `Run.nothing_set` for one who knows how often each value occurs.
+    What any of them releases is safe against those who know it, distances included. Which of them
+    releases more depends on the table. What is said of `Safe` about *nothing*, and about
+    properties that are not convex, is true of these, too.
 
     Parameters
     ----------
@@ -120,7 +125,8 @@ class Jump(InOrder):
         As for `Naive`; a function may occur several times.
     distances : int or sequence of int
         How far to jump from each function whose permutation set is safe and whose disclosure set
-        is not. The first never matters, nor how far a jump goes past the last function.
+        is not. The first never matters, nor how far a jump goes past the last function. Counted
+        from 0, as everywhere in code; reports call the first function g1.
 
     Examples
     --------
@@ -154,8 +160,8 @@ class Jump(InOrder):
         """One distance per function, where functions are known; or else as given."""
         if self.functions is not None:
             return distances_of(given, len(self.functions))
-        if isinstance(given, Sequence) and not isinstance(given, str):
-            return distances_of(given, len(given))
+        if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str):
+            return distances_of(given, len(given) if np.ndim(given) == 1 else 1)
         return distances_of(given, 1)[0]
 
     def _check(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from foreknow.anonymizers.at_levels import SUPPRESSED
+from foreknow.anonymizers.jump_values import at_values, refuse_separated
 from foreknow.anonymizers.lattice import Node
 from foreknow.anonymizers.rollup import levels_of
 from foreknow.errors import InputError, did_you_mean
@@ -60,13 +61,15 @@ def read_function(given: Any) -> Function:
     return Function.of(given)
 
 
-def is_node(function: Function) -> bool:
-    """Whether a function is meant as a lattice node, which treats rows alike."""
-    return isinstance(function, AtLevels) or function.tupled
+def treats_alike(function: Function) -> bool:
+    """Whether a function of rows looks at quasi-identifiers alone, not at the order of rows."""
+    return isinstance(function, AtLevels) or function.tupled or function.groups is not None
 
 
 def function_text(function: Function) -> str:
-    """What may be published of a function: how rows are grouped tells their order."""
+    """What may be published of a function: not exact quasi-identifiers, nor the order of rows."""
+    if function.groups is not None:
+        return f"<{len(function.groups)} groups>"
     if isinstance(function, AtLevels) or function.numbers is None or function.tupled:
         return str(function)
     return f"<{len(set(function.numbers))} groups of {len(function.numbers)} people>"
@@ -79,8 +82,15 @@ def at_nodes(functions: Sequence[Function], microdata: Microdata) -> tuple[Funct
     ----------
     functions : sequence of Function
         `AtLevels`, or a tuple of one level per quasi-identifier: 0 is exact, 1 the first level
-        of the hierarchy. Other numbers are the groups of the rows.
+        of the hierarchy. Other numbers are the groups of the rows; groups are of combinations of
+        quasi-identifiers (see `at_values`).
     microdata : Microdata
+
+    Raises
+    ------
+    InputError
+        If a function does not fit the table, or puts people apart who have equal
+        quasi-identifiers.
 
     Examples
     --------
@@ -98,15 +108,14 @@ def at_nodes(functions: Sequence[Function], microdata: Microdata) -> tuple[Funct
     for function in functions:
         if isinstance(function, AtLevels):
             node = _node(function, microdata, tops)
-        elif function.numbers is None:
-            raise InputError(
-                f"the function {function} names people; for a table with rows, give lattice nodes "
-                "or the group of each row"
-            )
+        elif function.numbers is None or function.groups is not None:
+            found.append(at_values(function, microdata))
+            continue
         elif function.tupled and len(function.numbers) == len(tops):
             node = function.numbers
         elif not function.tupled and len(function.numbers) == microdata.n_rows:
             kept = np.asarray(function.numbers)[microdata.kept]
+            refuse_separated(kept.tolist(), microdata)
             found.append(Function(numbers=renumber(kept.tolist())))
             continue
         else:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from foreknow.anonymizers.grouping import Grouping
 from foreknow.anonymizers.jump_chain import default_nodes, least_group
 from foreknow.anonymizers.jump_nodes import at_nodes, function_text, read_function, treats_alike
@@ -22,7 +24,8 @@ from foreknow.jumping.dealing import BeyondReach
 from foreknow.jumping.estimating import EstimatedSet, estimate
 from foreknow.jumping.functions import Function
 from foreknow.jumping.properties import MaxRatio, Property
-from foreknow.jumping.runs import Case, Run, Step, case_of
+from foreknow.jumping.reading import checked_place
+from foreknow.jumping.runs import Case, Run, Step, case_of, walked
 from foreknow.jumping.strategy import Strategy
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy
@@ -101,9 +104,9 @@ class InOrder:
         BeyondReach
             If exact counting takes more than `steps` steps.
         """
-        case = case_of(self._given, self._strategy(), table, self.steps)
-        released, path = self._walk(case)
-        return Run(released, path, case)
+        found = walked(self._given, self._strategy(), table, self.steps, self._walk)
+        case, released, path = found
+        return Run(released, path, case, self._walk)
 
     def estimate(
         self,
@@ -134,10 +137,14 @@ class InOrder:
         EstimatedSet
             With an interval for the highest probability.
         """
-        strategy = self._strategy()
+        if seed is not None and (
+            isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0
+        ):
+            raise InputError(f"seed is a whole number from 0, not {seed!r}")
+        place = checked_place(i, len(self._given))
         steps = min(self.steps, ESTIMATE_STEPS)
-        case = case_of(self._given, strategy, table, steps, fresh=True)
-        return estimate(case, i, samples, seed, confidence)
+        case = case_of(self._given, self._strategy(), table, steps, fresh=True)
+        return estimate(case, place, samples, None if seed is None else int(seed), confidence)
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None

@@ -53,7 +53,10 @@ class JumpResult:
             If nothing is released.
         """
         if self.released is None:
-            raise NoSafeRelease(self._nothing())
+            raise NoSafeRelease(
+                f"{self._nothing()}. That can tell something, too: see Run.nothing_set, of "
+                "search(microdata).run"
+            )
         return self._microdata.rows_of(np.array(self.released.numbers, dtype=np.int64))
 
     @property

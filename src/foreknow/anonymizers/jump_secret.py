@@ -5,6 +5,7 @@ Section 7 and Theorem 8 of "k-Jump Strategy for Preserving Privacy in Micro-Data
 
 from __future__ import annotations
 
+import builtins
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,13 +13,19 @@ from fractions import Fraction
 from itertools import chain, combinations
 from typing import Any
 
+from foreknow.anonymizers.dealt_chance import groups_of_people
 from foreknow.anonymizers.jump import Naive
+from foreknow.anonymizers.jump_nodes import treats_alike
 from foreknow.anonymizers.jump_order import HALF, STEPS, read_functions
 from foreknow.errors import InputError
 from foreknow.jumping.composed import as_property
-from foreknow.jumping.functions import Function, Person, Value
+from foreknow.jumping.functions import Function, Person, Value, renumber
 from foreknow.jumping.properties import Property
-from foreknow.jumping.runs import DisclosureSet
+from foreknow.jumping.runs import DisclosureSet, case_of
+from foreknow.jumping.strategy import Strategy
+from foreknow.microdata import Microdata
+from foreknow.policy import Policy
+from foreknow.sparse import IntArray
 
 _MOST_FUNCTIONS = 12
 
@@ -30,11 +37,12 @@ class SecretRun:
     Attributes
     ----------
     released : int or None
-        The function whose generalization was released, from 0.
+        The function whose generalization was released, from 0; None if nothing was.
     chosen : tuple of int
         The secret: the functions that were tried.
     sets : dict
-        For each secret under which the release is possible, the disclosure set.
+        For each secret under which this is possible, the disclosure set: the tables with that
+        release, or, where nothing was released, all those of which that secret releases nothing.
     """
 
     released: int | None
@@ -55,9 +63,8 @@ class SecretRun:
 
     @property
     def max_ratio(self) -> Fraction:
-        """The highest posterior of any person and value; 0 if nothing was released."""
-        rows = self.posterior().values()
-        return max((max(row.values()) for row in rows), default=Fraction(0))
+        """The highest posterior of any person and value, also where nothing was released."""
+        return max(max(row.values()) for row in self.posterior().values())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, for JSON."""
@@ -69,10 +76,9 @@ class SecretRun:
         }
 
     def _mixed(self, weight: Callable[[DisclosureSet], int]) -> dict[Person, dict[Value, Fraction]]:
-        possible = [one for one in self.sets.values() if one.size]
-        total = sum(map(weight, possible))
+        total = sum(map(weight, self.sets.values()))
         found: dict[Person, dict[Value, Fraction]] = {}
-        for one in possible:
+        for one in self.sets.values():
             for person, row in one.marginals.items():
                 mixed = found.setdefault(person, {})
                 for value, share in row.items():
@@ -81,7 +87,8 @@ class SecretRun:
 
     def __repr__(self) -> str:
         what = "nothing" if self.released is None else f"function {self.released}"
-        return f"<SecretRun: {what} released, {len(self.sets)} secrets possible>"
+        n = len(self.sets)
+        return f"<SecretRun: {what} released, {n} secret{'s' * (n != 1)} possible>"
 
 
 @dataclass(frozen=True, init=False)
@@ -90,6 +97,7 @@ class SecretChoice:
 
     **Not safe** (Theorem 8): those who know the functions, but not the secret, can be surer of
     somebody's value than the property allows. Use `Jump`; then nothing needs to be secret.
+    Its `chance` is known, so `attack` finds that out.
 
     Parameters
     ----------
@@ -141,8 +149,7 @@ class SecretChoice:
             For a reproducible secret, which is none.
         """
         if chosen is None:
-            generator = random.SystemRandom() if seed is None else random.Random(seed)
-            secret = generator.choice(self.secrets())
+            secret = self._drawn(seed)
         else:
             secret = tuple(sorted(set(chosen)))
             if secret not in self.secrets():
@@ -150,15 +157,104 @@ class SecretChoice:
                     f"the secret is at least two of the functions 0 to {len(self.functions) - 1}, "
                     f"not {list(chosen)}"
                 )
-        place = self._naive(secret).run(table).released
-        released = None if place is None else secret[place]
+        released = self._released(table, secret)
         sets = {}
-        if released is not None:
-            for other in self.secrets():
-                if released in other:
-                    run = self._naive(other).run(table)
-                    sets[other] = run.disclosure_set(other.index(released))
+        for other in self.secrets():
+            if released is None or released in other:
+                run = self._naive(other).run(table)
+                where = None if released is None else other.index(released)
+                found = run.nothing_set() if where is None else run.disclosure_set(where)
+                if found.size:
+                    sets[other] = found
         return SecretRun(released, secret, sets)
+
+    @builtins.property
+    def symmetric(self) -> bool:
+        """Whether it treats rows of equal quasi-identifiers alike, whatever their order."""
+        return all(map(treats_alike, self.functions))
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table, with a secret that is drawn for it.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            As for `Naive`.
+        policy : Policy, optional
+            Not asked.
+        seed : int, optional
+            For a reproducible secret, which is none.
+
+        Returns
+        -------
+        int64 array, shape (rows,)
+            The group of each row in the source's order, from 0; -1 for a row that is left out.
+
+        Raises
+        ------
+        NoSafeRelease
+            If nothing is released.
+        """
+        return self._naive(self._drawn(seed)).partition(microdata, policy)
+
+    def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
+        """How probable it is that these groups are made of a table, over all secrets.
+
+        Parameters
+        ----------
+        microdata : Microdata
+        policy : Policy, optional
+            Not asked.
+        groups : int array, shape (rows,)
+            The group of each row, whatever the groups are called.
+
+        Notes
+        -----
+        A secret releases the first of its functions whose permutation set has the property.
+
+        Examples
+        --------
+        Of three functions, the second has groups of one, so that it is never released. The first
+        is, unless the secret is the other two.
+
+        >>> import pyarrow as pa
+        >>> from foreknow.schema import Schema
+        >>> rows = pa.table({"age": [1, 2, 3, 4], "disease": list("abba")})
+        >>> microdata = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
+        >>> choice = SecretChoice([[[1, 2], [3, 4]], [[1], [2], [3], [4]], [[1, 2, 3, 4]]])
+        >>> choice.chance(microdata, None, [0, 0, 1, 1]), choice.chance(microdata, None, [0] * 4)
+        (Fraction(3, 4), Fraction(1, 4))
+        """
+        own = groups_of_people(microdata, groups)
+        if own is None:
+            return Fraction(0)
+        wanted = renumber(own.tolist())
+        functions = self._settled(microdata)
+        values, codes = microdata.values, microdata.sensitive_codes.tolist()
+        strategy = Strategy("naive", self.property, (1,) * len(functions))
+        case = case_of(functions, strategy, [values[code] for code in codes], self.steps)
+        safe = [case.permutation_safe(i) for i in range(len(functions))]
+        secrets = self.secrets()
+        made = 0
+        for secret in secrets:
+            first = next((i for i in secret if safe[i]), None)
+            made += first is not None and functions[first].numbers == wanted
+        return Fraction(made, len(secrets))
+
+    def _settled(self, microdata: Microdata) -> tuple[Function, ...]:
+        """All functions with the groups of these people."""
+        all_of_them = Naive(self.functions, self.property, steps=self.steps)
+        return all_of_them.settled(microdata).functions or ()
+
+    def _drawn(self, seed: int | None) -> tuple[int, ...]:
+        generator = random.SystemRandom() if seed is None else random.Random(seed)
+        return generator.choice(self.secrets())
+
+    def _released(self, table: Any, secret: tuple[int, ...]) -> int | None:
+        place = self._naive(secret).run(table).released
+        return None if place is None else secret[place]
 
     def _naive(self, secret: tuple[int, ...]) -> Naive:
         return Naive([self.functions[i] for i in secret], self.property, steps=self.steps)

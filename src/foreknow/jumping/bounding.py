@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from foreknow.jumping.blocks import Below, Block
 from foreknow.jumping.composed import survives
+from foreknow.jumping.counted import Parts
 from foreknow.jumping.dealing import BeyondReach, Budget, Deal
 from foreknow.jumping.sight import Column
 from foreknow.jumping.strategy import Need
 
 if TYPE_CHECKING:
-    from foreknow.jumping.exact import Exact, Parts
+    from foreknow.jumping.exact import Exact
 
 _STEPS_PER_BLOCK = 20_000
 _GROUPS = 4

@@ -1,8 +1,9 @@
-"""Estimating: disclosure sets beyond exact reach, by tables drawn from the permutation set.
+"""Estimating: disclosure sets beyond exact reach, by tables drawn at random.
 
-Shuffling the values within every group draws from the permutation set, all tables alike. A drawn
-table belongs to the disclosure set where the algorithm gets to the function on it. What cannot be
-told of a table within reach is counted both ways.
+Tables are drawn from the permutation set, or from those that an early function fails, all alike;
+those that the algorithm gets to function i on are draws from the disclosure set. Where hardly any
+are, chains walk inside the set instead. What cannot be told of a table within reach is counted
+both ways. No verdict is ever based on any of this.
 """
 
 from __future__ import annotations
@@ -10,14 +11,21 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import zip_longest
+from typing import Any, Literal, TypeAlias
 
 from foreknow.errors import InputError
-from foreknow.jumping.dealing import BeyondReach
+from foreknow.jumping.drawing import groups_of, sources
 from foreknow.jumping.functions import Person, Value
+from foreknow.jumping.membership import gets_to
 from foreknow.jumping.runs import Case
-from foreknow.jumping.strategy import Need
+from foreknow.jumping.walking import CONVERGED, Source, walk
+
+Method: TypeAlias = Literal["draws", "steered draws", "chains"]
+
+FEW = 30  # draws inside, below which chains are run instead
 
 
 @dataclass(frozen=True)
@@ -27,8 +35,11 @@ class EstimatedSet:
     Attributes
     ----------
     interval : (float, float)
-        The highest probability of any person and value lies within, with the confidence; all
-        persons and values are allowed for (Hoeffding's and Bonferroni's inequalities).
+        The highest probability of any person and value lies within. For draws: with the
+        confidence at least, all persons and values allowed for (Hoeffding's and Bonferroni's
+        inequalities). For chains: by batch means, about with the confidence *if* the chains have
+        reached all of the set; (0, 1) where they disagree, or got stuck, or met tables that could
+        not be decided.
     max_ratio : float
         The highest share in the sample; too high rather than too low, as a maximum of estimates.
     worst : (person, value)
@@ -36,6 +47,12 @@ class EstimatedSet:
     samples, inside, undecided : int
         Tables drawn; those surely in the set; and those of which it could not be told.
     confidence : float
+    method : "draws", "steered draws" or "chains"
+        From all tables that agree; from those that fail at function `fails_at`, as all in the
+        set do; or steps inside the set, where draws found less than 30 tables.
+    fails_at : int or None
+    r_hat, effective : float or None
+        Of chains: whether they agree (about 1), and how many independent draws tell as much.
     """
 
     interval: tuple[float, float]
@@ -46,11 +63,16 @@ class EstimatedSet:
     undecided: int
     confidence: float
     estimated: bool = True
+    method: Method = "draws"
+    fails_at: int | None = None
+    r_hat: float | None = None
+    effective: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, for JSON."""
-        return {
+        found: dict[str, Any] = {
             "estimated": True,
+            "method": self.method,
             "interval": list(self.interval),
             "confidence": self.confidence,
             "max ratio": self.max_ratio,
@@ -58,14 +80,23 @@ class EstimatedSet:
             "inside": self.inside,
             "undecided": self.undecided,
         }
+        if self.r_hat is not None and self.effective is not None:
+            found["r hat"] = self.r_hat if math.isfinite(self.r_hat) else None
+            found["effective draws"] = self.effective
+        return found
 
     def __repr__(self) -> str:
         low, high = self.interval
-        return (
-            f"<EstimatedSet: highest ratio {low:.4f} to {high:.4f} with confidence "
-            f"{self.confidence:.0%}, {self.inside:,} of {self.samples:,} tables inside"
-            + (f", {self.undecided:,} undecided>" if self.undecided else ">")
-        )
+        text = f"<EstimatedSet: highest ratio {low:.4f} to {high:.4f} with "
+        if self.method == "chains":
+            text += f"nominal confidence {self.confidence:.0%}, {self.samples:,} steps of chains"
+            text += f" worth {self.effective:,.0f} draws, R-hat {self.r_hat:.2f}"
+        else:
+            text += f"confidence {self.confidence:.0%}, {self.inside:,} of {self.samples:,} "
+            text += "tables inside"
+            if self.fails_at is not None:
+                text += f", drawn from those that fail at function {self.fails_at}"
+        return text + (f", {self.undecided:,} undecided>" if self.undecided else ">")
 
 
 def estimate(case: Case, i: int, samples: int, seed: int | None, confidence: float) -> EstimatedSet:
@@ -77,37 +108,88 @@ def estimate(case: Case, i: int, samples: int, seed: int | None, confidence: flo
     if not 0 <= i < len(case.functions):
         raise InputError(f"the functions are 0 to {len(case.functions) - 1}, not {i!r}")
     chance = random.Random(seed)
-    layout = case.exact.layout
-    groups = [people for placed in layout.level(i) for people in placed.groups]
     # People of one cell have the same probabilities; one of each stands for all.
-    cells = [people[0] for placed in layout.level(i) for people in placed.cells]
+    cells = [people for placed in case.exact.layout.level(i) for people in placed.cells]
+    drawn, *others = sources(case, i, chance)
     inside: list[Counter[int]] = [Counter() for _ in cells]
     unsure: list[Counter[int]] = [Counter() for _ in cells]
+    members: list[list[int]] = []
     n_inside = n_unsure = 0
     for _ in range(samples):
-        codes = list(case.codes)
-        for people in groups:
-            dealt = [case.codes[person] for person in people]
-            chance.shuffle(dealt)
-            for person, code in zip(people, dealt, strict=True):
-                codes[person] = code
-        verdict = _gets_to(case, i, codes)
+        codes = drawn.draw()
+        verdict = gets_to(case, i, codes)
         if verdict is False:
             continue
         n_inside += verdict is True
         n_unsure += verdict is None
-        for found, person in zip(inside if verdict else unsure, cells, strict=True):
-            found[codes[person]] += 1
-    return _summary(case, cells, (inside, n_inside), (unsure, n_unsure), samples, confidence)
+        if verdict and len(members) < FEW:
+            members.append(codes)
+        for found, people in zip(inside if verdict else unsure, cells, strict=True):
+            found[codes[people[0]]] += 1
+    if n_inside < min(FEW, samples) and not n_unsure:
+        found_by = [members]
+        for other in others:
+            tried = (other.draw() for _ in range(min(samples, FEW)))
+            found_by.append([codes for codes in tried if gets_to(case, i, codes)])
+        if gets_to(case, i, case.codes):
+            found_by.append([list(case.codes)])
+        # In turn, so that chains begin in different places.
+        starts = [codes for few in zip_longest(*found_by) for codes in few if codes]
+        if starts:
+            return _walked(case, i, starts, (drawn, *others), cells, samples, chance, confidence)
+    sure, open_ = (inside, n_inside), (unsure, n_unsure)
+    return _summary(case, cells, sure, open_, samples, confidence, drawn.fails_at)
+
+
+def _walked(
+    case: Case,
+    i: int,
+    starts: Sequence[Sequence[int]],
+    origins: Sequence[Source],
+    cells: Sequence[Sequence[int]],
+    samples: int,
+    chance: random.Random,
+    confidence: float,
+) -> EstimatedSet:
+    events = len(cells) * len(case.values)
+    found = walk(
+        starts,
+        groups_of(case, i),
+        cells,
+        len(case.values),
+        lambda codes: gets_to(case, i, codes),
+        origins,
+        chance,
+        samples,
+        (1 - confidence) / events,
+    )
+    best = int(found.mean.argmax())
+    cell, code = divmod(best, len(case.values))
+    low = float((found.mean - found.half).max())
+    high = float((found.mean + found.half).max())
+    told = found.r_hat <= CONVERGED and not found.undecided
+    return EstimatedSet(
+        (max(0.0, low), min(1.0, high)) if told else (0.0, 1.0),
+        float(found.mean.max()),
+        (case.people[cells[cell][0]], case.values[code]),
+        samples,
+        samples,
+        found.undecided,
+        confidence,
+        method="chains",
+        r_hat=found.r_hat,
+        effective=found.effective,
+    )
 
 
 def _summary(
     case: Case,
-    cells: list[int],
+    cells: Sequence[Sequence[int]],
     sure: tuple[list[Counter[int]], int],
     unsure: tuple[list[Counter[int]], int],
     samples: int,
     confidence: float,
+    fails_at: int | None,
 ) -> EstimatedSet:
     events = len(cells) * len(case.values)
 
@@ -115,7 +197,7 @@ def _summary(
         return math.sqrt(math.log(2 * events / (1 - confidence)) / (2 * n)) if n else 1.0
 
     low, high, best, worst = 0.0, 0.0, -1.0, None
-    for person, inside, outside in zip(cells, sure[0], unsure[0], strict=True):
+    for people, inside, outside in zip(cells, sure[0], unsure[0], strict=True):
         for code, value in enumerate(case.values):
             own, maybe = inside[code], outside[code]
             # At most: all undecided tables with the value are in, and no others; and conversely.
@@ -126,29 +208,17 @@ def _summary(
                 low = max(low, own / n_low - half_width(n_low))
             share = own / sure[1] if sure[1] else 0.0
             if share > best:
-                best, worst = share, (case.people[person], value)
+                best, worst = share, (case.people[people[0]], value)
     if not sure[1]:
         high, best = 1.0, 0.0
-    return EstimatedSet((low, min(1.0, high)), best, worst, samples, sure[1], unsure[1], confidence)
-
-
-def _gets_to(case: Case, i: int, codes: list[int]) -> bool | None:
-    """Whether the algorithm evaluates function i on a table; None where that is beyond reach."""
-    exact, strategy = case.exact, case.exact.strategy
-    j = 0
-    while j < i:
-        need = strategy.need(j, i)
-        parts = exact.parts(j, codes, case.colours)
-        if need is not Need.ALWAYS and not exact.permutation_safe(parts):
-            j += 1
-            continue
-        if need is Need.PERMUTATION:
-            return False
-        try:
-            safe = exact.disclosure_safe(j, parts)
-        except BeyondReach:
-            return None
-        if safe:
-            return False
-        j = strategy.after(j) if need is Need.GATED else j + 1
-    return j == i
+    return EstimatedSet(
+        (low, min(1.0, high)),
+        best,
+        worst,
+        samples,
+        sure[1],
+        unsure[1],
+        confidence,
+        method="draws" if fails_at is None else "steered draws",
+        fails_at=fails_at,
+    )

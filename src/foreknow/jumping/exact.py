@@ -10,59 +10,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from foreknow.jumping.blocks import Block, Layout
 from foreknow.jumping.bounding import surely_safe
 from foreknow.jumping.chaining import Chain
+from foreknow.jumping.counted import Counted, CountedPart, Part, Parts
 from foreknow.jumping.cutting import Cut, CutDeal, cut_of
 from foreknow.jumping.dealing import BEYOND, BeyondReach, Budget, Deal, Deals
+from foreknow.jumping.enclosing import Enclosed, enclosed
+from foreknow.jumping.merging import MergedDeal, merged
+from foreknow.jumping.residues import Within, within
 from foreknow.jumping.sight import Column, Rules, Seen, nobody
 from foreknow.jumping.strategy import Need, Strategy
 
 FIRST_STEPS = 50_000
 AT_ONE_PIECE, LIGHT_AT_ONE_PIECE = 256, 10**7
-
-Part: TypeAlias = tuple[Block, tuple[Column, ...]]
-Parts: TypeAlias = Sequence[Part]
-
-
-@dataclass(frozen=True)
-class CountedPart:
-    """A block in a disclosure set.
-
-    Attributes
-    ----------
-    block : Block
-    classes : tuple of (Column, int)
-        Values with equal counts in all groups, and how many there are.
-    tables : tuple of tuples of int
-        For each class and cell: tables of the set in which a person of the cell has one particular
-        value of the class.
-    """
-
-    block: Block
-    classes: tuple[tuple[Column, int], ...]
-    tables: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True)
-class Counted:
-    """A disclosure set by its counts.
-
-    Attributes
-    ----------
-    size : int
-        Number of tables.
-    total : int
-        Number of tables of the permutation set.
-    parts : tuple of CountedPart
-    """
-
-    size: int
-    total: int
-    parts: tuple[CountedPart, ...]
+ENCLOSED_FROM = 500
 
 
 class Exact:
@@ -90,12 +54,14 @@ class Exact:
         self.layout, self.strategy, self.budget = layout, strategy, budget
         self.palette = palette
         self._limits: dict[tuple[int, int], int] = {}
-        self.rules = Rules(self._limit, self._group_allows, strategy.property.complete, ())
+        self.rules = Rules(self.limit, self._group_allows, strategy.property.complete, ())
         self._fits: dict[tuple[int, tuple[Column, ...], int], bool] = {}
         self._deals: dict[tuple[int, tuple[Column, ...], tuple[Need, ...]], Deals] = {}
         self._cuts: dict[int, Cut | None] = {}
         self._at_one_piece = at_one_piece
         self._verdicts: dict[tuple[int, Any], bool] = {}
+        self._enclosed: dict[tuple[int, tuple[Part, ...]], Enclosed | None] = {}
+        self._within: dict[Any, Within | None] = {}
 
     def parts(self, i: int, codes: Sequence[int], colours: Sequence[int]) -> list[Part]:
         """The generalization of a table under function i, block by block.
@@ -150,11 +116,15 @@ class Exact:
 
     def count(self, i: int, parts: Parts) -> Counted:
         """The disclosure set of a generalization under function i."""
+        if self._large(i, parts):
+            around = self.enclosed(i, parts)
+            if around is not None and not around.unsure:
+                return around.counted(parts)
         rules = self.rules_of(i, parts)
         deals = [self._deal(block, columns, rules) for block, columns in parts]
         total = math.prod(deal.total for deal in deals)
         chain = Chain(nobody(rules.needs), deals, self.budget)
-        stopped = {seen: int(not self._gets_to(i, seen)) for seen in chain.ends}
+        stopped = {seen: int(not self._gets_to(i, seen, rules.needs)) for seen in chain.ends}
         lost = sum(number * stopped[seen] for seen, number in chain.ends.items())
         made: dict[int, CountedPart] = {}
         for deal, weight_of in zip(deals, chain.weights(stopped.__getitem__), strict=True):
@@ -162,10 +132,41 @@ class Exact:
                 made[id(deal)] = _counted(deal, total, weight_of)
         return Counted(total - lost, total, tuple(made[id(deal)] for deal in deals))
 
+    def _large(self, i: int, parts: Parts) -> bool:
+        """Whether any block has more room vectors than are dealt at once without much work."""
+        needs = self.rules_of(i, parts).needs
+        blocks = {block.number: block for block, _ in parts}
+        return any(
+            math.prod(size + 1 for size in merged(block, needs, self.layout)[0].sizes)
+            > ENCLOSED_FROM
+            for block in blocks.values()
+        )
+
+    def enclosed(self, i: int, parts: Parts) -> Enclosed | None:
+        """Sets between which the disclosure set lies, where functions are nested."""
+        key = i, tuple(parts)
+        if key not in self._enclosed:
+            self._enclosed[key] = enclosed(self, i, parts)
+        return self._enclosed[key]
+
+    def within(
+        self, sizes: tuple[int, ...], counts: tuple[int, ...], limits: tuple[tuple[int, ...], ...]
+    ) -> Within | None:
+        """Tables of some groups whose values keep limits; counted once."""
+        key = sizes, counts, limits
+        if key not in self._within:
+            self._within[key] = within(sizes, counts, limits, self.budget)
+        return self._within[key]
+
     def _deal(self, block: Block, columns: tuple[Column, ...], rules: Rules) -> Deals:
         """All deals of a block, at one piece where that is little, or else by its parts."""
         key = (block.number, columns, rules.needs)
         if key not in self._deals:
+            small, cell_of = merged(block, rules.needs, self.layout)
+            if small is not block:
+                inner = self._deal(small, columns, rules)
+                self._deals[key] = MergedDeal(block, inner, cell_of)
+                return self._deals[key]
             cut = None
             room = math.prod(size + 1 for size in block.sizes)
             if room > (LIGHT_AT_ONE_PIECE if rules.light else self._at_one_piece):
@@ -180,15 +181,23 @@ class Exact:
         return self._deals[key]
 
     def rules_of(self, i: int, parts: Parts) -> Rules:
-        """What is needed of lower levels; nothing of those that cannot stop any of the tables."""
-        needs = [self.strategy.need(j, i) for j in range(i)]
-        rules = self.rules
-        for j, need in enumerate(needs):
+        """What is needed of lower levels; nothing of those that cannot stop any of the tables.
+
+        Where no level before j can stop a table, the disclosure set at j is the permutation set,
+        for all tables that have the block's values: so no more is needed than whether that is
+        safe.
+        """
+        needs: list[Need] = []
+        for j in range(i):
+            need = self.strategy.need(j, i)
+            if all(before is Need.NOTHING for before in needs):
+                need = Need.PERMUTATION
             if need is not Need.ALWAYS and not all(
                 self._possible(block, columns, j) for block, columns in parts
             ):
-                needs[j] = Need.NOTHING
-        return rules.needing(tuple(needs))
+                need = Need.NOTHING
+            needs.append(need)
+        return self.rules.needing(tuple(needs))
 
     def _possible(self, block: Block, columns: tuple[Column, ...], j: int) -> bool:
         """Whether a deal of a block may leave level j a safe permutation set; never a false no.
@@ -205,20 +214,21 @@ class Exact:
                 inside = set(below.group_of) - {-1}
                 for g in inside:
                     most = sum(
-                        min(total, max(self._limit(sizes[g], colour), 0))
+                        min(total, max(self.limit(sizes[g], colour), 0))
                         for colour, total in zip(colours, totals, strict=True)
                     )
                     fits = fits and most >= sizes[g]
             for colour, total in zip(colours, totals, strict=True):
                 fits = fits and total <= sum(
-                    max(self._limit(size, colour), 0)
+                    max(self.limit(size, colour), 0)
                     for below in block.below[j]
                     for size in below.block.group_sizes
                 )
             self._fits[key] = fits
         return self._fits[key]
 
-    def _limit(self, size: int, colour: int) -> int:
+    def limit(self, size: int, colour: int) -> int:
+        """How often a value of a colour may occur in a group that has the property."""
         key = (size, colour)
         if key not in self._limits:
             self._limits[key] = self.strategy.property.limit(size, self.palette[colour])
@@ -228,11 +238,11 @@ class Exact:
         named = [(self.palette[colour], count) for colour, count in row]
         return self.strategy.property.allows(named, size, size)
 
-    def _gets_to(self, i: int, seen: Seen) -> bool:
+    def _gets_to(self, i: int, seen: Seen, needs: Sequence[Need]) -> bool:
         """Whether the algorithm evaluates function i on such a table (Definition 2)."""
         j = 0
         while j < i:
-            need, one = self.strategy.need(j, i), seen[j]
+            need, one = needs[j], seen[j]
             if need is Need.ALWAYS:
                 if self._verdict(j, one):
                     return False
@@ -248,7 +258,13 @@ class Exact:
     def _verdict(self, j: int, key: Any) -> bool:
         if (j, key) not in self._verdicts:
             parts = [(self.layout.blocks[number], columns) for number, columns in key]
-            self._verdicts[j, key] = self._judged(self.count(j, parts))
+            verdict = None
+            if self._large(j, parts):
+                around = self.enclosed(j, parts)
+                verdict = None if around is None else around.safe(self, parts)
+            if verdict is None:
+                verdict = self._judged(self.count(j, parts))
+            self._verdicts[j, key] = verdict
         return self._verdicts[j, key]
 
     def _judged(self, counted: Counted) -> bool:

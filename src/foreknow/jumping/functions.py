@@ -46,7 +46,8 @@ class Function:
         given : str, sequence of groups, or sequence of int
             ``"AB|CD"``: each letter is a person; ``"Ann, Bob|Carl"``: names between commas or
             blanks. ``[["Ann", "Bob"], ["Carl"]]``: groups of names. ``[0, 0, 1]`` or an array:
-            the group of each person, in the table's order.
+            the group of each person, in the table's order. People may be named by tuples, such as
+            their quasi-identifiers: ``[[(21, "f"), (25, "f")], [(38, "m")]]``.
 
         Examples
         --------
@@ -118,12 +119,24 @@ def _names(part: str) -> list[Person]:
 
 
 def _checked(groups: list[list[Person]], given: Any) -> tuple[tuple[Person, ...], ...]:
+    groups = [[tuple(p) if isinstance(p, list) else p for p in group] for group in groups]
+    for person in (p for group in groups for p in group):
+        if not _can_be_named(person):
+            raise InputError(f"the function {given!r}: {person!r} can be nobody's name")
     if not groups or not all(groups):
         raise InputError(f"the function {given!r} has an empty group")
     twice = [p for p, n in Counter(p for group in groups for p in group).items() if n > 1]
     if twice:
         raise InputError(f"the function {given!r} names {twice[0]!r} twice")
     return tuple(tuple(group) for group in groups)
+
+
+def _can_be_named(person: Any) -> bool:
+    try:
+        hash(person)
+    except TypeError:
+        return False
+    return True
 
 
 def renumber(numbers: Iterable[Hashable]) -> tuple[int, ...]:

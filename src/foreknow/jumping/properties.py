@@ -28,7 +28,8 @@ class Property(Protocol):
 
         Then a permutation set without the property has no subset with it (Lemma 3): the people
         of a group have, on average, the group's values. So checking the permutation set first
-        changes nothing.
+        changes nothing. Nor does it matter whether readers can tell which of several functions
+        that group people alike made a release: what they are left with is a mixture.
         """
 
     @property

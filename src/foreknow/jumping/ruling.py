@@ -21,7 +21,9 @@ from foreknow.jumping.properties import Row, about_text, as_fraction, is_about
 class RuledOut:
     """Nobody has a value that matters with a probability that reaches a limit, others ruled out.
 
-    Strictly below, as in a policy. It is convex: p + limit * p(R) < limit for every choice of R.
+    Strictly below, as in a policy. It is convex: p(v) + limit * p(R) < limit for every choice of R,
+    or p(v) = 0, where p(v) + limit * p(R) is at most the limit, too. So a mixture of two persons'
+    probabilities that have it has it: below the limit where one of the two is, else still 0.
 
     Parameters
     ----------

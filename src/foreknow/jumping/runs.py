@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
+from html import escape
 from typing import Any, Literal, TypeAlias
-
-import numpy as np
 
 from foreknow.errors import InputError
 from foreknow.jumping.blocks import Layout
-from foreknow.jumping.dealing import Budget
-from foreknow.jumping.exact import Counted, Exact, Part
+from foreknow.jumping.counted import Counted, Part
+from foreknow.jumping.dealing import BeyondReach, Budget
+from foreknow.jumping.exact import Exact
 from foreknow.jumping.functions import Function, Person, Value
+from foreknow.jumping.listing import World, deals, how_many_deals, what_strikes, worlds_html
+from foreknow.jumping.reading import checked_place, read_table
 from foreknow.jumping.strategy import Strategy
 
 Step: TypeAlias = tuple[int, Literal["permutation", "disclosure"], bool]
+# How many tables a notebook shows, and `Run.worlds` lists where nothing else is asked for.
+_SHOWN, _LISTED = 64, 1000
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,7 @@ class Run:
     released: int | None
     path: list[Step]
     _case: Case = field(repr=False, compare=False)
+    _walk: Callable[[Case], tuple[int | None, list[Step]]] = field(repr=False, compare=False)
 
     def disclosure_set(self, i: int | None = None) -> DisclosureSet:
         """The tables that agree with function i's generalization and get to it.
@@ -106,19 +112,73 @@ class Run:
             if self.released is None:
                 raise InputError("nothing was released; see nothing_set, or name a function")
             i = self.released
-        n = len(self._case.functions)
-        if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or not 0 <= i < n:
-            raise InputError(f"the functions are 0 to {n - 1}, not {i!r}")
-        return self._case.disclosure_set(int(i))
+        return self._case.disclosure_set(checked_place(i, len(self._case.functions)))
 
     def nothing_set(self) -> DisclosureSet:
         """All tables with the same values for which nothing is released.
 
         What the adversary is left with when nothing is released, if they know which values the
         table has, and how often. Theorem 1 says that this is always safe; it is only where no
-        more than the domain of the values is known. Look at `DisclosureSet.max_ratio`.
+        more than the domain of the values is known, and the property treats all values alike.
+        Look at `DisclosureSet.worst` and `DisclosureSet.max_ratio`.
         """
         return self._case.disclosure_set(len(self._case.functions))
+
+    def worlds(self, i: int | None = None, most: int = _LISTED) -> list[World]:
+        """The tables that agree with a release, one by one, and why each is struck out.
+
+        Parameters
+        ----------
+        i : int, optional
+            The function whose generalization is seen, from 0. By default the released one; where
+            nothing was released, that is what is seen, and all tables with the same values agree.
+        most : int
+            Refuse to list more.
+
+        Returns
+        -------
+        list of World
+            Those that are not struck out are the disclosure set.
+
+        Raises
+        ------
+        InputError
+            If there are more.
+        BeyondReach
+            If it cannot be counted what would be released of one of them.
+
+        Examples
+        --------
+        >>> from foreknow.anonymizers.jump import Naive
+        >>> run = Naive(["AB|CD", "ABCD"]).run(dict(zip("ABCD", "flu flu cold gout".split())))
+        >>> for world in run.worlds():
+        ...     print(world)
+        A flu, B flu, C cold, D gout
+        A flu, B flu, C gout, D cold
+        A flu, B cold, C flu, D gout -- g1 is released
+        A flu, B cold, C gout, D flu -- g1 is released
+        A flu, B gout, C flu, D cold -- g1 is released
+        A flu, B gout, C cold, D flu -- g1 is released
+        A cold, B flu, C flu, D gout -- g1 is released
+        A cold, B flu, C gout, D flu -- g1 is released
+        A cold, B gout, C flu, D flu
+        A gout, B flu, C flu, D cold -- g1 is released
+        A gout, B flu, C cold, D flu -- g1 is released
+        A gout, B cold, C flu, D flu
+        """
+        case, n = self._case, len(self._case.functions)
+        seen = n if self.released is None else self.released
+        i = seen if i is None else checked_place(i, n)
+        groups = case.functions[i].codes(case.people) if i < n else (0,) * len(case.people)
+        size = how_many_deals(case.codes, groups)
+        if size > most:
+            raise InputError(f"{size:,} tables agree; most={size} lists them all")
+        found = []
+        for codes in deals(case.codes, groups):
+            values = dict(zip(case.people, (case.values[code] for code in codes), strict=True))
+            case.exact.budget.used = 0
+            found.append(World(values, what_strikes(i, n, *self._walk(replace(case, codes=codes)))))
+        return found
 
     @property
     def report(self) -> str:
@@ -141,6 +201,34 @@ class Run:
             "released": self.released,
             "path": [list(step) for step in self.path],
         }
+
+    def _repr_html_(self) -> str:
+        steps = "".join(f"<li>{escape(line)}</li>" for line in self.report.split("\n"))
+        return f"<ul>{steps}</ul><p>{escape(self._told())}</p>{self._worlds_html()}"
+
+    def _told(self) -> str:
+        """What those can tell who know the algorithm, in a sentence."""
+        seen, who = "nothing is released", "whoever learns that"
+        try:
+            if self.released is None:
+                found = self.nothing_set()
+            else:
+                found = self.disclosure_set()
+                seen = f"g{self.released + 1} is seen"
+        except BeyondReach as error:
+            return f"What can be told from this was not counted: {error}."
+        person, value = found.worst or ("", "")
+        return (
+            f"{found.permutation_size:,} tables agree where {seen}; {who}, and knows the algorithm "
+            f"and how often each value occurs, is left with {found.size:,}: {person} has {value} "
+            f"with probability {found.max_ratio}."
+        )
+
+    def _worlds_html(self) -> str:
+        try:
+            return worlds_html(self.worlds(most=_SHOWN))
+        except (InputError, BeyondReach):  # too many to be shown
+            return ""
 
     def __repr__(self) -> str:
         what = "nothing" if self.released is None else f"function {self.released}"
@@ -201,6 +289,51 @@ class Case:
                 marginals[person] = shares
 
 
+class _Counting(Budget):
+    """A budget that knows all steps that were ever taken, for whichever table."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__(steps)
+        self.ever = 0
+
+    def spend(self, steps: int) -> None:
+        """Take some steps."""
+        self.ever += steps
+        super().spend(steps)
+
+
+def walked(
+    functions: Sequence[Function],
+    strategy: Strategy,
+    table: Any,
+    steps: int,
+    walk: Callable[[Case], tuple[int | None, list[Step]]],
+) -> tuple[Case, int | None, list[Step]]:
+    """Run an algorithm on a table, with a result that depends on no other table.
+
+    What was found for other tables may bring this one within reach. Whether it is within reach is
+    told by the release, too, so it has to be what whoever runs the method on this table alone
+    finds. It is, where all steps that were ever taken are as many as one table may take; otherwise
+    everything is forgotten first.
+    """
+    case = case_of(functions, strategy, table, steps)
+    before = _ever(case)
+    if 0 < before <= steps:
+        with suppress(BeyondReach):
+            found = walk(case)
+            if _ever(case) <= steps:
+                return case, *found
+    if before:
+        _shared.cache_clear()
+        case = case_of(functions, strategy, table, steps)
+    return case, *walk(case)
+
+
+def _ever(case: Case) -> int:
+    budget = case.exact.budget
+    return budget.ever if isinstance(budget, _Counting) else 0
+
+
 def case_of(
     functions: Sequence[Function],
     strategy: Strategy,
@@ -212,7 +345,7 @@ def case_of(
     """Read a table: a mapping from person to value, or values in order.
 
     What was found for other tables of the same people is used again, unless `fresh`: that saves
-    time, and changes no result, but may bring more within reach.
+    time, and changes no result, but may bring more within reach: see `walked`.
     """
     people, given = read_table(table)
     codes_of: dict[Value, int] = {}
@@ -239,24 +372,7 @@ def _exact(
     partitions = [function.codes(people) for function in functions]
     # Behind the last function: everybody in one group, for tables of which nothing is released.
     partitions.append((0,) * len(people))
-    return Exact(Layout(partitions), strategy, palette, Budget(steps))
+    return Exact(Layout(partitions), strategy, palette, _Counting(steps))
 
 
 _shared = lru_cache(maxsize=4)(_exact)
-
-
-def read_table(table: Any) -> tuple[tuple[Person, ...], tuple[Value, ...]]:
-    """People and values of a table; people without names are numbered from 0."""
-    if isinstance(table, Mapping):
-        people, values = tuple(table), tuple(table.values())
-    elif isinstance(table, str) or not isinstance(table, (Sequence, np.ndarray)):
-        raise InputError("a table is a dict of each person's value, or a list of values")
-    else:
-        values = tuple(table.tolist() if isinstance(table, np.ndarray) else table)
-        people = tuple(range(len(values)))
-    if not people:
-        raise InputError("the table has no people")
-    for person, value in zip(people, values, strict=True):
-        if value is None or value != value or not isinstance(value, Hashable):
-            raise InputError(f"{person!r} has no value that can be counted: {value!r}")
-    return people, values

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from foreknow.errors import InputError
 from foreknow.jumping.properties import Property
 
@@ -67,12 +69,13 @@ def distances_of(given: Any, n: int) -> tuple[int, ...]:
     >>> distances_of(2, 3), distances_of([1, 1, 2], 3)
     ((2, 2, 2), (1, 1, 2))
     """
-    vector = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    if not isinstance(given, Sequence):
-        vector = vector * n
+    listed = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
+    if isinstance(given, np.ndarray) and given.ndim != 1:
+        raise InputError(f"jump distances have one dimension, not the shape {given.shape}")
+    vector = list(given) if listed else [given] * (1 if isinstance(given, str) else n)
     for k in vector:
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             raise InputError(f"a jump distance is a whole number from 1, not {k!r}")
     if len(vector) != n:
         raise InputError(f"{len(vector)} jump distances for {n} functions: give one for each")
-    return tuple(vector)
+    return tuple(map(int, vector))
