@@ -16,6 +16,7 @@ from foreknow.jumping.properties import (
     Recursive,
     Row,
 )
+from foreknow.jumping.ruling import RuledOut
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,8 @@ def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -
     """
     if loss >= 1:
         return False
+    if not loss:
+        return given.allows(row, total, size)
     ranked = sorted((Fraction(count, total) / (1 - loss) for _, count in row), reverse=True)
     match given:
         case All():
@@ -150,8 +153,13 @@ def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -
             most = max((Fraction(n, total) for c, n in row if not c), default=Fraction(0))
             most /= 1 - loss
             return most < given.most or (most == given.most and not given.strict)
+        case RuledOut():
+            most = max((Fraction(n, total) for c, n in row if not c), default=Fraction(0))
+            most /= 1 - loss
+            ruled = given.below * sum(ranked[: given.l], Fraction(0))
+            return not most or most + ruled < given.below
         case Distinct():
             return sum(Fraction(count, total) > loss for _, count in row) >= given.l
         case Recursive():
             return ranked[0] < given.c * (1 - sum(ranked[: given.l - 1], Fraction(0)))
-    return not loss and given.allows(row, total, size)
+    return False
