@@ -133,8 +133,9 @@ def notes_of(anonymizer: Anonymizer, policy: Policy, seed: int | None) -> tuple[
 
 def settings_of(anonymizer: Anonymizer) -> dict[str, Any]:
     """Plain values of a method's parameters; what is no plain value, by its name."""
-    if isinstance(anonymizer, InOrder):
-        return anonymizer.to_dict()
+    if hasattr(anonymizer, "to_dict"):
+        settings: dict[str, Any] = anonymizer.to_dict()
+        return settings
     if not is_dataclass(anonymizer):
         return {}
     plain = (str, int, float, bool, dict, type(None))

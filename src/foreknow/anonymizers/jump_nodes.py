@@ -69,7 +69,7 @@ def treats_alike(function: Function) -> bool:
 def function_text(function: Function) -> str:
     """What may be published of a function: not exact quasi-identifiers, nor the order of rows."""
     if function.groups is not None:
-        return f"<{len(function.groups)} groups>"
+        return f"<{len(function.groups)} group{'s' * (len(function.groups) > 1)}>"
     if isinstance(function, AtLevels) or function.numbers is None or function.tupled:
         return str(function)
     return f"<{len(set(function.numbers))} groups of {len(function.numbers)} people>"

@@ -14,10 +14,11 @@ from itertools import chain, combinations
 from typing import Any
 
 from foreknow.anonymizers.dealt_chance import groups_of_people
+from foreknow.anonymizers.grouping import Grouping
 from foreknow.anonymizers.jump import Naive
-from foreknow.anonymizers.jump_nodes import treats_alike
+from foreknow.anonymizers.jump_nodes import function_text, treats_alike
 from foreknow.anonymizers.jump_order import HALF, STEPS, read_functions
-from foreknow.errors import InputError
+from foreknow.errors import InputError, UnsupportedError
 from foreknow.jumping.composed import as_property
 from foreknow.jumping.functions import Function, Person, Value, renumber
 from foreknow.jumping.properties import Property
@@ -198,6 +199,36 @@ class SecretChoice:
             If nothing is released.
         """
         return self._naive(self._drawn(seed)).partition(microdata, policy)
+
+    def grouping(
+        self,
+        microdata: Microdata,
+        policy: Policy | None = None,
+        seed: int | None = None,
+        *,
+        explain: bool = False,
+    ) -> Grouping:
+        """Group the rows of a table to attack them; where `publish` asks, it is refused.
+
+        Raises
+        ------
+        UnsupportedError
+            If it is asked to explain itself, as by `publish`.
+        """
+        if explain:
+            raise UnsupportedError(
+                "SecretChoice is not safe: it is kept as a bad example, to be attacked, not to be "
+                "published; take Jump, of which nothing needs to be secret"
+            )
+        return Grouping(self.partition(microdata, policy, seed))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; functions as what may be published of them."""
+        return {
+            "functions": list(map(function_text, self.functions)),
+            "property": repr(self.property),
+            "steps": self.steps,
+        }
 
     def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
         """How probable it is that these groups are made of a table, over all secrets.

@@ -1,0 +1,1 @@
+"""The figures of "Privacy Streamliner" (section 4), measured and drawn anew."""
