@@ -63,7 +63,7 @@ def test_interchangeable_people_make_it_exact():
     found = attack(table, pipeline, worlds=100, symmetric=True)
     assert found.exact
     assert found.n_worlds == found.looked == comb(40, 20)
-    assert found.runs == 21
+    assert 21 < found.runs < 42  # the possible ones, and a few others, are run again
     assert found.posterior(1, "a") == share
 
 
@@ -249,7 +249,7 @@ def test_many_people_by_a_proof(method):
 @pytest.mark.parametrize("method", [fk.Anatomy(3), fk.Streamliner(3)], ids=repr)
 def test_a_proof_is_not_asked_about_what_the_method_cannot_have_made(method):
     table = microdata(list("aabbccdd") * 40, age=range(320))
-    with pytest.raises(fk.InputError, match="is it the method"):
+    with pytest.raises(fk.InputError, match=r"is it the method|does not make these groups"):
         attack(table, method, groups=np.zeros(320, dtype=int))
 
 

@@ -110,6 +110,89 @@ def test_what_is_refused(attacking, desk):
     assert "not even one group" in desk.refused(*arguments, code=1)
 
 
+OWN = """
+import pyarrow as pa
+import foreknow as fk
+
+def groups(table):
+    return [0] * 5 if table["disease"][1].as_py() == "hiv" else [0, 0, 0, 1, 1]
+
+def published(table):
+    return pa.table({"disease": table["disease"]})
+
+def silent(table):
+    return None if table["disease"][1].as_py() == "hiv" else [0] * 5
+
+def seeded(table, seed):
+    return [0] * 5 if seed else [0, 1, 0, 1, 1]
+
+def broken(table):
+    return table["nothing"]
+
+made, number = fk.Mondrian(), 7
+"""
+
+
+def test_a_method_of_ones_own(attacking, desk):
+    desk.put("own.py", OWN)
+    code, out, _ = attacking("--method", "own.py:groups")
+    assert (code, "row 2 hiv 100%" in out) == (1, True)
+    code, out, _ = attacking("--method", "own.py:published")
+    assert (code, "5 people in a published table" in out) == (0, True)
+    code, out, _ = attacking("--method", "own.py:made")
+    assert (code, "rows 4, 5 flu 100%" in out) == (1, True)
+    code, out, _ = attacking("--method", "own.py:seeded", "--seeds", "0,1")
+    assert (code, "Of 6 worlds" in out) == (0, True)
+    code, out, err = attacking("--method", "own.py:silent")
+    assert (code, "--nothing" in err) == (1, True)
+    code, out, _ = attacking("--method", "own.py:silent", "--nothing")
+    assert (code, "nothing is published of 5 people" in out) == (1, True)
+    assert "row 2 hiv 100%" in out
+
+
+def test_groups_that_were_published(desk):
+    desk.put("policy.toml", POLICY)
+    arguments = ("attack", "table.csv", "--policy", "policy.toml", "--groups")
+    rows = TABLE.split()
+    made = [f"{row},{n}" for row, n in zip(rows, ["made", *"ababb"], strict=True)]
+    desk.put("table.csv", "\n".join(made) + "\n")
+    code, out, _ = desk.run(*arguments, "made")
+    assert code == 1
+    assert "3 people are certain" in out
+    assert "does not make these groups" in desk.refused(*arguments, "age")
+    assert "has no column 'maid'" in desk.refused(*arguments, "maid")
+    assert "there is none" in desk.refused(*arguments, "made", "--nothing")
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("own.py", "write FILE.py:NAME"),
+        ("own.py:group", "did you mean 'groups'?"),
+        ("own.py:number", "no function of a table"),
+        ("own.py:broken", "fails on a possible table"),
+        ("other.py:groups", "there is no file"),
+        ("wrong.py:groups", "line 1"),
+        ("ends.py:groups", "SystemExit: 3"),
+        ("class.py:Mine", "is a class"),
+    ],
+)
+def test_mistakes_about_ones_own_method(desk, method, said):
+    for name, text in {
+        "table.csv": TABLE,
+        "policy.toml": POLICY,
+        "own.py": OWN,
+        "wrong.py": "def groups(:",
+        "ends.py": "raise SystemExit(3)",
+        "class.py": "class Mine: pass",
+    }.items():
+        desk.put(name, text)
+    arguments = ("attack", "table.csv", "--policy", "policy.toml", "--method", method)
+    assert said in desk.refused(*arguments)
+    if said == "no function of a table":
+        assert "--set is for" in desk.refused(*arguments[:-1], "own.py:groups", "--set", "a=1")
+
+
 def test_interrupted_it_leaves_nothing_behind(tmp_path):
     many = "".join(f"P{i},{i},{'abcdef'[i * i % 6]}\n" for i in range(400))
     (tmp_path / "table.csv").write_text("name,age,disease\n" + many)

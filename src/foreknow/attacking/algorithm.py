@@ -16,10 +16,11 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, Number, worst
 from foreknow.adversaries.protocol import HasCounts, Ledger, Mask
+from foreknow.attacking.attackable import name_of, settings_of
 from foreknow.attacking.beliefs import Beliefs
 from foreknow.attacking.owning import SECONDS, WORLDS, check_budget
 from foreknow.attacking.registers import Register, register_of
-from foreknow.attacking.running import Runs, name_of, settings_of
+from foreknow.attacking.running import Runs
 from foreknow.attacking.saying_once import said_once
 from foreknow.attacking.searching import believed
 from foreknow.attacking.worlds import Worlds, amount_text

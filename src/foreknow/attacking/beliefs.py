@@ -14,7 +14,7 @@ from foreknow.attacking.running import Weight
 from foreknow.attacking.worlds import Worlds
 
 FloatArray: TypeAlias = NDArray[np.float64]
-How: TypeAlias = Literal["enumeration", "proof", "independent worlds", "chains"]
+How: TypeAlias = Literal["enumeration", "proof", "bound", "independent worlds", "chains"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,8 @@ class Beliefs:
     Attributes
     ----------
     worlds : Worlds
-    how : {"enumeration", "proof", "independent worlds", "chains"}
+    how : {"enumeration", "proof", "bound", "independent worlds", "chains"}
+        By a bound: a proof says how high posteriors are at most; `mean` is then the frequency.
     looked, consistent : int
         Worlds that were looked at, and those among them that the release is possible in. Of an
         enumeration, all worlds, people being told apart; of a proof, none. Of chains, their steps.
@@ -36,6 +37,8 @@ class Beliefs:
         Whether a member of the cell has the value in some world that was found possible.
     parts : int
         Of chains: parts of the possible worlds that no steps were found to join.
+    highest : Fraction, optional
+        Of a bound: that.
     """
 
     worlds: Worlds
@@ -48,6 +51,7 @@ class Beliefs:
     high: FloatArray
     seen: NDArray[np.bool_]
     parts: int = 1
+    highest: Fraction | None = None
     _parts: Sequence[Sequence[Weight]] = ()
     _whole: Weight = 0
 
@@ -87,6 +91,20 @@ class Beliefs:
         """Take what a proof says: everybody has each value as often as it is in their group."""
         mean = worlds.shares
         return cls(worlds, "proof", 0, 0, runs, mean, mean, mean, mean > 0)
+
+    @classmethod
+    def of_bound(
+        cls, worlds: Worlds, runs: int, highest: Fraction, one: NDArray[np.bool_]
+    ) -> Beliefs:
+        """Take a proof that no posterior is higher.
+
+        Of people whose group can be one group only (`one`), it is the frequency.
+        """
+        mean = worlds.shares
+        known = one[worlds.group_of_cell][:, None] | (mean == 0)
+        low = np.where(known, mean, 0.0)
+        high = np.where(known, mean, float(highest))
+        return cls(worlds, "bound", 0, 0, runs, mean, low, high, mean > 0, highest=highest)
 
     @property
     def exact(self) -> bool:

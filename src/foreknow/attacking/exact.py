@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable, Iterator
 from itertools import product
+
+import numpy as np
 
 from foreknow.attacking.beliefs import Beliefs
 from foreknow.attacking.running import Runs, Weight
 from foreknow.attacking.seeing import Seen
 from foreknow.attacking.worlds import Codes, Dealing, Worlds
 
+# Worlds that are run again in the end, to see that the method is not random; and one in so many of
+# those that are struck out.
+_AGAIN, _STRUCK = 2_000, 10
 # After so many worlds it is foreseen whether there is time for all.
 _TRIED = 30
 
@@ -45,6 +51,8 @@ def enumerated(
     ------
     NoWorldError
         If the release is possible in no world.
+    UnsupportedError
+        If the method makes something else of a world when it is run again.
     """
     each = worlds.every(most, until)
     if each is None:
@@ -54,9 +62,12 @@ def enumerated(
     whole: Weight = 0
     consistent, before, started = 0, runs.made, time.monotonic()
     codes = worlds.codes.copy()
+    again: list[tuple[int, ...]] = []
     for done, places in enumerate(product(*(range(len(dealings)) for dealings in each))):
         ways = _deal(worlds, each, places, codes)
         weight = runs.weight(codes, seen)
+        if len(again) < _AGAIN and (weight or done % _STRUCK == 0):
+            again.append(places)
         if weight:
             consistent += ways
             weight *= ways
@@ -67,8 +78,20 @@ def enumerated(
             return None
     if not whole:
         raise NoWorldError
+    order = np.random.default_rng(0).permutation(len(again)).tolist()
+    runs.check_again(_dealt(worlds, each, (again[i] for i in order)), seen, until)
     parts = _parts(worlds, each, totals)
     return Beliefs.counted(worlds, parts, whole, worlds.n_worlds, consistent, runs.made - before)
+
+
+def _dealt(
+    worlds: Worlds, each: list[list[Dealing]], chosen: Iterable[tuple[int, ...]]
+) -> Iterator[Codes]:
+    """Some worlds, one after the other."""
+    for places in chosen:
+        codes = worlds.codes.copy()
+        _deal(worlds, each, places, codes)
+        yield codes
 
 
 def _too_slow(started: float, done: int, many: int, until: float) -> bool:

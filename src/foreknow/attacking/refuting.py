@@ -150,6 +150,8 @@ class Search:
         if self.runs.random:
             return 0.0 if self.runs.weight(codes, self.seen) else 1.0
         made = self.runs.make(codes, None if self.runs.seeds is None else self.runs.seeds[0])
+        if self.seen.what == "nothing":
+            return float(made is not None)
         if made is None:
             return 2.0
         return 0.0 if made == self.seen else max(made.apart(self.seen), 1e-9)

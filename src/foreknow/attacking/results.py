@@ -16,8 +16,9 @@ from foreknow._version import __version__
 from foreknow.attacking.beliefs import Beliefs
 from foreknow.attacking.cases import Case, badness
 from foreknow.attacking.searching import Reasoned
+from foreknow.attacking.seeing import What
 from foreknow.attacking.worlds import amount_text
-from foreknow.errors import DataError, InputError
+from foreknow.errors import DataError, InputError, UnsupportedError
 from foreknow.frames.plain import fetch
 from foreknow.labels import Label
 from foreknow.microdata import Microdata
@@ -43,6 +44,9 @@ class Attack:
     policy : Policy or None
     n_people, n_groups : int
         Of the release that the method made, as a reader sees it.
+    what : {"groups", "table", "nothing"}
+        What is seen: who is in which group; a published table, without being told who is in which
+        row; or that nothing is published. Of the last two there is one group, of everybody.
     """
 
     method: Mapping[str, Any]
@@ -53,6 +57,7 @@ class Attack:
     _reasoned: Reasoned = field(repr=False)
     _limits: Mapping[int, tuple[Fraction, bool]] = field(repr=False)
     _left_out: int | None = field(repr=False, default=None)
+    what: What = "groups"
 
     @property
     def _beliefs(self) -> Beliefs:
@@ -65,8 +70,13 @@ class Attack:
 
     @property
     def how(self) -> str:
-        """How posteriors were found: "enumeration", "proof", "independent worlds" or "chains"."""
+        """How: "enumeration", "proof", "bound", "independent worlds" or "chains"."""
         return self._beliefs.how
+
+    @property
+    def highest(self) -> Fraction | None:
+        """Where a proof says no more (`how` is "bound"): what no posterior exceeds."""
+        return self._beliefs.highest
 
     @property
     def n_worlds(self) -> int:
@@ -98,6 +108,9 @@ class Attack:
         """Whom the adversary becomes surer of than the release itself makes them, worst first."""
         found = self._beliefs
         above = (found.high if not found.exact else found.mean) > self._shares - 1e-9
+        if found.how in ("proof", "bound"):  # nobody else is above what their group says
+            outside = -1 if self._left_out is None else self._left_out
+            above &= (found.worlds.group_of_cell == outside)[:, None]
         cells, codes = np.nonzero(above & (found.mean > 0) & (found.worlds.shares > 0))
         cases = [self._case(*pair) for pair in zip(cells.tolist(), codes.tolist(), strict=True)]
         # Of an estimate, whoever seems to reach a limit counts, unless nothing is known of them.
@@ -151,11 +164,14 @@ class Attack:
         """Of an estimate: rows of people of whom too little is known to say anything.
 
         The budget did not allow the search for such a world; or their values hardly changed from
-        world to world, so that an interval goes from 0 to 1.
+        world to world, so that an interval goes from 0 to 1. Of a bound: it does not say that
+        they stay below a limit of the policy.
         """
         found = self._beliefs
         cells = self._reasoned.unsettled
-        if not found.exact:
+        if found.how == "bound":
+            cells = np.flatnonzero(self._unproved.any(axis=1))
+        elif not found.exact:
             wide = (found.high - found.low > _UNKNOWN) & (found.worlds.shares > 0)
             cells = np.union1d(cells, np.flatnonzero(wide.any(axis=1)))
             cells = np.setdiff1d(cells, self._reasoned.not_refuted)
@@ -166,6 +182,16 @@ class Attack:
         """The cases that reach a limit of the policy; of an estimate, that probably do."""
         return tuple(case for case in self.cases if self._reaches(case))
 
+    @cached_property
+    def _unproved(self) -> NDArray[np.bool_]:
+        """Of a bound: which cells it allows to reach a limit that the frequency does not."""
+        found = self._beliefs
+        some = np.zeros(found.high.shape, dtype=np.bool_)
+        for code in self._limits:
+            for cell in np.flatnonzero(found.high[:, code] > found.low[:, code]).tolist():
+                some[cell, code] = self._is_reached(code, found.highest or Fraction(1))
+        return some
+
     @property
     def found(self) -> bool:
         """Whether the attack found anything: a limit reached, certainty, or a suspicion of it."""
@@ -173,6 +199,11 @@ class Attack:
 
     def posterior(self, row: int, value: Label) -> Fraction | float:
         """What the adversary believes of one person and value; a float where it is estimated.
+
+        Raises
+        ------
+        UnsupportedError
+            If only a bound is known: see `highest`.
 
         Parameters
         ----------
@@ -188,6 +219,8 @@ class Attack:
             raise InputError(f"nobody in the table has the sensitive value {value!r}")
         cell, code = int(self._beliefs.worlds.cell_of[people[0]]), codes[value]
         exact = self._beliefs.posterior(cell, code)
+        if self.how == "bound":
+            raise UnsupportedError(f"it is only known that no posterior exceeds {self.highest}")
         return float(self._beliefs.mean[cell, code]) if exact is None else exact
 
     def worst_people(self, most: int = 10, names: str | None = None) -> list[dict[str, Any]]:
@@ -231,6 +264,8 @@ class Attack:
             "found": self.found,
             "exact": self.exact,
             "how": self.how,
+            "highest": None if self.highest is None else str(self.highest),
+            "seen": self.what,
             "worlds": amount_text(self.n_worlds),
             "looked": amount_text(self.looked),
             "consistent": amount_text(self.consistent),
@@ -301,10 +336,13 @@ class Attack:
 
     def _reaches(self, case: Case) -> bool:
         """Whether a case reaches the limit for its value."""
-        limit = self._limits.get(self._microdata.values.codes[case.value])
+        probability = case.probability if case.exact is None else case.exact
+        return self._is_reached(self._microdata.values.codes[case.value], probability)
+
+    def _is_reached(self, code: int, probability: Fraction | float) -> bool:
+        limit = self._limits.get(code)
         if limit is None:
             return False
-        probability = case.probability if case.exact is None else case.exact
         return probability > limit[0] if limit[1] else probability >= limit[0]
 
     def _repr_html_(self) -> str:
@@ -324,9 +362,11 @@ class Attack:
         elif self.worst is None:
             seen = "" if self.exact else "seen to be "
             said = f"nobody {seen}found out any further"
+            if self.highest is not None:
+                said = f"no posterior above {self.highest}"
         else:
             said = f"worst {self.worst!r}"
-        doubt = "" if self.exact else ", estimated"
+        doubt = "" if self.exact or self.how == "bound" else ", estimated"
         more = f", {len(self.not_refuted)} not refuted" if self.not_refuted else ""
         more += f", {len(self.unsettled)} unsettled" if self.unsettled else ""
         return f"Attack({name}: {said}{more}{doubt})"
@@ -340,7 +380,10 @@ def refuse_other_table(groups: IntArray, microdata: Microdata) -> IntArray:
     DataError
         If they are not one for each row.
     """
-    of_row = np.asarray(groups)
+    try:
+        of_row = np.asarray(groups)
+    except ValueError:
+        of_row = np.empty(0, dtype=np.int64)
     if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
         raise DataError(f"groups must be one whole number for each of the {microdata.n_rows} rows")
     return of_row[microdata.kept].astype(np.int64)

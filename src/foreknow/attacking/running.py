@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from foreknow.anonymizers.art import ART
-from foreknow.anonymizers.fulldomain import FullDomain
-from foreknow.anonymizers.mondrian import Mondrian
+from foreknow.anonymizers.grouping import grouping_of
+from foreknow.attacking.attackable import check_attackable, checked_seeds, name_of, takes_seed
 from foreknow.attacking.foreseeing import Foresight
-from foreknow.attacking.seeing import Reader, Seen, numbered
+from foreknow.attacking.refining import Refinements
+from foreknow.attacking.returning import read_returned
+from foreknow.attacking.seeing import Reader, Seen
+from foreknow.attacking.trusting import is_foreknows, trust_of
 from foreknow.attacking.worlds import Codes
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
 from foreknow.frames.dealing import with_column_from
-from foreknow.methods import settings_of as plain_settings
+from foreknow.jumping.dealing import BeyondReach
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy
 from foreknow.sparse import IntArray
@@ -53,9 +57,8 @@ class Runs:
     ----------
     made : int
         How often the method was run, or it was foreseen what a run would make.
-    frequencies : bool
-        Whether a proof says that the posterior of everybody is the frequency in their group: the
-        method's attribute ``tells_frequencies_only``, unless seeds are given.
+    trust : Trust
+        What is known of the method without running it.
     """
 
     def __init__(
@@ -67,35 +70,43 @@ class Runs:
         symmetric: bool | None = None,
         labelled: bool = True,
     ) -> None:
-        _check(microdata, method, policy)
+        check_attackable(microdata, method, policy)
         self.microdata = microdata
         self.method = method
         self.name = name_of(method)
-        self.seeds = None if seeds is None else _checked(seeds)
-        stated: Callable[..., Any] | None = getattr(method, "chance", None)
+        self.seeds = None if seeds is None else checked_seeds(seeds)
+        self.trust = trust_of(method, policy)
+        stated = self.trust.chance
         self._chance = stated if seeds is None else None
-        alike = is_symmetric(method) and not (stated and seeds is not None)
+        alike = self.trust.symmetric and not (stated and seeds is not None)
         self.symmetric = alike if symmetric is None else symmetric
-        self.frequencies = seeds is None and getattr(method, "tells_frequencies_only", None) is True
         self.made = 0
         self._policy = policy
         self._known: dict[bytes, Weight] = {}
         styles = self._styles() if labelled else None
         self._reader = Reader(microdata, styles)
-        self._foresight = Foresight(method, microdata, policy, styles is not None)
+        self._foresight = Foresight(
+            method, self.trust, microdata, policy, styles is not None, self.refined
+        )
         self._rows: tuple[Any, IntArray] | None = None
+        self._seeded = seeds is not None and takes_seed(method, self.name)
 
     @property
     def random(self) -> bool:
         """Whether the method makes one of several releases of a table."""
         return self._chance is not None or (self.seeds is not None and len(self.seeds) > 1)
 
+    @property
+    def chances(self) -> bool:
+        """Whether the method's own chances weigh the worlds."""
+        return self._chance is not None
+
     def make(self, codes: Codes, seed: int | None = None) -> Seen | None:
         """What a reader sees of the release that is made of a world; None if there is none."""
         self.made += 1
         try:
             return self._made(codes, seed)
-        except NoSafeRelease:
+        except (NoSafeRelease, BeyondReach):
             return None
 
     def make_first(self, codes: Codes, seed: int | None = None) -> Seen:
@@ -120,9 +131,35 @@ class Runs:
             seed = None
         seen = self._made(codes, seed)
         if seen is None:
-            raise NoSafeRelease(f"{self.name} publishes nothing of {self.microdata.name}")
+            raise NoSafeRelease(
+                f"{self.name} publishes nothing of {self.microdata.name}; attack what that tells "
+                "with nothing=True (--nothing)"
+            )
         self._refuse_random(codes, seen)
         return seen
+
+    def make_nothing(self, codes: Codes) -> Seen:
+        """What is seen where nothing is published of the true table.
+
+        Raises
+        ------
+        DataError
+            If something is.
+        UnsupportedError
+            If the method is random; of chances to publish nothing none are stated.
+        """
+        if self._chance is not None:
+            raise UnsupportedError(
+                f"{self.name} states chances of groups, not of publishing nothing: say seeds = "
+                "those that it may draw"
+            )
+        self._refuse_random(codes)
+        if all(self.make(codes, seed) is not None for seed in self.seeds or (None,)):
+            raise DataError(
+                f"{self.name} publishes something of {self.microdata.name}; it is attacked without "
+                "nothing=True (--nothing)"
+            )
+        return Seen.of_everybody(len(codes), "nothing")
 
     def seen_as(self, groups: IntArray, codes: Codes | None = None) -> Seen:
         """What a reader sees of groups that were made before.
@@ -141,16 +178,34 @@ class Runs:
         """
         self._refuse_random(self.microdata.sensitive_codes if codes is None else codes)
         given = self._reader.see(groups)
-        if codes is None or self._chance is not None:
+        if codes is None:
+            return given
+        if self._chance is not None:
+            self._refuse_impossible(codes, groups)
             return given
         for seed in self.seeds or (None,):
             seen = self.make(codes, seed)
             if seen is not None and np.array_equal(seen.groups, given.groups):
                 return seen
-        raise DataError(
+        raise self._not_made()
+
+    def _refuse_impossible(self, codes: Codes, groups: IntArray) -> None:
+        """Refuse groups that have no chance, where chances are known."""
+        try:
+            if not self._chance_of(codes, groups):
+                raise self._not_made()
+        except UnsupportedError:  # too large a table for chances
+            return
+
+    def _not_made(self) -> DataError:
+        return DataError(
             f"{self.name} does not make these groups of {self.microdata.name}; leave groups out "
             "to attack what it makes"
         )
+
+    def refined(self, seen: Seen) -> Refinements:
+        """The groups that the method may have made, where readers see those of one label as one."""
+        return self._reader.refined(seen, self.trust.least)
 
     def weight(self, codes: Codes, seen: Seen) -> Weight:
         """How probable it is that the method makes a release, if a world is the true table."""
@@ -164,82 +219,142 @@ class Runs:
 
     def _weigh(self, codes: Codes, seen: Seen) -> Weight:
         if self._chance is not None:
-            self.made += 1
-            world = self.microdata.dealt(codes)
-            rows = self.microdata.rows_of(seen.as_made)
-            try:
-                found = self._chance(world, self._policy, rows)
-            except NoSafeRelease:
-                return 0
-            try:
-                chance = Fraction(found)
-            except (TypeError, ValueError) as error:
-                raise InputError(f"{self.name}.chance gives no number: {error}") from error
-            if not 0 <= chance <= 1:
-                raise InputError(f"{self.name}.chance gives {found}, which is no probability")
-            return chance
+            each = self.refined(seen).each(seen.left_out)
+            return sum((self._chance_of(codes, groups) for groups in each), Fraction(0))
         if self.seeds is None:
             same = self._foresight.same(codes, seen)
             if same is not None:
                 self.made += 1
                 return int(same)
-            same = self.make(codes) == seen
+            same = self._makes(codes, seen)
             if same:
                 self._foresight.learn(codes, seen)
             return int(same)
-        hits = sum(self.make(codes, seed) == seen for seed in self.seeds)
+        hits = sum(self._makes(codes, seen, seed) for seed in self.seeds)
         return Fraction(hits, len(self.seeds))
+
+    def _makes(self, codes: Codes, seen: Seen, seed: int | None = None) -> bool:
+        made = self.make(codes, seed)
+        return seen.what == "nothing" if made is None else made == seen
+
+    def _chance_of(self, codes: Codes, groups: IntArray) -> Fraction:
+        """How probable the method says some groups are."""
+        assert self._chance is not None
+        self.made += 1
+        world = self.microdata.dealt(codes)
+        try:
+            found = self._chance(world, self._policy, self.microdata.rows_of(groups))
+        except NoSafeRelease:
+            return Fraction(0)
+        try:
+            chance = Fraction(found)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"{self.name}.chance gives no number: {error}") from error
+        if not 0 <= chance <= 1:
+            raise InputError(f"{self.name}.chance gives {found}, which is no probability")
+        return chance
+
+    def check_again(self, worlds: Iterable[Codes], seen: Seen, until: float | None) -> None:
+        """Run the method again on worlds that were looked at, while there is time.
+
+        Raises
+        ------
+        UnsupportedError
+            If it makes something else of one. That nothing else is made is no proof that it
+            never is.
+        """
+        if self._chance is not None or self._settled:
+            return
+        for codes in worlds:
+            if until is not None and time.monotonic() > until:
+                return
+            hits = [self._makes(codes, seen, seed) for seed in self.seeds or (None,)]
+            if Fraction(sum(hits), len(hits)) != self.weight(codes, seen):
+                raise self._random()
+
+    def check_symmetric(self, each: Iterable[Codes], seen: Seen) -> None:
+        """Try worlds in which people who are taken to be alike changed places.
+
+        Raises
+        ------
+        InputError
+            If the method makes something else of one.
+        """
+        if not self.symmetric or is_foreknows(self.method):
+            return
+        first: Weight | None = None
+        for codes in each:
+            weight = self._weigh(codes, seen)
+            first = weight if first is None else first
+            if weight != first:
+                raise InputError(
+                    f"{self.name} is said to be symmetric, but makes another release where people "
+                    "with equal quasi-identifiers change places"
+                )
+
+    @property
+    def _settled(self) -> bool:
+        """Whether it is known to make one release of each table, and seed."""
+        return self.trust.deterministic or (self.seeds is not None and is_foreknows(self.method))
 
     def _refuse_random(self, codes: Codes, seen: Seen | None = None) -> None:
         """Try the method on a table again, and twice on some others; lots are known of ours."""
-        if self._chance is not None or self.seeds is not None or is_ours(self.method):
+        if self._chance is not None or self._settled:
             return
-        if isinstance(self.method, ART):
+        if isinstance(self.method, ART) and self.seeds is None:
             raise UnsupportedError(
                 f"{self.name} breaks ties by lot, and the chances of that are not known: say "
                 "seeds = those that it may draw, each as likely; one seed is a seed that everybody "
                 "knows"
             )
+        seed = None if self.seeds is None else self.seeds[0]
         random = np.random.default_rng(0)
         others = [random.permutation(codes) for _ in range(_OTHERS)]
-        seen = self.make(codes) if seen is None else seen
-        again = [self.make(codes) for _ in range(_TRIED)]
-        twice = [self.make(other) == self.make(other) for other in others]
+        seen = self.make(codes, seed) if seen is None else seen
+        again = [self.make(codes, seed) for _ in range(_TRIED)]
+        twice = [self.make(other, seed) == self.make(other, seed) for other in others]
         if any(made != seen for made in again) or not all(twice):
-            raise UnsupportedError(
-                f"{self.name} makes another release each time; give it a method "
-                "chance(microdata, policy, groups), or seeds = the seeds it may draw"
-            )
+            raise self._random()
+
+    def _random(self) -> UnsupportedError:
+        if self.seeds is not None:
+            return UnsupportedError(f"{self.name} makes other releases with the same seed")
+        inherited = hasattr(self.method, "chance") and self.trust.chance is None
+        more = "; what its class inherits does not count" if inherited else ""
+        return UnsupportedError(
+            f"{self.name} makes another release each time; give it a method "
+            f"chance(microdata, policy, groups), or seeds = the seeds it may draw{more}"
+        )
 
     def _styles(self) -> Mapping[str, str] | None:
-        """How groups are labelled; None where they are not, or chances are of groups alone."""
+        """How groups are labelled; None where they are not."""
         policy = self._policy
-        if policy is None or self._chance is not None or not hasattr(self.method, "partition"):
+        if policy is None or not hasattr(self.method, "partition"):
             return None
         return policy.options.labels if policy.options.form == "generalized" else None
 
     # ---- one run -------------------------------------------------------------------------------
 
     def _made(self, codes: Codes, seed: int | None) -> Seen | None:
-        if isinstance(self.method, FullDomain):
-            found = self.method.search(self.microdata.dealt(codes), self._policy)
-            return self._reader.see(self._of_people(found.groups), found.floors)
         if hasattr(self.method, "partition"):
-            groups = self.method.partition(self.microdata.dealt(codes), self._policy, seed=seed)
-            return self._reader.see(self._of_people(np.asarray(groups)))
-        given = self._called(codes)
-        published = None
-        if isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "__len__"):
-            given, published = given
+            # A method without a policy is given None, as it is by whoever calls it.
+            found = grouping_of(self.method, self.microdata.dealt(codes), self._policy, seed)  # type: ignore[arg-type]
+            if found.floors is not None and self._chance is not None and self._styles():
+                raise UnsupportedError(
+                    f"{self.name} states chances of groups, which do not tell at which levels they "
+                    'are written; attack the bucketized form, options with form="bucketized"'
+                )
+            return self._reader.see(self._of_people(np.asarray(found.of_row)), found.floors)
+        given = self._called(codes, seed)
         if given is None:
             return None
-        groups = self._of_people(_as_groups(given, self.name))
-        seen = self._reader.see(groups)
-        if published is None:
-            return seen
-        return Seen(seen.groups, (seen.published, published), seen.left_out)
+        made, published = read_returned(given, self.name, self.microdata.schema)
+        if made is None:
+            return Seen.of_everybody(len(codes), "table", published)
+        seen = self._reader.see(self._of_people(made))
+        return seen if published is None else Seen(seen.groups, published, seen.left_out)
 
-    def _called(self, codes: Codes) -> Any:
+    def _called(self, codes: Codes, seed: int | None) -> Any:
         """What a callable makes of the table of a world."""
         if self._rows is None:
             self._rows = self._all_rows()
@@ -248,7 +363,7 @@ class Runs:
         at[self.microdata.kept] = of_value[codes]
         table = with_column_from(rows, self.microdata.schema.sensitive, at)
         try:
-            return self.method(table)
+            return self.method(table, seed=seed) if self._seeded else self.method(table)
         except ForeknowError:
             raise
         except Exception as error:
@@ -272,79 +387,3 @@ class Runs:
             )
         groups: IntArray = of_row[self.microdata.kept].astype(np.int64, copy=False)
         return groups
-
-
-def is_ours(method: Any) -> bool:
-    """Whether a method is known to be deterministic and to treat rows alike."""
-    return isinstance(method, (Mondrian, FullDomain))
-
-
-def is_symmetric(method: Any) -> bool:
-    """Whether a method is known to treat rows alike, whatever their order."""
-    return is_ours(method) or getattr(method, "symmetric", None) is True
-
-
-def name_of(method: Any) -> str:
-    """What messages call a method.
-
-    >>> name_of(Mondrian()), name_of(sorted)
-    ('Mondrian(cuts=5)', 'sorted')
-    """
-    return getattr(method, "__name__", None) or repr(method)
-
-
-def settings_of(method: Any) -> Mapping[str, Any]:
-    """A method's name and plain settings."""
-    name = getattr(method, "__name__", type(method).__name__)
-    return {"name": name, **plain_settings(method)}
-
-
-def _check(microdata: Microdata, method: Any, policy: Policy | None) -> None:
-    if not isinstance(microdata, Microdata):
-        raise InputError(
-            f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "
-            "columns, Microdata(table, schema)"
-        )
-    if isinstance(method, type):
-        raise InputError(f"give a method, such as {method.__name__}(), not its class")
-    if not hasattr(method, "partition") and not callable(method):
-        raise InputError(
-            f"{method!r} is no method: give an anonymizer, or a function from a table to the "
-            "group of each row"
-        )
-    if policy is not None and not isinstance(policy, Policy):
-        raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
-    if isinstance(method, FullDomain) and method.seconds is not None:
-        raise UnsupportedError(
-            "FullDomain with a time budget makes what the clock allows, which nobody can "
-            "recompute; attack it without seconds"
-        )
-    if microdata.schema.semantics != "single":
-        raise UnsupportedError(
-            f"semantics {microdata.schema.semantics!r}: the adversary who knows the algorithm is "
-            "worked out only where everybody has one sensitive value"
-        )
-
-
-def _checked(seeds: Sequence[int]) -> tuple[int, ...]:
-    given = tuple(seeds)
-    if not given or any(isinstance(s, bool) or not isinstance(s, int) or s < 0 for s in given):
-        raise InputError(f"seeds must be whole numbers from 0, at least one, not {seeds!r}")
-    return given
-
-
-def _as_groups(given: Any, name: str) -> IntArray:
-    """Groups in any form as whole numbers; below 0 for rows that are left out."""
-    each = given.to_pylist() if hasattr(given, "to_pylist") else given
-    array = np.asarray(each)
-    if array.ndim != 1:
-        raise InputError(f"{name} must give one group for each row, not {type(given).__name__}")
-    if array.dtype.kind in "iu":
-        return array.astype(np.int64)
-    labels = [None if label != label else label for label in array.tolist()]  # not a number
-    place: dict[Any, int] = {}
-    try:
-        found = [-1 if label is None else place.setdefault(label, len(place)) for label in labels]
-    except TypeError:
-        raise InputError(f"{name} gives groups that are no plain labels") from None
-    return numbered(np.array(found)) if -1 not in found else np.array(found, dtype=np.int64)

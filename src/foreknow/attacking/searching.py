@@ -84,18 +84,7 @@ def believed(
         If the release is possible in no world, or none was found.
     """
     budget = Budget.of(runs, most, seconds)
-    share = 1 if runs.seeds is None else len(runs.seeds)
-    _log.info("running %s on every world", runs.name)
-    try:
-        exact = enumerated(worlds, runs, seen, most // share, budget.part(_EXACT).until)
-        if exact is None and runs.frequencies:
-            exact = _proved(worlds, runs, seen)
-    except NoWorldError:
-        raise _impossible(runs, "no way") from None
-    except UnsupportedError:  # too large a table for the method's chances
-        if not runs.frequencies:
-            raise
-        exact = Beliefs.of_frequencies(worlds, runs.made)
+    exact = _known(worlds, runs, seen, most, budget)
     if exact is not None:
         none = np.empty(0, dtype=np.int64)
         return Reasoned(exact, none, none)
@@ -127,6 +116,7 @@ def believed(
         beliefs, met = walked(steps, parts, budget.part(_ESTIMATES))
         starts += scattered
         starts += met
+    runs.check_again(starts, seen, budget.until)
     search.met |= beliefs.seen
     if len(search.suspected):
         _log.info("looking for worlds against %d suspicions", len(search.suspected))
@@ -136,18 +126,65 @@ def believed(
     return Reasoned(beliefs, suspected[settled[suspected]], suspected[~settled[suspected]])
 
 
-def _proved(worlds: Worlds, runs: Runs, seen: Seen) -> Beliefs:
+def _known(worlds: Worlds, runs: Runs, seen: Seen, most: int, budget: Budget) -> Beliefs | None:
+    """What enumeration or a proof says; None where there is too much to look at.
+
+    Raises
+    ------
+    UnsupportedError
+        If the method's chances cannot be told, and no proof says anything.
+    """
+    ways = runs.refined(seen).number if runs.chances else 1
+    share = len(runs.seeds or (1,)) * (ways or 1)
+    _log.info("running %s on every world", runs.name)
+    try:
+        if ways is not None:
+            found = enumerated(worlds, runs, seen, most // share, budget.part(_EXACT).until)
+            if found is not None:
+                return found
+        return _proved(worlds, runs, seen, ways)
+    except NoWorldError:
+        raise _impossible(runs, "no way") from None
+    except UnsupportedError:  # too large a table for the method's chances
+        if not runs.chances or not runs.trust.frequencies:
+            raise
+        return _proved(worlds, runs, seen, None)
+
+
+def _proved(worlds: Worlds, runs: Runs, seen: Seen, ways: int | None) -> Beliefs | None:
     """What a proof says, if the release is possible at all.
+
+    Whoever sees groups believes the frequencies in them. Groups of one label are one group to a
+    reader, who believes the mean of what they would believe of the groups behind it, as likely as
+    these are. That is the frequency in the one group if it can be no other, or if all groups are
+    equally large and anybody might be in any: then each of them holds the same on average. It is
+    never above what no group exceeds.
 
     Raises
     ------
     NoWorldError
-        If it is not. Where a proof holds, a method that looks at values alone makes a release of
-        all worlds that agree with it, or of none.
+        If the release is possible in no world. Where a proof holds, a method that looks at values
+        alone makes a release of all worlds that agree with it, or of none.
+    UnsupportedError
+        If there are too many groups that readers may take for these, and no proof helps.
     """
-    if not runs.weight(worlds.codes, seen):
-        raise NoWorldError
-    return Beliefs.of_frequencies(worlds, runs.made)
+    if not runs.chances:
+        return None
+    trust, refined = runs.trust, runs.refined(seen)
+    alike = trust.whole is not None and not worlds.n_people % trust.whole
+    if trust.frequencies and (alike or refined.one.all()):
+        if ways is not None and not runs.weight(worlds.codes, seen):
+            raise NoWorldError
+        return Beliefs.of_frequencies(worlds, runs.made)
+    if trust.highest is not None:
+        return Beliefs.of_bound(worlds, runs.made, trust.highest, refined.one)
+    if refined.number is None:
+        raise UnsupportedError(
+            f"to a reader of the generalized form, groups of {runs.name} with equal labels are one "
+            "group, and there are too many ways to divide them; attack the bucketized form, "
+            'options with form="bucketized"'
+        )
+    return None
 
 
 def _impossible(runs: Runs, said: str) -> DataError:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.attacking.refining import Refinements
+from foreknow.errors import InputError
 from foreknow.labelling import labels_of, style_of
 from foreknow.microdata import Microdata
 from foreknow.sparse import IntArray
+
+What: TypeAlias = Literal["groups", "table", "nothing"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,23 +34,33 @@ class Seen:
         What else is published: labels, the level of a generalization; None where nothing is.
     left_out : int, optional
         The group of people who are left out.
+    what : {"groups", "table", "nothing"}
+        Whether groups are seen; or a table, of which it is not known who is in which row; or that
+        nothing is published. Of the last two, `groups` holds one group of everybody.
     """
 
     groups: IntArray
-    published: Hashable = None
+    published: Any = None
     left_out: int | None = None
+    what: What = "groups"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Seen):
             return NotImplemented
         return (
             np.array_equal(self.groups, other.groups)
-            and self.published == other.published
             and self.left_out == other.left_out
+            and self.what == other.what
+            and _equal(self.published, other.published)
         )
 
     def __hash__(self) -> int:
-        return hash((self.groups.tobytes(), self.published, self.left_out))
+        return hash((self.groups.tobytes(), self.left_out, self.what))
+
+    @classmethod
+    def of_everybody(cls, people: int, what: What, published: Any = None) -> Seen:
+        """What is seen where it is not known who is in which group."""
+        return cls(np.zeros(people, dtype=np.int64), published, None, what)
 
     @property
     def as_made(self) -> IntArray:
@@ -63,6 +78,16 @@ class Seen:
 
 def _sizes(seen: Seen) -> IntArray:
     return np.bincount(seen.groups)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception as error:  # of a class of the user's
+        raise InputError(
+            f"what is published cannot be compared, {type(one).__name__} with "
+            f"{type(other).__name__}: {error}"
+        ) from None
 
 
 def numbered(groups: IntArray) -> IntArray:
@@ -89,6 +114,8 @@ class Reader:
         self._attributes = microdata.attributes
         self._styles = styles
         self._known: dict[bytes, Seen] = {}
+        self._label_of: dict[Hashable, Hashable] = {}
+        self._refined: dict[Seen, Refinements] = {}
 
     def see(self, groups: IntArray, floors: Mapping[str, IntArray] | None = None) -> Seen:
         """What is seen of groups, of which some may be written at given levels at least."""
@@ -98,6 +125,27 @@ class Reader:
         if key not in self._known:
             self._known[key] = self._seen(groups, floors or {})
         return self._known[key]
+
+    def refined(self, seen: Seen, least: int) -> Refinements:
+        """The groups that may hide behind equal labels, of at least so many people."""
+        if seen not in self._refined:
+            shown = int(seen.groups.max()) + 1 - (seen.left_out is not None)
+            labels: Sequence[Hashable] = seen.published or ()
+            if self._styles is None:  # groups are told apart
+                least, labels = len(seen.groups), [None] * shown
+            self._refined[seen] = Refinements.of(
+                seen.groups, seen.left_out, labels, self._label, least
+            )
+        return self._refined[seen]
+
+    def _label(self, people: tuple[int, ...]) -> Hashable:
+        """The label of some people as one group."""
+        rows = np.array(people)
+        key = tuple(tuple(np.unique(a.codes[rows]).tolist()) for a in self._attributes)
+        if key not in self._label_of:
+            alone = np.zeros(len(rows), dtype=np.int64)
+            self._label_of[key] = self._labels(alone, rows, {})[0]
+        return self._label_of[key]
 
     def _seen(self, groups: IntArray, floors: Mapping[str, IntArray]) -> Seen:
         inside = groups >= 0
@@ -119,7 +167,7 @@ class Reader:
         return Seen(found, published, None if inside.all() else int(found[~inside][0]))
 
     def _labels(
-        self, groups: IntArray, inside: NDArray[np.bool_], floors: Mapping[str, IntArray]
+        self, groups: IntArray, inside: NDArray[Any], floors: Mapping[str, IntArray]
     ) -> list[Hashable]:
         """The labels of each group of those who are published."""
         assert self._styles is not None

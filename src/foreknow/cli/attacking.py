@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from foreknow.cli.choosing import Method, ReleaseForm, Settings, chosen
+from foreknow.cli.choosing import ReleaseForm, Settings, chosen
+from foreknow.cli.loading import method_from, names_file
 from foreknow.cli.opening import schema_of
 from foreknow.cli.options import UNSAFE, Html, PolicyPath, Quiet, console, progress, refuse_inputs
 from foreknow.errors import InputError, SchemaError
@@ -23,7 +24,13 @@ _MOST_SEEDS = 10_000
 def attack(
     table: Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")],
     policy: PolicyPath,
-    method: Method = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            help="The anonymizer, or FILE.py:NAME of your own; FILE.py is then run.",
+        ),
+    ] = None,
     settings: Settings = None,
     form: ReleaseForm = None,
     worlds: Annotated[
@@ -37,6 +44,17 @@ def attack(
             "--seeds", help="Seeds that the method may draw, such as 0-19; one is a public one."
         ),
     ] = None,
+    symmetric: Annotated[
+        bool,
+        typer.Option("--symmetric", help="The method treats rows alike, whatever their order."),
+    ] = False,
+    groups: Annotated[
+        str | None,
+        typer.Option("--groups", help="The column with the groups that were published."),
+    ] = None,
+    nothing: Annotated[
+        bool, typer.Option("--nothing", help="Attack that nothing is published of TABLE.")
+    ] = False,
     name_people: Annotated[
         bool, typer.Option("--name-people", help="Print people by name, not by row.")
     ] = False,
@@ -58,19 +76,26 @@ def attack(
     from foreknow.policy import Policy
 
     refuse_inputs(html, json, (table, policy))
-    rules = chosen(Policy.load(policy), settings, method=method, form=form)
+    own = method_from(method) if method is not None and names_file(method) else None
+    if own is not None and settings:
+        raise InputError("--set is for methods by name; set those of your own in their file")
+    named = None if own is not None else method
+    rules = chosen(Policy.load(policy), settings, method=named, form=form)
     schema = schema_of(rules)
     with progress("Attacking", quiet):
         microdata = Microdata(table, schema)
         names = _names(microdata, person) if name_people else None
         found = run(
             microdata,
-            _method_of(rules),
+            _method_of(rules) if own is None else own,
             rules,
+            groups=None if groups is None else _groups(microdata, groups),
+            nothing=nothing,
             worlds=worlds,
             seconds=seconds,
             seed=seed,
             seeds=None if seeds is None else _seeds(seeds),
+            symmetric=symmetric or None,
         )
         unclean = found.found or bool(found.unsettled)  # works everything out
     if html is not None:
@@ -86,6 +111,14 @@ def _method_of(rules: Policy) -> Any:
     from foreknow.methods import method_of
 
     return method_of(rules.options.method, rules)
+
+
+def _groups(microdata: Microdata, column: str) -> Any:
+    """The group of each row, as a column of the table says."""
+    from foreknow.attacking.returning import groups_from
+    from foreknow.frames.plain import fetch
+
+    return groups_from(fetch(microdata.source, [column]).column(column), f"column {column!r}")
 
 
 def _seeds(given: str) -> list[int]:

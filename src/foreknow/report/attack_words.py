@@ -26,7 +26,12 @@ def attack_title(attack: Attack) -> str:
     if attack.not_refuted:
         return f"{_are(len(attack.not_refuted))} suspected to be certain"
     if attack.unsettled:
-        return f"{_are(len(attack.unsettled))} unsettled: too few runs of the method"
+        why = (
+            "a limit is below the bound" if attack.how == "bound" else "too few runs of the method"
+        )
+        return f"{_are(len(attack.unsettled))} unsettled: {why}"
+    if attack.highest is not None:
+        return f"By a proof, no posterior exceeds {attack.highest}"
     if attack.exact and attack.certain_by_release:
         many = len(attack.certain_by_release)
         return f"Knowing the algorithm adds nothing; {_are(many, False)} certain without it"
@@ -38,9 +43,12 @@ def attack_title(attack: Attack) -> str:
 def attack_scope(attack: Attack) -> str:
     """Say what was attacked."""
     people = some(attack.n_people, "person", "people")
-    return (
-        f"{visible(attack.method['name'])}: {people} in {some(attack.n_groups, 'group', 'groups')}"
-    )
+    seen = {
+        "groups": f"{people} in {some(attack.n_groups, 'group', 'groups')}",
+        "table": f"{people} in a published table",
+        "nothing": f"nothing is published of {people}",
+    }
+    return f"{visible(attack.method['name'])}: {seen[attack.what]}"
 
 
 def worlds_sentence(attack: Attack) -> str:
@@ -52,21 +60,30 @@ def worlds_sentence(attack: Attack) -> str:
             "knows the method believes of everybody what their group says, as long as the seed is "
             "secret."
         )
+    if attack.how == "bound":
+        return (
+            f"There are {_worlds(attack.n_worlds)}, which were not looked at. By a proof, whoever "
+            "knows the method believes of everybody what the group says in which it put them, as "
+            "long as the seed is secret; but several such groups may look like one, and there are "
+            f"too many ways. In none of them is a posterior above {attack.highest}."
+        )
+    this = {"groups": "this release", "table": "this table", "nothing": "nothing being published"}
+    what = this[attack.what]
     if attack.exact:
         return (
-            f"Of {_worlds(attack.n_worlds)}, {number(attack.consistent)} could have led to this "
-            f"release. All were looked at, in {runs} of the method: the posteriors are exact."
+            f"Of {_worlds(attack.n_worlds)}, {number(attack.consistent)} could have led to "
+            f"{what}. All were looked at, in {runs} of the method: the posteriors are exact."
         )
     if attack.how == "chains":
         return (
             f"There are {_worlds(attack.n_worlds)}, too many to look at. Chains of swaps made "
-            f"{number(attack.looked)} steps among worlds that could have led to this release, in "
+            f"{number(attack.looked)} steps among worlds that could have led to {what}, in "
             f"{runs} of the method: the posteriors are estimates, and of the worlds that the "
             f"chains can reach.{_parts(attack.parts)}"
         )
     return (
         f"There are {_worlds(attack.n_worlds)}, too many to look at. Of {number(attack.looked)} "
-        f"that were drawn, {number(attack.consistent)} could have led to this release: the "
+        f"that were drawn, {number(attack.consistent)} could have led to {what}: the "
         "posteriors are estimates."
     )
 
@@ -74,6 +91,11 @@ def worlds_sentence(attack: Attack) -> str:
 def finding_sentences(attack: Attack) -> list[str]:
     """Say what was found, the worst first."""
     said = []
+    if attack.what != "groups":
+        said.append(
+            "It is taken to be known how often each value occurs in all; what the group says is "
+            "that, for everybody."
+        )
     if attack.certain:
         said.append(
             f"{_are(len(attack.certain))} certain because of the algorithm: in every possible "
@@ -96,7 +118,13 @@ def finding_sentences(attack: Attack) -> list[str]:
             f"{_are(len(attack.not_refuted))} not refuted: they had the same value in every "
             "possible world that was met, and no world was found in which they have another."
         )
-    if attack.unsettled:
+    if attack.unsettled and attack.how == "bound":
+        said.append(
+            f"{_are(len(attack.unsettled))} unsettled: a limit of the policy is no higher than "
+            f"{attack.highest}, and nothing proves that their posteriors stay below it. In the "
+            "bucketized form, groups are told apart."
+        )
+    elif attack.unsettled:
         said.append(
             f"{_are(len(attack.unsettled))} unsettled: they had the same value in the worlds that "
             "were met, and there were too few runs to look for others."
@@ -109,7 +137,7 @@ def finding_sentences(attack: Attack) -> list[str]:
         )
     elif attack.exact:
         said.append("Nobody is found out any further than the release itself allows.")
-    else:
+    elif attack.how != "bound":
         said.append("Nobody was seen to be found out any further; more runs may tell more.")
     return said
 
