@@ -284,3 +284,66 @@ def test_sentences_say_what_was_likely_before(tmp_path):
     json.dumps(made.audit.to_dict())
     told = made.audit.to_dict()["verdicts"][0]
     assert (told["at_most_times"], told["limit"]) == ("9", str(verdict.limit))
+
+
+# ---- numbers that floats lose --------------------------------------------------------------
+
+
+def judged_both_ways(rows, people, reading, times, values):
+    """Whether the audit and the verifier call it safe."""
+    table = {(s,): dict(zip(values, map(Fraction, row), strict=True)) for s, row in rows.items()}
+    priors = fk.Priors(priors_table(table, ["sex"]), reading)
+    columns = zip(*people, strict=True)
+    frame = pa.table(dict(zip(("gid", "sex", "disease"), map(list, columns), strict=True)))
+    release = fk.Release.from_groups(frame, group="gid", sensitive="disease")
+    policy = asked(priors, times, values=["x"])
+    (finding,) = verify(
+        Written("generalized", ("gid",), "disease", {"release": frame}),
+        [policy.requirements[0].to_dict()],
+    )
+    return fk.audit(release, policy).safe, finding.safe
+
+
+@pytest.mark.parametrize("places", [(150, 200), (80, 250), (3, 4)])
+def test_a_posterior_as_small_as_its_prior_may_be_many_times_as_large(places):
+    little, least = (Fraction(1, 10**n) for n in places)
+    third, twentieth = Fraction(1, 3), Fraction(1, 20)
+    rows = {
+        "t": [little, Fraction(1, 10), 0, 0, 0],
+        "s": [Fraction(1, 10), Fraction(9, 10), 0, 0, 0],
+        "r1": [0, 0, third, third, third],
+        "r2": [0, 0, Fraction(1, 2), least, least],
+        "r3": [0, 0, Fraction(1, 2), least, least],
+        "m": [twentieth, 19 * twentieth, 0, 0, 0],
+        "k": [twentieth / 3, 19 * twentieth, 0, 0, 0],
+    }
+    first = [(1, "t", "q"), (1, "s", "x"), (1, "r1", "v2"), (1, "r2", "v1"), (1, "r3", "v3")]
+    people = [*first, (2, "m", "x"), (2, "k", "q")]
+    # Who has x in group 1: t with `little`, or s with a tenth; the other has q.
+    ratio = Fraction(9, 10) / (little * Fraction(9, 10) + Fraction(1, 100))
+    values = ["x", "q", "v1", "v2", "v3"]
+    for times, safe in ((20, False), (ratio - LITTLE, False), (ratio, True)):
+        assert judged_both_ways(rows, people, "joint", times, values) == (safe, safe)
+
+
+def test_binary_weights_too_small_for_floats():
+    rows = {
+        "t": [Fraction(1, 10**290), Fraction(1, 2)],
+        "s": [Fraction(1, 10), Fraction(9, 10)],
+        "m": [Fraction(1, 20), Fraction(19, 20)],
+        "k": [Fraction(1, 60), Fraction(19, 20)],
+    }
+    people = [(1, "t", "q"), *[(1, "s", "x")] * 115, *[(1, "s", "q")] * 5]
+    people += [(2, "m", "x"), (2, "k", "q")]
+    for times, safe in ((40, False), (172, False), (173, True)):
+        assert judged_both_ways(rows, people, "binary", times, ["x", "q"]) == (safe, safe)
+
+
+def test_priors_that_add_up_to_more_than_one_are_refused_by_the_verifier(tmp_path):
+    published(tmp_path / "out")
+    table = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    for row in table["policy"]["require"][0]["priors"]["tables"][0]["rows"]:
+        row[1] = [str(Fraction(chance) * Fraction(5, 2)) for chance in row[1]]
+    (tmp_path / "changed.json").write_text(json.dumps(table))
+    (said,) = Certificate.load(tmp_path / "changed.json").check(tmp_path / "out")
+    assert "add up to at most 1" in said

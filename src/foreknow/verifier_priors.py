@@ -30,8 +30,11 @@ _SMALL = 12
 _AT_ONCE = 1 << 22
 _NEAR = 1e-9
 _MOST_STATES = 10**6
-# Below it, floats lose precision; then only fractions say what a sum is.
+# Below these, floats lose precision; then only fractions say what a sum is.
 _LEAST = 1e-250
+_LEAST_PART = 1e-290
+# As small as a positive probability may be.
+_LEAST_CHANCE = Fraction(1, 2**1022)
 
 
 class Chances:
@@ -48,10 +51,13 @@ class Chances:
             if not self.attributes or len(self.rows) < len(table["rows"]):
                 raise ValueError("attributes, and each signature once")
             wrong = [row for row in self.rows.values() if len(row) != len(self.values)]
-            if any(chance and not float(chance) for row in self.rows.values() for chance in row):
-                raise ValueError("probabilities that are 0, or large enough to be reckoned with")
             if wrong or not all(0 <= chance <= 1 for row in self.rows.values() for chance in row):
                 raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")
+            every = [chance for row in self.rows.values() for chance in row]
+            if any(0 < chance < _LEAST_CHANCE for chance in every):
+                raise ValueError("probabilities that are 0, or large enough to be reckoned with")
+            if any(sum(row) > 1 + Fraction(1, 10**9) for row in self.rows.values()):
+                raise ValueError("probabilities that add up to at most 1 in each row")
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise CertificateError(
                 f"the priors of the certificate cannot be read: {error}"
@@ -217,9 +223,10 @@ def _binary_floats(
     found: dict[_Case, float] = {}
     for (size, copies), some in by_shape.items():
         had = np.array([row for _, row in some])
-        chance = _by_number(had[:, :, 0], had[:, :, 1], size, copies)
+        parts, total = _by_number(had[:, :, 0], had[:, :, 1], size, copies)
+        chance = parts / np.where(total < _LEAST, np.nan, total)[:, None]
         if relative:
-            chance = _by_prior(chance, had[:, :, 0])
+            chance = _by_prior(chance, had[:, :, 0], parts)
         for (case, _), highest in zip(some, chance.max(axis=1).tolist(), strict=True):
             known = found.get(case, 0.0)
             found[case] = highest if highest != highest or highest > known else known
@@ -228,8 +235,8 @@ def _binary_floats(
 
 def _by_number(
     have: NDArray[np.float64], lack: NDArray[np.float64], size: int, copies: int
-) -> NDArray[np.float64]:
-    """Posterior of each person, from how many of the first and of the last people have it."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weight of each person's having it, from how many of the first and last have; and of all."""
     n_rows = len(have)
     first = np.zeros((size + 1, copies + 1, n_rows))
     last = np.zeros((size + 1, copies + 1, n_rows))
@@ -243,12 +250,17 @@ def _by_number(
         before, after = first[person], last[size - 1 - person]
         for number in range(copies):
             chance[:, person] += before[number] * have[:, person] * after[copies - 1 - number]
-    total = first[size, copies]
-    return chance / np.where(total < _LEAST, np.nan, total)[:, None]
+    return chance, first[size, copies]
 
 
-def _by_prior(chance: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Posteriors by priors; 0 where neither is positive."""
+def _by_prior(
+    chance: NDArray[np.float64], prior: NDArray[np.float64], parts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Posteriors by priors, 0 where neither is positive; NaN where the weight is too small.
+
+    A weight may be as small as its prior, and the ratio large all the same.
+    """
+    chance = np.where((prior > 0) & (parts < _LEAST_PART), np.nan, chance)
     return np.divide(chance, prior, out=chance * 0, where=prior > 0)
 
 
@@ -288,20 +300,26 @@ def _highest(
     for axis in (1, 2):  # ratios within a column, and within a row, are all that matters
         most = table.max(axis=axis, keepdims=True)
         table /= np.where(most > 0, most, 1.0)
-    chance = _by_subsets(table)
+    parts, weight = _by_subsets(table)
+    chance = parts / np.where(weight < _LEAST, np.nan, weight)[:, None, None]
     total = np.zeros_like(chance)
     for copy in range(size):  # copies of one value are had together
         same = kind == kind[:, copy : copy + 1]
         total[:, :, copy] = (chance * same[:, None, :]).sum(axis=2)
-    known = np.isfinite(total).all(axis=(1, 2))
-    total = _by_prior(total, prior) if relative else total
+    total = _by_prior(total, prior, parts) if relative else total
+    known = np.isfinite(np.where(asked[:, None, :], total, 0.0)).all(axis=(1, 2))
     highest = np.where(asked[:, None, :], total, 0.0).max(axis=(1, 2))
     found: list[float] = np.where(known, highest, np.nan).tolist()
     return found
 
 
-def _by_subsets(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Posterior of each person and copy, from subsets dealt to the first and to the last people."""
+def _by_subsets(
+    table: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weight of each person's having each copy, from subsets dealt to the first and to the last.
+
+    And the weight of all ways.
+    """
     n_cases, size, _ = table.shape
     subsets = 1 << size
     first = np.zeros((subsets, n_cases))
@@ -321,5 +339,4 @@ def _by_subsets(table: NDArray[np.float64]) -> NDArray[np.float64]:
             if not subset >> copy & 1:
                 rest = (subsets - 1) ^ subset ^ (1 << copy)
                 chance[:, person, copy] += first[subset] * table[:, person, copy] * last[rest]
-    total = first[-1]  # where floats are too small to say, fractions will
-    return chance / np.where(total < _LEAST, np.nan, total)[:, None, None]
+    return chance, first[-1]
