@@ -68,7 +68,8 @@ def test_a_threshold_is_needed():
 
 def test_a_skyline_has_a_threshold_at_each_point():
     points = Requirement([(Facts(l=1), 0.5), (Facts(k=1), "2/3")]).points
-    assert points == ((Facts(l=1), Fraction(1, 2), False, False), (Facts(k=1), Fraction(2, 3), False, False))
+    half, most = Fraction(1, 2), Fraction(2, 3)
+    assert points == ((Facts(l=1), half, False, False), (Facts(k=1), most, False, False))
 
 
 @pytest.mark.parametrize(

@@ -146,12 +146,23 @@ def gsa(l, places):  # noqa: E741
     return method
 
 
-def test_boxes_that_look_the_same_tell_no_more_of_rda():
+def test_boxes_of_equal_groups_that_look_the_same_tell_no_more_of_rda():
+    """Six people, l = 2: all groups are equally large."""
     place = (0, 0, 0, 0, 1, 1)
     for bag in bags(6, 2):
         for release, weights in boxed(releases(bag, rda(2)), [place]).items():
             for posterior, frequency in posteriors(release, weights):
                 assert posterior == frequency
+
+
+def test_boxes_of_unequal_groups_tell_more_of_rda_but_keep_one_in_l():
+    """The values a, a, b, b, c: a group of two and one of three look alike."""
+    highest = Fraction(0)
+    for release, weights in boxed(releases((0, 0, 1, 1, 2), rda(2)), [(0, 0, 1, 1, 1)]).items():
+        for posterior, frequency in posteriors(release, weights):
+            assert posterior <= Fraction(1, 2)
+            highest = max(highest, posterior - frequency)
+    assert highest >= Fraction(5, 12) - Fraction(2, 5)
 
 
 @pytest.mark.parametrize("place", [(0, 0, 1, 1), (0, 0, 0, 1), (0, 1, 1, 1)])

@@ -16,7 +16,7 @@ import numpy as np
 from foreknow.anonymizers.anatomy_chance import chance_of_anatomy
 from foreknow.anonymizers.anatomy_rounds import rounds_of
 from foreknow.anonymizers.dealt_chance import bags_of, groups_of_people
-from foreknow.anonymizers.lots import generator, notes_of_seed
+from foreknow.anonymizers.lots import generator, note_of_boxes, notes_of_seed
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError
 from foreknow.frames.columns import Codes
 from foreknow.labels import Labels
@@ -118,7 +118,8 @@ class Anatomy:
 
     def notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""
-        return notes_of_seed(seed)
+        boxes = (note_of_boxes(self.l),) if policy.options.form == "generalized" else ()
+        return (*boxes, *notes_of_seed(seed))
 
     def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
         """How probable it is that these groups are made of a table, over all secret draws.
@@ -162,7 +163,10 @@ class Anatomy:
 
     @property
     def tells_frequencies_only(self) -> bool:
-        """Always: the posterior of everybody is the frequency in their group."""
+        """Always: the posterior of everybody is the frequency in their group.
+
+        For whoever sees the groups; not for boxes of several groups that look alike.
+        """
         return True
 
 

@@ -5,7 +5,7 @@ one of the groups that lack their value, each as likely. So the chance is a sum 
 left over may have joined which group, of the chance of that times the chance that people are
 dealt out so. Nothing of it asks who has which place in the table: worlds of one release, which
 have the same bags, all lead to it with the same chance. Hence the posterior of everybody is the
-frequency in the group, at any size.
+frequency in the group, at any size, for whoever sees the groups.
 """
 
 from __future__ import annotations

@@ -43,6 +43,14 @@ def generator(seed: int | None, method: str) -> np.random.Generator:
     return np.random.default_rng(number)
 
 
+def note_of_boxes(l: int) -> str:  # noqa: E741
+    """What to say of groups that are published as boxes, of which several may look alike."""
+    return (
+        "boxes: groups that look alike are published as one, so whoever knows the method may be as "
+        f"sure of a value as 1/{l}, also where a limit is lower"
+    )
+
+
 def notes_of_seed(seed: int | None) -> tuple[str, ...]:
     """What to say of a release whose lots somebody could draw again."""
     if seed is None:

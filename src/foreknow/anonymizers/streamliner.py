@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 import numpy as np
 
 from foreknow.anonymizers.dealt_chance import groups_of_people
-from foreknow.anonymizers.lots import generator, notes_of_seed
+from foreknow.anonymizers.lots import generator, note_of_boxes, notes_of_seed
 from foreknow.anonymizers.streamliner_chance import chance_of_streamliner
 from foreknow.anonymizers.streamliner_deal import Colours, deal
 from foreknow.anonymizers.streamliner_gda import by_rank, plan_gda
@@ -54,14 +54,15 @@ class Streamliner:
     ======= ======================================== ==========================================
     variant groups                                   an adversary who knows it
     ======= ======================================== ==========================================
-    rda     of l, by lot                             learns nothing beyond the release
-    ria     merged by lot, mostly one group          learns nothing beyond the release
+    rda     of l, by lot                             learns nothing beyond the groups
+    ria     merged by lot, mostly one group          learns nothing beyond the groups
     gda     of l, near by quasi-identifiers          can be certain of somebody's value
     gsa     by lot within blocks of near people      finds each value of a group equally likely
-                                                     for each of its members; where groups that
-                                                     look alike are published as one, only: none
-                                                     likelier than 1/l
+                                                     for each of its members
     ======= ======================================== ==========================================
+
+    In the generalized form, groups that look alike are published as one. Then no value is likelier
+    than 1/l for anybody, under rda, ria and gsa; but that need not be the frequency in the box.
 
     **Why RDA and RIA are safe.** What is decided from sensitive values is decided for values, not
     for people; which people of a value are meant is drawn by lot. So every table that agrees with
@@ -219,7 +220,10 @@ class Streamliner:
 
     @property
     def tells_frequencies_only(self) -> bool:
-        """Whether the posterior of everybody is the frequency in their group, by a proof."""
+        """Whether the posterior of everybody is the frequency in their group, by a proof.
+
+        For whoever sees the groups; not for boxes of several groups that look alike.
+        """
         return self.variant != "gda"
 
     advice: ClassVar[str] = "a larger l may help"
@@ -232,11 +236,8 @@ class Streamliner:
                 "GDA: people were grouped by their values, so whoever knows the method may find "
                 "values out, even with certainty"
             )
-        if self.variant == "gsa" and policy.options.form == "generalized":
-            found.append(
-                "GSA: groups that look alike are published as one, so whoever knows the method "
-                f"may be as sure of a value as 1/{self.l}, also where a limit is lower"
-            )
+        elif policy.options.form == "generalized":
+            found.append(note_of_boxes(self.l))
         return (*found, *notes_of_seed(seed))
 
     def _sizes(self, microdata: Microdata) -> IntArray:

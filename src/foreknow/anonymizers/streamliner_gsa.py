@@ -46,8 +46,9 @@ holds by itself. A few groups stay as RDA made them.
   frequency in the union. Say people 1 to 6 are at the places 1, 1, 1, 1, 2, 2 and have the values
   a, a, b, b, c, d, l = 2; people 1 and 3 are in the box (1, 1) with a and b, the others in (1, 2)
   with a, b, c, d: then 2 has b with probability 2/5, not 1/4. So **no limit below 1/l holds for
-  such a release just because the frequencies keep it**. It does for the groups (buckets), and for
-  RDA in either form, since under RDA all tables that agree with the release are equally likely.
+  such a release just because the frequencies keep it**. It does for the groups (buckets). Under
+  RDA it does for boxes too where groups that look alike are equally large, as all are if l divides
+  the number of people; else not (values a, a, b, b, c at 1, 1, 2, 2, 2, l = 2: 5/12, not 2/5).
 - *The release is not independent of joint facts*, as it is under RDA. The values a, a, b, b of
   people 1 to 4, l = 2: {1, 3} and {2, 4} are grouped only when {1, 2} | {3, 4} could not be, so 1
   and 2 have the same value; each of them still has either with probability 1/2, but who happens to

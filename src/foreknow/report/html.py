@@ -182,7 +182,7 @@ def _chance(found: Disclosure, verdict: Verdict) -> _Chance:
     limit = verdict.point.limit(found)
     return _Chance(
         percent(found, limit, 1),
-        point_limit(verdict.point),
+        point_limit(verdict.point, found),
         f"{100 * found.probability:.2f}",
         f"{100 * float(limit):.2f}",
         verdict.point.holds(found),

@@ -59,9 +59,13 @@ def limit_text(limit: Fraction) -> str:
     return str(limit)
 
 
-def point_limit(point: Point) -> str:
-    """Write the limit of a requirement, for a narrow column."""
-    return f"{times_text(point.below)} × prior" if point.relative else limit_text(point.below)
+def point_limit(point: Point, found: Disclosure) -> str:
+    """Write the limit of a disclosure, for a narrow column."""
+    if not point.relative:
+        return limit_text(point.below)
+    limit = point.limit(found)
+    chance = Disclosure(found.value, float(limit), lambda: limit)
+    return f"{percent(chance, Fraction(1), 1)} = {times_text(point.below)} × prior"
 
 
 def times_text(times: Fraction) -> str:

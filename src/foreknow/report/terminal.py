@@ -132,7 +132,7 @@ def _row(
         text(about),
         text(telling(verdict.point.adversary, semantics=semantics).short),
         text(percent(found, limit, 1), style),
-        text(point_limit(verdict.point)),
+        text(point_limit(verdict.point, found)),
         text(_where(verdict)),
     ]
 

@@ -48,8 +48,8 @@ def query_sentence(report: UtilityReport) -> str:
     """Say what was asked, and what the errors are relative to."""
     first = report.errors[0]
     return (
-        f"Counts are off by so much, relative to the true count, or to {share_text(first.delta)} of "
-        f"the people where that is more ({some(len(first.exact), 'query', 'queries')} each):"
+        f"Counts are off by so much, relative to the true count, or to {share_text(first.delta)} "
+        f"of the people where that is more ({some(len(first.exact), 'query', 'queries')} each):"
     )
 
 
