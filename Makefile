@@ -40,6 +40,13 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.set_valued
 	$(BIN)/python -m benchmarks.implications
 	$(BIN)/python -m benchmarks.fulldomain
+	$(BIN)/python -m benchmarks.streamliner
+	$(BIN)/python -m benchmarks.anatomy
+	$(BIN)/python -m benchmarks.query_error
+	$(BIN)/python -m benchmarks.posteriors
+	$(BIN)/python -m benchmarks.art
+	$(BIN)/python -m benchmarks.jump
+	$(BIN)/python -m benchmarks.attack
 
 clean:
 	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

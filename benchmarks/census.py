@@ -8,11 +8,13 @@ of work and income that the young share (pupils, no income) are frequent among t
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+import foreknow as fk
 
 SIZES = {
     "age": 79,
@@ -53,7 +55,7 @@ def census(
         + random.normal(0, 2.6, rows),
         SIZES["education"],
     )
-    columns = {
+    columns: dict[str, NDArray[Any]] = {
         "age": age,
         "gender": gender,
         "education": education,
@@ -65,6 +67,18 @@ def census(
         columns[sensitive] = _incomes(age, gender, education, random)
     table = pa.table({name: pa.array(column.astype(np.int8)) for name, column in columns.items()})
     return pa.concat_tables([table] * copies).combine_chunks()
+
+
+def encoded_census(
+    rows: int = 600_000,
+    sensitive: Literal["occupation", "income"] = "occupation",
+    copies: int = 1,
+) -> fk.Microdata:
+    """Make the table and encode it, so that no measurement has to."""
+    schema = fk.Schema(quasi_identifiers=list(QUASI_IDENTIFIERS), sensitive=sensitive)
+    made = fk.Microdata(census(rows, 1, sensitive, copies), schema)
+    _ = made.attributes, made.values
+    return made
 
 
 def _ages(rows: int, random: np.random.Generator) -> NDArray[np.int64]:

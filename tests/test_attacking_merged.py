@@ -10,10 +10,10 @@ from tests.attacks import BUCKETS, DIVERSE, microdata, policy_for
 from tests.oracle.streamliner_lots import outcomes, tables
 
 import foreknow as fk
-from foreknow.anonymizers.anatomy_rounds import rounds_of
-from foreknow.anonymizers.streamliner_deal import Colours, deal
-from foreknow.anonymizers.streamliner_gsa import groups_of_gsa
-from foreknow.anonymizers.streamliner_plan import plan_rda
+from foreknow.anonymizers.anatomy.rounds import rounds_of
+from foreknow.anonymizers.streamliner.deal import Colours, deal
+from foreknow.anonymizers.streamliner.gsa import groups_of_gsa
+from foreknow.anonymizers.streamliner.plan import plan_rda
 from foreknow.attacking import attack
 
 

@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from foreknow.adversaries.skylines import knowledge_skyline, knowledge_skylines
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
     from foreknow.anonymizers.anatomy import Anatomy
-    from foreknow.anonymizers.art import ART
+    from foreknow.anonymizers.art import ART, Limit
     from foreknow.anonymizers.at_levels import counts_at
     from foreknow.anonymizers.fulldomain import FullDomain
     from foreknow.anonymizers.jump import Jump, Naive, Safe
-    from foreknow.anonymizers.jump_secret import SecretChoice
+    from foreknow.anonymizers.jump.secret import SecretChoice
     from foreknow.anonymizers.lattice_result import LatticeResult
     from foreknow.anonymizers.mondrian import Mondrian
     from foreknow.anonymizers.streamliner import Streamliner
@@ -87,13 +87,13 @@ _ROOMS = {
     "adversaries.statements": ["Has", "Posterior", "Statements", "same"],
     "anonymizers.anatomy": ["Anatomy"],
     "anonymizers.at_levels": ["counts_at"],
-    "anonymizers.art": ["ART"],
+    "anonymizers.art": ["ART", "Limit"],
     "anonymizers.fulldomain": ["FullDomain"],
     "anonymizers.lattice_result": ["LatticeResult"],
     "anonymizers.mondrian": ["Mondrian"],
     "anonymizers.streamliner": ["Streamliner"],
     "anonymizers.jump": ["Jump", "Naive", "Safe"],
-    "anonymizers.jump_secret": ["SecretChoice"],
+    "anonymizers.jump.secret": ["SecretChoice"],
     "jumping.composed": ["All", "Each"],
     "jumping.dealing": ["BeyondReach"],
     "jumping.estimating": ["EstimatedSet"],
@@ -150,6 +150,7 @@ __all__ = [
     "KAnonymity",
     "LatticeResult",
     "LatticeSurvey",
+    "Limit",
     "Mask",
     "MaxRatio",
     "Microdata",

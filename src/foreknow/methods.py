@@ -12,7 +12,7 @@ from foreknow.anonymizers.anatomy import Anatomy
 from foreknow.anonymizers.art import ART, Limit
 from foreknow.anonymizers.fulldomain import FullDomain
 from foreknow.anonymizers.jump import Jump, Naive, Safe
-from foreknow.anonymizers.jump_order import InOrder
+from foreknow.anonymizers.jump.order import InOrder
 from foreknow.anonymizers.mondrian import Mondrian
 from foreknow.anonymizers.streamliner import Streamliner
 from foreknow.errors import PolicyError, did_you_mean

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foreknow as fk
-from foreknow.anonymizers import anatomy_rounds
-from foreknow.anonymizers.anatomy_rounds import rounds_of
+from foreknow.anonymizers.anatomy import rounds as anatomy_rounds
+from foreknow.anonymizers.anatomy.rounds import rounds_of
 from foreknow.errors import UnsupportedError
 
 

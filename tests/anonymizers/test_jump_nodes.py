@@ -9,8 +9,8 @@ import pytest
 
 import foreknow as fk
 from foreknow.anonymizers.jump import Jump, Naive, Safe
-from foreknow.anonymizers.jump_chain import default_nodes, least_group
-from foreknow.anonymizers.jump_nodes import at_nodes, read_function
+from foreknow.anonymizers.jump.chain import default_nodes, least_group
+from foreknow.anonymizers.jump.nodes import at_nodes, read_function
 from foreknow.jumping.composed import All, Each
 from foreknow.jumping.properties import Distinct, Entropy, MaxRatio, Recursive
 from foreknow.jumping.ruling import RuledOut

@@ -12,7 +12,7 @@ from tests.oracle import jump_worlds as oracle
 
 import foreknow as fk
 from foreknow.anonymizers.jump import Naive
-from foreknow.anonymizers.jump_secret import SecretChoice
+from foreknow.anonymizers.jump.secret import SecretChoice
 from foreknow.jumping.properties import MaxRatio
 
 F = Fraction

@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracle.streamliner_gda import gda
 
-from foreknow.anonymizers import streamliner_gda, streamliner_gda_late, streamliner_near
-from foreknow.anonymizers.streamliner_gda import Runs, by_rank, plan_gda
-from foreknow.anonymizers.streamliner_gda_late import Kinds, Open
-from foreknow.anonymizers.streamliner_near import Nearest
+from foreknow.anonymizers.streamliner import gda as streamliner_gda
+from foreknow.anonymizers.streamliner import gda_late as streamliner_gda_late
+from foreknow.anonymizers.streamliner import near as streamliner_near
+from foreknow.anonymizers.streamliner.gda import Runs, by_rank, plan_gda
+from foreknow.anonymizers.streamliner.gda_late import Kinds, Open
+from foreknow.anonymizers.streamliner.near import Nearest
 from foreknow.errors import NoSafeRelease
 from foreknow.microdata import Attribute
 

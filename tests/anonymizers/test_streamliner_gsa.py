@@ -14,11 +14,12 @@ from tests.oracle.streamliner_blocks import tables_of, weights_of
 from tests.oracle.streamliner_lots import bags, posteriors, release_of, releases
 from tests.oracle.streamliner_symmetry import released
 
-from foreknow.anonymizers import streamliner_gsa, streamliner_transversal
-from foreknow.anonymizers.streamliner_deal import Colours, deal
-from foreknow.anonymizers.streamliner_gsa import groups_of_gsa
-from foreknow.anonymizers.streamliner_plan import plan_rda
-from foreknow.anonymizers.streamliner_transversal import transversals
+from foreknow.anonymizers.streamliner import gsa as streamliner_gsa
+from foreknow.anonymizers.streamliner import transversal as streamliner_transversal
+from foreknow.anonymizers.streamliner.deal import Colours, deal
+from foreknow.anonymizers.streamliner.gsa import groups_of_gsa
+from foreknow.anonymizers.streamliner.plan import plan_rda
+from foreknow.anonymizers.streamliner.transversal import transversals
 from foreknow.microdata import Attribute
 
 
@@ -173,7 +174,7 @@ def test_boxes_that_look_the_same_keep_gsa_below_one_in_l(place):
 
 
 def test_the_frequency_in_a_box_is_not_the_posterior_under_gsa():
-    """The counterexample in the docstring of `streamliner_gsa`."""
+    """The counterexample in the docstring of `streamliner.gsa`."""
     place = [0, 0, 0, 0, 1, 1]
     seen = frozenset({((0, 2), (0, 1)), ((1, 3, 4, 5), (0, 1, 2, 3))})
     held, total = Fraction(0), Fraction(0)

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import foreknow as fk
 from foreknow.anonymizers.streamliner import Streamliner
-from foreknow.anonymizers.streamliner_gda import Runs, plan_gda
-from foreknow.anonymizers.streamliner_gsa import groups_of_gsa
-from foreknow.anonymizers.streamliner_plan import plan_rda
-from foreknow.anonymizers.streamliner_ria import merge
-from foreknow.anonymizers.streamliner_transversal import colour_edges, transversals
+from foreknow.anonymizers.streamliner.gda import Runs, plan_gda
+from foreknow.anonymizers.streamliner.gsa import groups_of_gsa
+from foreknow.anonymizers.streamliner.plan import plan_rda
+from foreknow.anonymizers.streamliner.ria import merge
+from foreknow.anonymizers.streamliner.transversal import colour_edges, transversals
 
 VARIANTS = ["rda", "ria", "gda", "gsa"]
 _STUCK = ("gda", "one")

@@ -11,7 +11,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.anonymizers.jump import HALF, Jump, Naive, Safe
-from foreknow.anonymizers.jump_secret import SecretChoice
+from foreknow.anonymizers.jump.secret import SecretChoice
 from foreknow.jumping.composed import All, Each
 from foreknow.jumping.entropy import at_least
 from foreknow.jumping.functions import Function

@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from foreknow.anonymizers.jump import Jump, Naive, Safe
-from foreknow.anonymizers.jump_secret import SecretChoice
+from foreknow.anonymizers.jump.secret import SecretChoice
 from foreknow.jumping.properties import MaxRatio
 
 F = Fraction

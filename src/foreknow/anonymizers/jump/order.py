@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from foreknow.anonymizers.grouping import Grouping
-from foreknow.anonymizers.jump_chain import default_nodes, least_group
-from foreknow.anonymizers.jump_nodes import at_nodes, function_text, read_function, treats_alike
-from foreknow.anonymizers.jump_result import JumpResult
-from foreknow.anonymizers.jump_seen import refuse_lookalikes
+from foreknow.anonymizers.jump.chain import default_nodes, least_group
+from foreknow.anonymizers.jump.nodes import at_nodes, function_text, read_function, treats_alike
+from foreknow.anonymizers.jump.result import JumpResult
+from foreknow.anonymizers.jump.seen import refuse_lookalikes
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.jumping.composed import as_property
 from foreknow.jumping.dealing import BeyondReach

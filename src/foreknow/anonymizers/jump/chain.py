@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from foreknow.anonymizers.jump_nodes import groups_at, tops_of
+from foreknow.anonymizers.jump.nodes import groups_at, tops_of
 from foreknow.anonymizers.lattice import Node
 from foreknow.jumping.properties import Property
 from foreknow.microdata import Attribute

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from foreknow.anonymizers.anatomy_chance import chance_of_anatomy
-from foreknow.anonymizers.anatomy_rounds import rounds_of
+from foreknow.anonymizers.anatomy.chance import chance_of_anatomy
+from foreknow.anonymizers.anatomy.rounds import rounds_of
 from foreknow.anonymizers.dealt_chance import bags_of, groups_of_people
 from foreknow.anonymizers.lots import generator, note_of_boxes, notes_of_seed
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError
@@ -139,7 +139,7 @@ class Anatomy:
 
         Notes
         -----
-        See `foreknow.anonymizers.anatomy_chance`; tested against every draw of small tables.
+        See `foreknow.anonymizers.anatomy.chance`; tested against every draw of small tables.
 
         Examples
         --------

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.anonymizers.streamliner_deal import Colours
-from foreknow.anonymizers.streamliner_gda_late import Kinds, Open
-from foreknow.anonymizers.streamliner_near import Nearest
-from foreknow.anonymizers.streamliner_plan import Plan
+from foreknow.anonymizers.streamliner.deal import Colours
+from foreknow.anonymizers.streamliner.gda_late import Kinds, Open
+from foreknow.anonymizers.streamliner.near import Nearest
+from foreknow.anonymizers.streamliner.plan import Plan
 from foreknow.errors import NoSafeRelease
 from foreknow.microdata import Attribute
 from foreknow.sparse import IntArray

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.anonymizers.streamliner_plan import Plan
+from foreknow.anonymizers.streamliner.plan import Plan
 from foreknow.sparse import IntArray
 
 # People at a time: large enough for NumPy, small enough for a processor's cache.
@@ -78,7 +78,7 @@ def deal(plan: Plan, colours: Colours) -> NDArray[Any]:
 
     Examples
     --------
-    >>> from foreknow.anonymizers.streamliner_plan import plan_rda
+    >>> from foreknow.anonymizers.streamliner.plan import plan_rda
     >>> colours = Colours.of(np.array([0, 1, 1, 0]), np.array([2, 2]))
     >>> deal(plan_rda(np.array([2, 2]), 2), colours)
     array([0, 0, 1, 1], dtype=int32)

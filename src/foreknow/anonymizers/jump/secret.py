@@ -15,9 +15,9 @@ from typing import Any
 
 from foreknow.anonymizers.dealt_chance import groups_of_people
 from foreknow.anonymizers.grouping import Grouping
-from foreknow.anonymizers.jump import Naive
-from foreknow.anonymizers.jump_nodes import function_text, treats_alike
-from foreknow.anonymizers.jump_order import HALF, STEPS, read_functions
+from foreknow.anonymizers.jump.algorithms import Naive
+from foreknow.anonymizers.jump.nodes import function_text, treats_alike
+from foreknow.anonymizers.jump.order import HALF, STEPS, read_functions
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.jumping.composed import as_property
 from foreknow.jumping.functions import Function, Person, Value, renumber

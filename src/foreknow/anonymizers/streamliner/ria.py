@@ -1,7 +1,7 @@
 """RIA: everybody gets partners of other colours by lot, and who shares somebody is merged.
 
 Table 5 of "Privacy Streamliner", with two things that it leaves open. Colours are drawn so that
-nobody is left without partners (`foreknow.anonymizers.streamliner_partners`). And groups are merged
+nobody is left without partners (`foreknow.anonymizers.streamliner.partners`). And groups are merged
 with a union-find in arrays.
 
 All lots are drawn for colours, and who of a colour is meant is drawn by lot too: like RDA it treats
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.anonymizers.streamliner_deal import Colours
-from foreknow.anonymizers.streamliner_partners import choices, partner_colours
+from foreknow.anonymizers.streamliner.deal import Colours
+from foreknow.anonymizers.streamliner.partners import choices, partner_colours
 from foreknow.sparse import IntArray, ranges
 
 

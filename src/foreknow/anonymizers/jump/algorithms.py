@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from foreknow.anonymizers.jump_order import HALF, STEPS, InOrder
+from foreknow.anonymizers.jump.order import HALF, STEPS, InOrder
 from foreknow.jumping.runs import Case, Step
 from foreknow.jumping.strategy import Strategy, distances_of
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from foreknow.anonymizers.jump_nodes import node_levels
+from foreknow.anonymizers.jump.nodes import node_levels
 from foreknow.errors import NoSafeRelease
 from foreknow.jumping.dealing import BeyondReach
 from foreknow.jumping.functions import Function

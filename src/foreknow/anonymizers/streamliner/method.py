@@ -16,12 +16,12 @@ import numpy as np
 
 from foreknow.anonymizers.dealt_chance import groups_of_people
 from foreknow.anonymizers.lots import generator, note_of_boxes, notes_of_seed
-from foreknow.anonymizers.streamliner_chance import chance_of_streamliner
-from foreknow.anonymizers.streamliner_deal import Colours, deal
-from foreknow.anonymizers.streamliner_gda import by_rank, plan_gda
-from foreknow.anonymizers.streamliner_gsa import groups_of_gsa
-from foreknow.anonymizers.streamliner_plan import plan_rda
-from foreknow.anonymizers.streamliner_ria import groups_of_ria
+from foreknow.anonymizers.streamliner.chance import chance_of_streamliner
+from foreknow.anonymizers.streamliner.deal import Colours, deal
+from foreknow.anonymizers.streamliner.gda import by_rank, plan_gda
+from foreknow.anonymizers.streamliner.gsa import groups_of_gsa
+from foreknow.anonymizers.streamliner.plan import plan_rda
+from foreknow.anonymizers.streamliner.ria import groups_of_ria
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy
@@ -36,7 +36,7 @@ Variant: TypeAlias = Literal["rda", "ria", "gda", "gsa"]
 
 @dataclass(frozen=True)
 class Streamliner:
-    """Groups in which no sensitive value has more than 1/l of the people, made in linear time.
+    """Groups in which no sensitive value has more than 1/l, made by a method that all may know.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ class Streamliner:
     released. Give a seed in tests only.
 
     **GDA** is as published, and unsafe; it logs a warning. See
-    `foreknow.anonymizers.streamliner_gda`.
+    `foreknow.anonymizers.streamliner.gda`.
 
-    **GSA** (guided, symmetric) is ours; see `foreknow.anonymizers.streamliner_gsa` for how it
+    **GSA** (guided, symmetric) is ours; see `foreknow.anonymizers.streamliner.gsa` for how it
     works and the proof. It does not divide tables of fewer than 16 groups, nor some in which a
     value is nearly as frequent as l allows: there it is RDA, and logs that (level info).
 
@@ -189,7 +189,7 @@ class Streamliner:
 
         Notes
         -----
-        See `foreknow.anonymizers.streamliner_chance`; tested against every lot of small tables.
+        See `foreknow.anonymizers.streamliner.chance`; tested against every lot of small tables.
 
         Examples
         --------

@@ -135,7 +135,7 @@ class _Draws:
     def within(self, blocks: _Blocks) -> Fraction:
         """R: a block says how many members draw, at this colour, and who can be drawn, at others.
 
-        One member after the other draws, by the rule of `streamliner_partners`.
+        One member after the other draws, by the rule of `partners`.
         """
         blocks = tuple(sorted(blocks))
         if blocks not in self._known:

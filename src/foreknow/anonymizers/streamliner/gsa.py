@@ -6,7 +6,7 @@ halves are l-eligible. If it does not, both halves stay together, but from then 
 must have as many members from one half as from the other: the halves are *cells*. Further divisions
 cut each cell in equal halves, and stand or double the cells in the same way. What remains in the
 end is grouped by lot, so many from each cell to each group (always possible, see
-`foreknow.anonymizers.streamliner_transversal`); where there are no cells, by RDA.
+`foreknow.anonymizers.streamliner.transversal`); where there are no cells, by RDA.
 
 **Why it is safe.** An adversary knows the method, everybody's quasi-identifiers and how often each
 value occurs, and otherwise holds all tables for equally likely. Given everybody's group and the
@@ -80,9 +80,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.anonymizers.streamliner_deal import Colours, deal
-from foreknow.anonymizers.streamliner_plan import Plan, plan_rda
-from foreknow.anonymizers.streamliner_transversal import transversals
+from foreknow.anonymizers.streamliner.deal import Colours, deal
+from foreknow.anonymizers.streamliner.plan import Plan, plan_rda
+from foreknow.anonymizers.streamliner.transversal import transversals
 from foreknow.microdata import Attribute
 from foreknow.sparse import IntArray
 

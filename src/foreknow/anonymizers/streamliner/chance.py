@@ -3,7 +3,7 @@
 RDA and GDA plan their groups first, from what everybody knows of a world; then people of one kind
 are dealt to the places of that kind by lot. For RDA a kind is a colour, for GDA a colour and a
 rank. GSA is RDA on tables that are too small to be divided; for larger ones its chance is not
-worked out. For RIA see `foreknow.anonymizers.streamliner_ria_chance`.
+worked out. For RIA see `foreknow.anonymizers.streamliner.ria_chance`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.anonymizers.dealt_chance import bags_of, dealt_chance
-from foreknow.anonymizers.streamliner_deal import Colours, deal
-from foreknow.anonymizers.streamliner_gda import by_rank, plan_gda
-from foreknow.anonymizers.streamliner_gsa import plan_undivided
-from foreknow.anonymizers.streamliner_plan import Plan, plan_rda
-from foreknow.anonymizers.streamliner_ria_chance import chance_of_ria
+from foreknow.anonymizers.streamliner.deal import Colours, deal
+from foreknow.anonymizers.streamliner.gda import by_rank, plan_gda
+from foreknow.anonymizers.streamliner.gsa import plan_undivided
+from foreknow.anonymizers.streamliner.plan import Plan, plan_rda
+from foreknow.anonymizers.streamliner.ria_chance import chance_of_ria
 from foreknow.errors import NoSafeRelease, UnsupportedError
 from foreknow.microdata import Microdata
 from foreknow.sparse import IntArray

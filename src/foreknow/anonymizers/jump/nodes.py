@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from foreknow.anonymizers.at_levels import SUPPRESSED
-from foreknow.anonymizers.jump_values import at_values, refuse_separated
+from foreknow.anonymizers.jump.values import at_values, refuse_separated
 from foreknow.anonymizers.lattice import Node
 from foreknow.anonymizers.rollup import levels_of
 from foreknow.errors import InputError, did_you_mean

@@ -2,7 +2,7 @@
 
 A colour is the set of people who share a sensitive value ("Privacy Streamliner", section 2.1).
 The plan is made from the sizes of the colours and nothing else; who of a colour takes which of
-its places is decided afterwards, by lot (`foreknow.anonymizers.streamliner_deal`). That is what
+its places is decided afterwards, by lot (`foreknow.anonymizers.streamliner.deal`). That is what
 makes RDA safe against an adversary who knows it.
 """
 

@@ -17,7 +17,7 @@ from itertools import combinations
 from math import perm, prod
 from typing import TypeAlias
 
-from foreknow.anonymizers.anatomy_rounds import rounds_of
+from foreknow.anonymizers.anatomy.rounds import rounds_of
 from foreknow.anonymizers.dealt_chance import Bag, dealt_chance
 from foreknow.sparse import IntArray
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foreknow.anonymizers.jump_nodes import AtLevels
+from foreknow.anonymizers.jump.nodes import AtLevels
 from foreknow.errors import UnsupportedError
 from foreknow.jumping.functions import Function
 from foreknow.jumping.properties import Property

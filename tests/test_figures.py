@@ -1,0 +1,124 @@
+"""The scripts that redraw the figures of "Privacy Streamliner", on small tables."""
+
+import logging
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from benchmarks.figures import __main__ as measuring
+from benchmarks.figures import drawing, panels, results
+from pyarrow import csv
+
+ROWS = 600
+METHODS = {"RDA", "GDA", "GSA", "Mondrian", "Anatomy"}
+ASKED = {"age", "gender", "age and gender", "all 4"}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """Everything measured once, as the command line does it."""
+    to = tmp_path_factory.mktemp("figures")
+    random = np.random.default_rng(1)
+    sizes = {"age": 70, "marital-status": 7, "race": 5, "sex": 2, "occupation": 14}
+    people = {name: random.integers(0, size, ROWS) for name, size in sizes.items()}
+    csv.write_csv(pa.table(people), to / "adult.csv")
+    logger = logging.getLogger("foreknow")
+    before = logger.level
+    with pytest.MonkeyPatch.context() as patch:
+        given = ["--rows", str(ROWS), "--to", str(to), "--adult", str(to / "adult.csv")]
+        patch.setattr(sys, "argv", ["figures", *given])
+        measuring.main()
+    logger.setLevel(before)
+    names = [*panels.FIGURES, "worth", "adult-worth"]
+    return {name: results.read(to / f"{name}.csv") for name in names}
+
+
+def test_times_are_measured_for_each_table_and_number_of_copies(measured):
+    seen = {(row["table"], row["rows"] // ROWS, row["method"]) for row in measured["times"]}
+    for table in ("occupation", "income"):
+        for copies in (1, 2, 4, 6, 8, 10):
+            assert {(table, copies, name) for name in ("RDA", "GDA", "Anatomy")} <= seen
+        assert {copies for t, copies, name in seen if (t, name) == (table, "GSA")} == {1, 4, 10}
+    assert all(row["seconds"] > 0 < row["yardstick"] for row in measured["times"])
+
+
+@pytest.mark.parametrize("name", ["discernibility", "adult-discernibility"])
+def test_nobody_is_better_than_the_optimum_and_rda_is_near_it(measured, name):
+    rows = measured[name]
+    assert {row["method"] for row in rows} == {*METHODS, "optimum"}
+    least = {(r["table"], r["l"]): r["discernibility"] for r in rows if r["method"] == "optimum"}
+    for row in rows:
+        assert row["discernibility"] >= least[row["table"], row["l"]]
+    # Fewer than l people are left over, and join groups of l; at worst all of them the same one.
+    for row in rows:
+        if row["method"] == "RDA":
+            size = row["l"]
+            assert row["discernibility"] <= ROWS * size + 4 * size**2
+
+
+@pytest.mark.parametrize(("name", "binary"), [("queries", "gender"), ("adult-queries", "sex")])
+def test_each_method_answers_each_kind_of_query(measured, name, binary):
+    asked = {what.replace("gender", binary) for what in ASKED}
+    tables = {(row["table"], row["l"]) for row in measured[name]}
+    assert {level for _, level in tables} == set(range(6, 11) if name == "queries" else range(2, 8))
+    for table, level in tables:
+        kept = [row for row in measured[name] if (row["table"], row["l"]) == (table, level)]
+        # GDA may be stuck.
+        assert {row["method"] for row in kept} | {"GDA"} == METHODS
+        for method in {row["method"] for row in kept}:
+            assert {row["asked"] for row in kept if row["method"] == method} == asked
+    assert all(row["average"] >= 0 for row in measured[name])
+
+
+@pytest.mark.parametrize("name", list(panels.FIGURES))
+def test_every_number_is_in_its_picture(measured, name):
+    figure = panels.FIGURES[name](measured[name])
+    column = {"times": "seconds"}.get(name, "average")
+    if "discernibility" in name:
+        column = "discernibility"
+    drawn = [y for line in figure.data for y in line.y]
+    expected = [
+        max(row[column], panels.LEAST_ERROR) if column == "average" else row[column]
+        for row in measured[name]
+        if column != "discernibility" or row["method"] != "Mondrian"
+    ]
+    assert sorted(drawn) == sorted(expected)
+    assert "Plotly.newPlot" in drawing.page(figure)
+
+
+@pytest.mark.parametrize("name", ["worth", "adult-worth"])
+def test_what_groups_are_worth_is_measured_of_each_variant(measured, name):
+    rows = measured[name]
+    levels = range(2, 11) if name == "worth" else range(2, 8)
+    for table in {row["table"] for row in rows}:
+        for level in levels:
+            kept = [row for row in rows if (row["table"], row["l"]) == (table, level)]
+            # GDA may be stuck.
+            assert {row["method"] for row in kept} | {"GDA"} == {"RDA", "GDA", "GSA", "GSA*"}
+    for row in rows:
+        assert 0 <= row["ncp"] <= 1
+        assert row["average"] >= 0
+        assert row["l"] <= row["largest"] <= ROWS
+
+
+def test_a_table_has_a_line_per_key_and_a_column_per_method():
+    rows = [
+        {"l": 2, "method": "RDA", "ratio": 1.0},
+        {"l": 3, "method": "RDA", "ratio": 1.5},
+        {"l": 3, "method": "GDA", "ratio": 1200.0},
+    ]
+    shown = results.markdown(rows, ("l",), "method", lambda row: f"{row['ratio']:,.1f}")
+    assert shown.splitlines() == [
+        "| l | RDA | GDA |",
+        "| --- | --- | --- |",
+        "| 2 | 1.0 |  |",
+        "| 3 | 1.5 | 1,200.0 |",
+    ]
+
+
+def test_other_settings_do_not_overwrite_the_results_of_the_documentation(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["figures", "--rows", "600"])
+    with pytest.raises(SystemExit):
+        measuring.main()
+    assert "--to" in capsys.readouterr().err
