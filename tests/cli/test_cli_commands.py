@@ -34,6 +34,7 @@ def test_options_of_publish_go_before_the_policy_and_each_form_is_verified(desk,
     assert all(name in out for name in found)
     for arguments in (
         ["verify", "out/certificate.json"],
+        ["verify", "out"],
         ["verify", "out/certificate.json", "out"],
         desk.audit(release="out"),
     ):

@@ -44,7 +44,7 @@ def publish(
 
 
 def verify(
-    certificate: Annotated[Path, typer.Argument(help="The certificate.json of a release.")],
+    certificate: Annotated[Path, typer.Argument(help="The certificate.json of a release, or its folder.")],
     release: Annotated[
         Path | None, typer.Argument(help="The release or its folder; beside it when left out.")
     ] = None,
@@ -53,6 +53,8 @@ def verify(
     """Judge a written release afresh and compare it with its certificate."""
     from foreknow.certificate import Certificate
 
+    if certificate.is_dir():
+        certificate = certificate / "certificate.json"
     known = Certificate.load(certificate)
     with progress("Judging the release afresh", quiet):
         problems = known.check(release if release is not None else certificate.parent)
