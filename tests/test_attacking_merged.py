@@ -116,7 +116,7 @@ def compare(method, oracle, bag, places, l, seen, most=8):  # noqa: E741
     return met
 
 
-@pytest.mark.parametrize(("method", "oracle", "bag", "places", "l"), CASES, ids=str)
+@pytest.mark.parametrize(("method", "oracle", "bag", "places", "l"), CASES)
 def test_merged_groups_say_what_all_lots_say(method, oracle, bag, places, l):  # noqa: E741
     compare(method, oracle, bag, places, l, [])
 
