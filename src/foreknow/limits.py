@@ -120,14 +120,30 @@ def point_of(
             "give below"
         )
     if key == "at_most_times":
-        return Point(adversary, _times(limit), inclusive=True, relative=True)
+        return Point(adversary, as_times(limit), inclusive=True, relative=True)
     return Point(adversary, as_threshold(limit), inclusive=key == "at_most")
 
 
-def _times(number: Number) -> Fraction:
+def as_times(number: Number, name: str = "at_most_times") -> Fraction:
+    """Read how many times its prior a posterior may be, 1 or more.
+
+    Parameters
+    ----------
+    number : int, float, str, or Fraction
+    name : str
+        What messages call it.
+
+    Raises
+    ------
+    InputError
+        If it is no number, or below 1.
+
+    Examples
+    --------
+    >>> as_times("3/2")
+    Fraction(3, 2)
+    """
     times = as_fraction(number)
     if times < 1:
-        raise InputError(
-            f"at_most_times must be 1 or more (1 means as likely as before), not {number}"
-        )
+        raise InputError(f"{name} must be 1 or more (1 means as likely as before), not {number}")
     return times

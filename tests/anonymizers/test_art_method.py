@@ -126,7 +126,7 @@ def test_several_limits_hold_together():
     ("options", "said"),
     [
         ({"r": 2}, "give priors, or limits"),
-        ({"times": 0}, "times must be a number above 0"),
+        ({"times": 0}, "ART: times must be 1 or more"),
         ({"r": 2, "values": []}, "at least one value"),
         ({"r": 2, "values": "HIV"}, "values must be a list"),
         ({"r": 2, "unique": 1}, "unique must be True or False"),
@@ -220,6 +220,29 @@ def test_no_posterior_of_adult_exceeds_the_limit(by, r, smoothing, semantics):
     )
     found = priors.disclosure(release)
     assert found.exact <= Fraction(1, r)
+
+
+@pytest.mark.parametrize(
+    ("by", "times", "semantics"),
+    [
+        ("sex", "2", "joint"),
+        pytest.param("sex", "3", "joint", marks=pytest.mark.slow),
+        pytest.param("sex", "2", "binary", marks=pytest.mark.slow),
+        pytest.param("race", "2", "joint", marks=pytest.mark.slow),
+        pytest.param("band", "2", "joint", marks=pytest.mark.slow),
+    ],
+)
+def test_no_posterior_of_adult_exceeds_so_many_times_the_prior(by, times, semantics):
+    rows = adult()
+    names = [name for name in rows.column_names if name != "occupation"]
+    schema = fk.Schema(quasi_identifiers=names, sensitive="occupation")
+    priors = Priors.learn(rows, SETS[by], "occupation", semantics=semantics)
+    groups = ART(times=times, priors=priors).partition(fk.Microdata(rows, schema), seed=1)
+    release = fk.Release.from_groups(
+        rows.append_column("gid", pa.array(groups)), group="gid", sensitive="occupation"
+    )
+    assert 1 < priors.gain(release).exact <= Fraction(times)
+    assert groups.max() >= 100
 
 
 def test_adult_by_the_combination_as_it_is_cannot_be_grouped():

@@ -44,7 +44,9 @@ def publish(
 
 
 def verify(
-    certificate: Annotated[Path, typer.Argument(help="The certificate.json of a release, or its folder.")],
+    certificate: Annotated[
+        Path, typer.Argument(help="The certificate.json of a release, or its folder.")
+    ],
     release: Annotated[
         Path | None, typer.Argument(help="The release or its folder; beside it when left out.")
     ] = None,

@@ -29,7 +29,7 @@ _CLOSE = (0.93, 0.97, 0.0)
 # How often the value that is too frequent may occur in a part.
 _COPIES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 # The largest parts whose posteriors are worked out.
-_LARGEST = 700
+LARGEST = 700
 
 
 def bulk_groups(
@@ -90,11 +90,11 @@ def _of_kind(
     total = int(own.sum() + joining.sum())
     for copies in sorted({*_COPIES, int(own[hot])}):
         n_parts = int(own[hot]) // copies
-        if not n_parts or total > n_parts * _LARGEST:
+        if not n_parts or total > n_parts * LARGEST:
             continue
         taken = joining.copy()
         taken[kind] = _kept_back(problem, kind, own, hot, own[hot] - copies * n_parts)
-        who, part = _parts(problem, taken, free, n_parts)
+        who, part = dealt_parts(problem, taken, free, n_parts)
         if judge.safe(part, problem.kinds[who], problem.values[who], n_parts).all():
             order = np.argsort(part, kind="stable")
             return np.split(who[order], np.cumsum(np.bincount(part))[:-1])
@@ -158,14 +158,14 @@ def _spare(problem: ArtProblem, rows: IntArray, kind: int, hot: np.ndarray) -> I
     return found
 
 
-def _parts(
-    problem: ArtProblem, taken: IntArray, free: np.ndarray, n_parts: int
+def dealt_parts(
+    problem: ArtProblem, taken: IntArray, free: np.ndarray, n_parts: int, by_value: bool = False
 ) -> tuple[IntArray, IntArray]:
-    """The people of so many of each kind and value, and the part of each.
+    """Deal out the free people of so many of each kind and value; who they are, and their parts.
 
     Of each cell as many in each part, those who are near together. Where a cell does not come out
     even, the parts with one more begin where those of the cell before end: so parts are of one
-    size, and hold as many of each kind.
+    size, and hold as many of each kind; or as often each value, with `by_value`.
     """
     keys = problem.kinds * problem.n_values + problem.values
     able = np.flatnonzero(free & (taken[problem.kinds, problem.values] > 0))
@@ -173,7 +173,10 @@ def _parts(
     starts = np.searchsorted(keys[able], np.arange(taken.size + 1))
     people, parts = [], []
     begin = 0
-    for key in np.flatnonzero(taken.ravel()).tolist():
+    cells = np.flatnonzero(taken.ravel())
+    if by_value:
+        cells = cells[np.lexsort((cells, cells % problem.n_values))]
+    for key in cells.tolist():
         mine, wanted = able[starts[key] : starts[key + 1]], int(taken.flat[key])
         people.append(mine[(np.arange(wanted) * len(mine)) // wanted])
         each, more = divmod(wanted, n_parts)

@@ -114,7 +114,7 @@ class Judge:
         )
 
     def in_bulk(self, table: IntArray) -> float:
-        """Guess the same for one large group, by kind and value."""
+        """Guess how near to its limit the worst posterior is, in one group by kind and value."""
         worst = 0.0
         values = np.flatnonzero(table.sum(axis=0))
         for known in self.problem.known:

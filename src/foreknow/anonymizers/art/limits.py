@@ -16,6 +16,7 @@ from foreknow.adversaries.posterior.priors import FloatArray, PriorMatrix
 from foreknow.adversaries.priors import Priors
 from foreknow.errors import InputError, did_you_mean
 from foreknow.labels import Label
+from foreknow.limits import as_times
 from foreknow.sparse import IntArray
 
 # Numerators and denominators up to this are compared as 64-bit numbers, times people.
@@ -38,7 +39,7 @@ class Limit:
     below : number, optional
         Every posterior must stay strictly below it.
     times : number, optional
-        No posterior may exceed so many times the prior of the same person and value.
+        No posterior may exceed so many times the prior of the same person and value; 1 or more.
     values : sequence of labels, optional
         The sensitive values it is about; every value when left out. Labels are compared as they
         print.
@@ -73,8 +74,8 @@ class Limit:
         for limit in (self.at_most, self.below):
             if limit is not None:
                 as_threshold(limit)
-        if self.times is not None and not as_fraction(self.times) > 0:
-            raise InputError(f"ART: times must be a number above 0, not {self.times!r}")
+        if self.times is not None:
+            as_times(self.times, "ART: times")
         for name in ("values", "excluded"):
             given = getattr(self, name)
             if isinstance(given, str):
@@ -199,16 +200,21 @@ class LimitTable:
         """The rows of some signatures, in that order."""
         return LimitTable(self.num[signatures], self.den[signatures], self.strict[signatures])
 
+    @cached_property
     def rounded(self) -> LimitTable:
-        """The same in 64-bit numbers: never more is allowed, and hardly less."""
+        """The same in 64-bit numbers, for shares c/N of groups of up to 2**31 people.
+
+        Such a share keeps a limit if and only if it is at most the greatest fraction below the
+        limit whose denominator is so small.
+        """
         if self.num.dtype != object:
             return self
-        large = self.den > _WHOLE
-        return LimitTable(
-            np.where(large, self.num * _WHOLE // self.den, self.num).astype(np.int64),
-            np.where(large, _WHOLE, self.den).astype(np.int64),
-            self.strict,
-        )
+        num, den, strict = self.num.copy(), self.den.copy(), self.strict.copy()
+        for cell in np.argwhere(self.den > _WHOLE).tolist():
+            at = cell[0], cell[1]
+            below = _fraction_below(Fraction(int(num[at]), int(den[at])), _WHOLE)
+            num[at], den[at], strict[at] = below.numerator, below.denominator, False
+        return LimitTable(num.astype(np.int64), den.astype(np.int64), strict)
 
     @cached_property
     def floats(self) -> FloatArray:
@@ -240,6 +246,25 @@ class LimitTable:
         """Whether a posterior keeps its limit."""
         limit, strict = self.share(signature, value)
         return posterior < limit if strict else posterior <= limit
+
+
+def _fraction_below(limit: Fraction, most: int) -> Fraction:
+    """The greatest fraction of a denominator up to `most` below one of a greater denominator.
+
+    Neighbours a/b and p/q in a Farey sequence have ``a q - b p = 1`` (Hardy and Wright, theorem
+    28).
+
+    Examples
+    --------
+    >>> _fraction_below(Fraction(667, 1000), 10), _fraction_below(Fraction(666, 1000), 10)
+    (Fraction(2, 3), Fraction(5, 8))
+    """
+    near = limit.limit_denominator(most)
+    if near < limit:
+        return near
+    a, b = near.numerator, near.denominator
+    q = most - (most - pow(a, -1, b)) % b
+    return Fraction((a * q - 1) // b, q)
 
 
 def _kind(limit: Fraction) -> type:

@@ -51,8 +51,8 @@ class ART:
         Whether every value may occur only once in a group (m-uniqueness), as the paper asks for.
         Without it, such groups are still made where they can be; more tables can be grouped.
     times : number, optional
-        Posteriors may be at most so many times the prior of the same person and value: the
-        relative form, which the paper names and leaves. Alone, or together with r.
+        Posteriors may be at most so many times the prior of the same person and value, 1 or
+        more: the relative form, which the paper names and leaves. Alone, or together with r.
     values : sequence of labels, optional
         The sensitive values that are guarded; every value when left out.
     limits : sequence of Limit
@@ -164,7 +164,8 @@ class ART:
         )
         if problem.unique and problem.share is None:
             raise InputError(
-                "ART: unique=True needs one limit for everybody and all values, such as r alone"
+                "ART: unique=True needs one limit for everybody and all values, such as "
+                'at_most = "1/4" (r = 4)'
             )
         names = ArtNames(
             lambda x: f"{microdata.schema.sensitive} {values[x]!r}",

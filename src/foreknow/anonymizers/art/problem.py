@@ -127,8 +127,8 @@ class ArtProblem:
 
     @cached_property
     def limits(self) -> LimitTable:
-        """By kind and value: the tightest limit of all adversaries."""
-        found = [own.limits.rounded().rows(own.signature_of) for own in self.known]
+        """By kind and value: the tightest limit of all adversaries, as groups can tell it."""
+        found = [own.limits.rounded.rows(own.signature_of) for own in self.known]
         return reduce(LimitTable.tightest, found)
 
     @cached_property
@@ -154,9 +154,21 @@ class ArtProblem:
 
     @cached_property
     def least(self) -> int:
-        """How many people any group has at least."""
-        sizes = self.sizes[:, self.table.sum(axis=0) > 0]
-        return int(sizes[sizes > 0].min(initial=self.n_people + 1))
+        """How many people any safe group has at least; more than there are, where none is safe.
+
+        For each attribute set: the posteriors of a value that occurs in a group of N people sum to
+        at least 1, so somebody's is 1/N or more, and within a limit L. So ``N >= 1/L`` for one
+        signature and one value, though for another set perhaps for other ones: the least of each
+        set, and of these the greatest.
+        """
+        present = self.table.sum(axis=1) > 0
+        held = np.flatnonzero(self.table.sum(axis=0))
+        found = 1
+        for own in self.known:
+            cells = np.ix_(np.unique(own.signature_of[present]), held)
+            sizes = own.limits.least[cells]
+            found = max(found, int(sizes[sizes > 0].min(initial=self.n_people + 1)))
+        return found
 
     @cached_property
     def table(self) -> IntArray:

@@ -9,11 +9,14 @@ from fractions import Fraction
 import numpy as np
 
 from foreknow.adversaries.posterior.priors import FloatArray
+from foreknow.anonymizers.art.limits import NO_LIMIT
 from foreknow.anonymizers.art.problem import ArtProblem, Known
 from foreknow.sparse import IntArray
 
 _SHOWN = 3
 _NEAR = 1e-9
+# Denominators that are written out.
+_SHORT = 10_000
 _0 = Fraction(0)
 
 
@@ -58,9 +61,9 @@ def impossible(problem: ArtProblem, names: ArtNames) -> list[str]:
 
 def asked(problem: ArtProblem) -> str:
     """What a grouping should do, in words that follow "a grouping that"."""
-    if problem.share is None:
+    limit, strict = problem.share or NO_LIMIT
+    if problem.share is None or not limit:
         return "keeps every limit"
-    limit, strict = problem.share
     found = f"is r-robust for r = {float(1 / limit):g}"
     if strict:
         found = f"keeps every posterior below {float(limit):.4g}"
@@ -128,12 +131,19 @@ def _too_frequent(problem: ArtProblem, names: ArtNames, known: Known) -> list[st
         total = sum(
             (int(people[i]) * limit for i, (limit, _) in zip(able, shares, strict=True)), _0
         )
-        if total > counts[x] or (total == counts[x] and not any(strict for _, strict in shares)):
+        count = int(counts[x])
+        if total > count or (total == count and not any(strict for _, strict in shares)):
             continue
         held = int(people[able].sum())
+        if not held:
+            found.append(
+                f"{names.value(x)}: {count} of {problem.n_people} people have it, though its prior "
+                "is 0 for everybody; so the table cannot be, by these priors"
+            )
+            continue
         why = "" if held == problem.n_people else f", as the prior is above 0 for {held} only"
         found.append(
-            f"{names.value(x)} is too frequent: {counts[x]} of {problem.n_people} people have it, "
+            f"{names.value(x)} is too frequent: {count} of {problem.n_people} people have it, "
             f"but the limits allow {float(total):.6g} at most{why}"
         )
     return found
@@ -151,7 +161,12 @@ def _too_few(problem: ArtProblem, names: ArtNames, s: int, known: Known) -> list
         able = held[positive[i]].tolist()
         shares = [known.limits.share(int(present[i]), x) for x in able]
         total = sum((limit for limit, _ in shares), _0)
-        if total < 1 or (total == 1 and any(strict for _, strict in shares)):
+        if not able:
+            found.append(
+                f"{names.signature(s, int(present[i]))}: the prior of every value that anybody has "
+                "is 0; so nobody like that can be in the table, by these priors"
+            )
+        elif total < 1 or (total == 1 and any(strict for _, strict in shares)):
             found.append(
                 f"{names.signature(s, int(present[i]))}: only {len(able)} of the values have a "
                 f"prior above 0, and their limits add up to {float(total):.4g}, so one of them is "
@@ -228,6 +243,10 @@ def _most_of_others(table: FloatArray) -> FloatArray:
     return found
 
 
+def _written(limit: Fraction) -> str:
+    return str(limit) if limit.denominator <= _SHORT else f"{float(limit):.6g}"
+
+
 def in_the_way(
     problem: ArtProblem, names: ArtNames, left: IntArray, tried: Sequence[str] = ()
 ) -> str:
@@ -244,6 +263,7 @@ def in_the_way(
         if not problem.allowed[kind, value]:
             note += ", where its prior is 0 (or 1), but is not for others"
         elif problem.lacking(problem.table[[kind]], np.array([kind]))[0, value]:
-            note += f", there more frequent than {problem.limits.share(kind, value)[0]}"
+            limit, _ = problem.limits.share(kind, value)
+            note += f", there more frequent than {_written(limit)}"
         notes.append(note)
     return "; ".join(notes)

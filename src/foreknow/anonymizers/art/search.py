@@ -6,6 +6,7 @@ import numpy as np
 
 from foreknow.anonymizers.art.first import first_groups
 from foreknow.anonymizers.art.judge import Judge
+from foreknow.anonymizers.art.pooled import pooled_groups
 from foreknow.anonymizers.art.problem import ArtProblem
 from foreknow.anonymizers.art.reasons import ArtNames, asked, impossible, in_the_way
 from foreknow.anonymizers.art.repair import Repair
@@ -70,11 +71,15 @@ def robust_groups(
             )
         return _checked(problem, judge, found[0])
     random = np.random.default_rng(seed)
+    groups: list[IntArray] = []
     left = np.zeros(0, dtype=np.int64)
     for _ in range(_TIMES if problem.n_people <= _AGAIN else 1):
         groups, left = _attempt(problem, judge, random)
         if not len(left):
             return _checked(problem, judge, groups)
+    pooled = pooled_groups(problem, judge, groups, left)
+    if pooled is not None:
+        return _checked(problem, judge, pooled)
     raise NoSafeRelease(
         f"no grouping that {asked(problem)} was found, which does not prove that there is none; "
         f"{len(left)} of {problem.n_people} people are left: " + in_the_way(problem, names, left)
