@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import count, permutations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from tests.attacks import BUCKETS, DIVERSE, agrees, enumerated, microdata, naive, policy_for
 
@@ -287,3 +288,21 @@ def test_what_of_nothing_is_refused():
     with pytest.raises(fk.NoSafeRelease):
         attack(table, lambda rows: None)
     assert attack(table, fk.Anatomy(3), seeds=[1], nothing=True).cases == ()
+
+
+def test_lots_of_a_known_seed_are_not_symmetric():
+    table = pa.table({"age": [1] * 6, "disease": list("aabbcd")})
+    microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="disease"))
+    assert len(fk.attack(microdata, fk.Streamliner(2), seeds=[0]).certain) == 6
+    for method in (fk.Streamliner(2), fk.Anatomy(2)):
+        with pytest.raises(fk.InputError, match="goes by the order of rows"):
+            fk.attack(microdata, method, seeds=[0], symmetric=True)
+
+
+def test_limits_relative_to_priors_are_refused():
+    table = pa.table({"age": [1] * 4, "disease": list("aabb")})
+    microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="disease"))
+    priors = fk.Priors.learn(table, ["age"], "disease")
+    policy = fk.Policy([fk.Requirement(priors, at_most_times=2)])
+    with pytest.raises(UnsupportedError, match="at_most_times is relative to priors"):
+        fk.attack(microdata, fk.Streamliner(2), policy)

@@ -233,3 +233,35 @@ def test_a_subclass_that_groups_otherwise_is_asked_itself():
             continue
         with pytest.raises(NoSafeRelease, match="Pairs made groups that do not hold"):
             fk.publish(fk.Microdata(table, schema), policy, method=Pairs())
+
+
+def four():
+    table = pa.table({"age": [20, 30, 40, 50], "disease": ["Flu", "Cold", "HIV", "Gout"]})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    return fk.Microdata(table, schema), fk.Policy([fk.Requirement(fk.Facts(), "3/4")], schema)
+
+
+@pytest.mark.parametrize("base", [fk.Mondrian, fk.Safe, fk.Naive])
+def test_a_subclass_that_groups_otherwise_inherits_no_promises(base):
+    class Mine(base):
+        def partition(self, microdata, policy=None, seed=None):
+            return np.zeros(4, dtype=int)
+
+    made = fk.publish(*four(), method=Mine())
+    assert (made.certificate.notes, made.certificate.minimal) == ((), False)
+
+
+@pytest.mark.parametrize(
+    ("prop", "same"),
+    [
+        (fk.MaxRatio("3/4", strict=True), True),
+        (fk.MaxRatio("4/5", strict=True), False),
+        (lambda shares: True, False),
+    ],
+)
+def test_safe_promises_only_what_the_policy_asks(prop, same):
+    (note,) = fk.publish(*four(), method=fk.Safe(["age=*"], prop)).certificate.notes
+    assert ("also against whoever knows it" in note) == same
+    assert ("by a property of its own" in note) != same
+    (note,) = fk.publish(*four(), method=fk.Naive(["age=*"], prop)).certificate.notes
+    assert "Naive is not safe" in note

@@ -121,14 +121,24 @@ def _robustness(policy: Policy) -> dict[str, Any]:
 
 
 def asks_policy(anonymizer: Anonymizer) -> bool:
-    """Whether a method asks the policy of what it makes; a class says so of itself alone."""
-    return bool(vars(type(anonymizer)).get("asks_policy", False))
+    """Whether a method asks the policy of what it makes."""
+    return bool(said_by(anonymizer, "asks_policy"))
 
 
 def notes_of(anonymizer: Anonymizer, policy: Policy, seed: int | None) -> tuple[str, ...]:
     """What a method says to the readers of its releases."""
-    own = getattr(anonymizer, "notes", None)
+    own = said_by(anonymizer, "notes")
     return () if own is None else tuple(own(policy, seed))
+
+
+def said_by(anonymizer: Anonymizer, name: str) -> Any:
+    """What a method says of itself; None where a class below the one that says it groups anew."""
+    for kind in type(anonymizer).__mro__:
+        if name in vars(kind):
+            return getattr(anonymizer, name)
+        if {"partition", "grouping"} & vars(kind).keys():
+            return None
+    return None
 
 
 def settings_of(anonymizer: Anonymizer) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from foreknow.errors import (
     PolicyError,
 )
 from foreknow.frames import write_csv, write_parquet
-from foreknow.methods import Anonymizer, asks_policy, method_of, notes_of, settings_of
+from foreknow.methods import Anonymizer, asks_policy, method_of, notes_of, said_by, settings_of
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy, PublishOptions
 from foreknow.release import Release
@@ -267,7 +267,7 @@ def _release(tables: Mapping[str, pa.Table], form: str, schema: Schema) -> Relea
 
 def _is_minimal(anonymizer: Anonymizer, policy: Policy) -> bool:
     """Whether the method says that it divides as far as the policy allows."""
-    says = getattr(anonymizer, "minimal", None)
+    says = said_by(anonymizer, "minimal")
     return policy.monotone() and says is not None and bool(says(policy))
 
 

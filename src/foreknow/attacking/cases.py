@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from foreknow.errors import UnsupportedError
 from foreknow.labels import Label
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy
@@ -77,11 +78,23 @@ class Case:
 
 
 def limits_of(policy: Policy | None, microdata: Microdata) -> dict[int, tuple[Fraction, bool]]:
-    """The lowest limit for each value, and whether it may be reached."""
+    """The lowest limit for each value, and whether it may be reached.
+
+    Raises
+    ------
+    UnsupportedError
+        If a limit is relative to priors: all dealings are as likely to an attack.
+    """
     found: dict[int, tuple[Fraction, bool]] = {}
     for requirement in policy.requirements if policy is not None else ():
         for code in np.flatnonzero(requirement.mask(microdata.values)).tolist():
             for point in requirement.points:
+                if point.relative:
+                    raise UnsupportedError(
+                        f"{requirement.name}: at_most_times is relative to priors, which an attack "
+                        "does not use, since all ways to deal the values out are as likely to it; "
+                        "attack by a policy without it"
+                    )
                 own = point.below, point.inclusive
                 found[code] = min(found.get(code, own), own)
     return found

@@ -73,8 +73,9 @@ class Foresight:
         assert self._could is not None
         world = self._microdata.dealt(codes)
         each = map(self._microdata.rows_of, found.each(seen.left_out))
-        never = all(self._could(world, self._policy, rows) is False for rows in each)
-        return False if never else None
+        said = [self._could(world, self._policy, rows) for rows in each]
+        # No groups at all: labels came from elsewhere, of which nothing was asked.
+        return False if said and all(one is False for one in said) else None
 
     def learn(self, codes: Codes, seen: Seen) -> None:
         """Note a world that the release is made of."""

@@ -280,7 +280,14 @@ class Runs:
         InputError
             If the method makes something else of one.
         """
-        if not self.symmetric or is_foreknows(self.method):
+        if not self.symmetric:
+            return
+        if is_foreknows(self.method):
+            if self.seeds is not None and self.trust.chance is not None:
+                raise InputError(
+                    f"{self.name} goes by the order of rows when its seed is known: leave "
+                    "symmetric out"
+                )
             return
         first: Weight | None = None
         for codes in each:

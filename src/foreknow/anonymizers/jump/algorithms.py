@@ -14,6 +14,7 @@ import numpy as np
 from foreknow.anonymizers.jump.order import HALF, STEPS, InOrder
 from foreknow.jumping.runs import Case, Step
 from foreknow.jumping.strategy import Strategy, distances_of
+from foreknow.policy import Policy
 
 _FORESEEN = (
     "judged by {} also against whoever knows it: that was counted before anything was published; "
@@ -52,6 +53,10 @@ class Naive(InOrder):
         "not judged against whoever knows the method: Naive is not safe from them; the "
         "certificate is about the release alone"
     )
+
+    def notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
+        """What a reader of a release should know, whatever the property is."""
+        return (self.note,)
 
     def _strategy(self) -> Strategy:
         return Strategy("naive", self.property, (1,) * len(self._given))

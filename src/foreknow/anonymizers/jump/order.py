@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import copy
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -18,7 +19,8 @@ from foreknow.anonymizers.jump.chain import default_nodes, least_group
 from foreknow.anonymizers.jump.nodes import at_nodes, function_text, read_function, treats_alike
 from foreknow.anonymizers.jump.result import JumpResult
 from foreknow.anonymizers.jump.seen import refuse_lookalikes
-from foreknow.errors import InputError, UnsupportedError
+from foreknow.errors import InputError, PolicyError, UnsupportedError
+from foreknow.jump_property import property_of
 from foreknow.jumping.composed import as_property
 from foreknow.jumping.dealing import BeyondReach
 from foreknow.jumping.estimating import EstimatedSet, estimate
@@ -247,7 +249,13 @@ class InOrder:
 
     def notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""
-        return (self.note,)
+        with suppress(PolicyError):
+            if self.property == property_of(policy):
+                return (self.note,)
+        return (
+            f"{type(self).__name__} judged by a property of its own, {self.property!r}: the policy "
+            "was held against the release alone, not against whoever knows the method",
+        )
 
     def _check(self) -> None:
         """Check what depends on how many functions there are."""
