@@ -152,7 +152,7 @@ def test_tiny_priors_do_not_make_it_wrong(size):
     values = "abcde"[:size]
     for seed in range(60):
         random = Random(seed)
-        table = {str(s): {x: random.choice(TINY) for x in values} for s in range(size)}
+        table = {str(s): {x: random.choice(TINY) / size for x in values} for s in range(size)}
         groups = [
             (dict.fromkeys(random.sample(sorted(table), 3), 1), dict.fromkeys(values[:3], 1))
             for _ in range(4)

@@ -208,6 +208,7 @@ def test_chains_that_cannot_meet_are_told_from_those_that_do():
     assert CHAINS > 1
 
 
+@pytest.mark.slow
 def test_chains_walk_in_a_rare_set_that_draws_miss():
     n = 40
     chance = random.Random(1)
