@@ -11,11 +11,9 @@ processor, as in the paper, so that a busy machine does not favour what is short
 
 from __future__ import annotations
 
-import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -24,7 +22,7 @@ from numpy.typing import NDArray
 
 import foreknow as fk
 from benchmarks.audit_five_million import ROWS, SIZE, make
-from benchmarks.measure import heading, line
+from benchmarks.measure import heading, line, processor_medians
 
 VALUE = "disease 3"
 SIDE_BY_SIDE = 1024
@@ -116,17 +114,6 @@ def _step(
 # ---- the comparison -----------------------------------------------------------------------------
 
 
-def medians(repeats: int, **alternatives: Callable[[], object]) -> dict[str, float]:
-    """Median processor seconds of each alternative, run in turns."""
-    taken: dict[str, list[float]] = {name: [] for name in alternatives}
-    for _ in range(repeats):
-        for name, run in alternatives.items():
-            start = time.process_time()
-            run()
-            taken[name].append(time.process_time() - start)
-    return {name: statistics.median(seconds) for name, seconds in taken.items()}
-
-
 def fresh(counts: fk.GroupCounts) -> fk.GroupCounts:
     """The same counts, with nothing remembered from earlier questions."""
     return fk.GroupCounts(counts.sizes, counts.offsets, counts.codes, counts.counts, counts.values)
@@ -157,7 +144,7 @@ def compare(
         verify(some, less, tables_of(some, VALUE, less))
     facts = fk.Facts(*amounts)
     new = [fresh(counts) for _ in range(repeats)]
-    found = medians(
+    found = processor_medians(
         repeats,
         program=lambda: dynamic_program(tables),
         first=lambda: facts.disclosure(new.pop(), VALUE),
@@ -204,7 +191,7 @@ def main() -> None:
                 return fk.Release.from_groups(path, group="gid", sensitive="disease").counts
 
             counts = count()
-            counting = medians(repeats, count=count)["count"]
+            counting = processor_medians(repeats, count=count)["count"]
             compare(f"{size} M", counts, AMOUNTS, counting, repeats, PAPER["rows"])
     l, k, m = AMOUNTS  # noqa: E741
     series = {
@@ -227,16 +214,16 @@ def everything_at_once(counts: fk.GroupCounts, repeats: int) -> None:
     """All values, many questions, whole skylines."""
     facts = fk.Facts(*AMOUNTS)
     new = [fresh(counts) for _ in range(repeats)]
-    all_values = medians(repeats, ours=lambda: facts.disclosures(new.pop()))["ours"]
+    all_values = processor_medians(repeats, ours=lambda: facts.disclosures(new.pop()))["ours"]
     program = 0.0
     for value in counts.values:
         tables = tables_of(counts, value, AMOUNTS)
-        program += medians(1, program=lambda t=tables: dynamic_program(t))["program"]
+        program += processor_medians(1, program=lambda t=tables: dynamic_program(t))["program"]
     line(f"all {counts.n_values} values at {AMOUNTS}: A6", program)
     line("  Facts.disclosures, first", all_values)
     print(f"    A6 takes {program / all_values:.0f} times as long")
     amounts = iter(range(1, 50))
-    found = medians(
+    found = processor_medians(
         49,
         same=lambda: facts.disclosure(counts, VALUE),
         other=lambda: fk.Facts(10, next(amounts), 10).disclosure(counts, VALUE),
@@ -247,7 +234,9 @@ def everything_at_once(counts: fk.GroupCounts, repeats: int) -> None:
         print("  knowledge skylines: skipped, this version has no knowledge_skylines")
         return
     new = [fresh(counts) for _ in range(repeats)]
-    skylines = medians(repeats, ask=lambda: fk.knowledge_skylines(new.pop(), confidence=0.95))
+    skylines = processor_medians(
+        repeats, ask=lambda: fk.knowledge_skylines(new.pop(), confidence=0.95)
+    )
     line(f"{counts.n_values} knowledge skylines at 0.95", skylines["ask"], limit=1.0)
 
 

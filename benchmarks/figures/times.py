@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
 from functools import partial
 
 import duckdb
@@ -15,6 +12,7 @@ import foreknow as fk
 from benchmarks.census import encoded_census
 from benchmarks.figures.methods import groups_of
 from benchmarks.figures.results import Row, markdown
+from benchmarks.measure import processor_medians
 
 COPIES = (1, 2, 4, 6, 8, 10)
 METHODS = ("RDA", "GDA", "Anatomy")
@@ -38,7 +36,9 @@ def measure(rows: int) -> list[Row]:
             repeats = dict.fromkeys(METHODS, _REPEATS)
             if copies in COPIES_GSA:
                 repeats["GSA"] = _REPEATS if copies == 1 else 1
-                slow = medians(repeats["GSA"], GSA=partial(groups_of, "GSA", microdata, L))
+                slow = processor_medians(
+                    repeats["GSA"], GSA=partial(groups_of, "GSA", microdata, L)
+                )
                 seconds |= slow
             yardstick = seconds["permutation"] + seconds["group by"]
             found += [
@@ -72,7 +72,7 @@ def _seconds(microdata: fk.Microdata, methods: tuple[str, ...], repeats: int) ->
     engine = duckdb.connect()
     engine.register("people", pa.table({"s": microdata.sensitive_codes}))
     counting = "select s, count(*) from people group by s"
-    return medians(
+    return processor_medians(
         repeats,
         **{
             "permutation": lambda: random.permutation(numbers),
@@ -80,14 +80,3 @@ def _seconds(microdata: fk.Microdata, methods: tuple[str, ...], repeats: int) ->
         },
         **{name: partial(groups_of, name, microdata, L) for name in methods},
     )
-
-
-def medians(repeats: int, **alternatives: Callable[[], object]) -> dict[str, float]:
-    """Median seconds of processor time of each, run in turns."""
-    taken: dict[str, list[float]] = {name: [] for name in alternatives}
-    for _ in range(repeats):
-        for name, run in alternatives.items():
-            start = time.process_time()
-            run()
-            taken[name].append(time.process_time() - start)
-    return {name: statistics.median(seconds) for name, seconds in taken.items()}

@@ -65,6 +65,13 @@ def limits_of(matrix, asked):
     return reduce(LimitTable.tightest, made)
 
 
+def some_limits(seed, reading, many, sizes, n_values, even=False):
+    """So many tables with limits of all sorts."""
+    random = np.random.default_rng([seed, reading == "joint"])
+    for _ in range(many):
+        yield random_limits(random, sizes, n_values, reading, even)
+
+
 def random_limits(random, sizes, n_values, reading, even=False):
     """Draw a table with limits of all sorts, of several values, several at once."""
     table = random_table(random, sizes, n_values, reading, unique=None, even=even)

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from tests.anonymizers.art_tables import random_limits
+from tests.anonymizers.art_tables import some_limits
 from tests.oracle.art_worlds import exists, keeps
 
 from foreknow.anonymizers.art.judge import Judge
@@ -23,10 +23,8 @@ def members(groups):
 @pytest.mark.parametrize("quick", [True, False])
 @pytest.mark.parametrize("reading", READINGS)
 def test_the_judge_agrees_with_enumeration(reading, quick):
-    random = np.random.default_rng([1, reading == "joint"])
     said = set()
-    for _ in range(200 * TIMES):
-        table = random_limits(random, (1, 7), 4, reading)
+    for table in some_limits(1, reading, 200 * TIMES, (1, 7), 4):
         problem = table.problem
         whole = np.zeros(problem.n_people, dtype=np.int64)
         found = Judge(problem).safe(whole, problem.kinds, problem.values, 1, quick=quick)[0]
@@ -40,10 +38,8 @@ def test_the_judge_agrees_with_enumeration(reading, quick):
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_small_tables_are_grouped_whenever_they_can_be(reading):
-    random = np.random.default_rng([2, reading == "joint"])
     can = 0
-    for _ in range(120 * TIMES):
-        table = random_limits(random, (2, 7), 4, reading)
+    for table in some_limits(2, reading, 120 * TIMES, (2, 7), 4):
         problem = table.problem
         if problem.unique:
             continue
@@ -68,10 +64,8 @@ def check(table, groups, most=7):
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_tables_that_are_searched_are_grouped_soundly(reading):
-    random = np.random.default_rng([3, reading == "joint"])
     found = 0
-    for _ in range(12 * TIMES):
-        table = random_limits(random, (13, 22), 5, reading, even=True)
+    for table in some_limits(3, reading, 12 * TIMES, (13, 22), 5, even=True):
         problem = table.problem
         try:
             groups = robust_groups(problem, 0)
@@ -86,10 +80,8 @@ def test_tables_that_are_searched_are_grouped_soundly(reading):
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_proofs_that_there_is_none_are_right(reading):
-    random = np.random.default_rng([4, reading == "joint"])
     proved = 0
-    for _ in range(150 * TIMES):
-        table = random_limits(random, (2, 7), 4, reading)
+    for table in some_limits(4, reading, 150 * TIMES, (2, 7), 4):
         problem = table.problem
         if not problem.unique and impossible(problem, ArtNames()):
             proved += 1

@@ -196,29 +196,24 @@ def _write(path: Path, release: Release, known: Statements, answers: list[Poster
 
 def _shown(known: Statements, answers: list[Posterior]) -> list[RenderableType]:
     """What is known, and a row for each answer."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    from foreknow.report.terminal import encodable
+    from foreknow.report.console import plain_table, writer
     from foreknow.report.words import visible
 
-    encoding = console().encoding
-
-    def text(said: object) -> Text:
-        return Text(encodable(visible(said), encoding))
+    text = writer(console().encoding)
 
     lines: list[RenderableType] = [
-        text(f"{i}. {formula}") for i, formula in enumerate(known.statements, 1)
+        text(visible(f"{i}. {formula}")) for i, formula in enumerate(known.statements, 1)
     ]
-    table = Table(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
+    table = plain_table()
     table.add_column("person", overflow="fold", max_width=24)
     table.add_column("value", overflow="fold", max_width=24)
     table.add_column("before", justify="right")
     table.add_column("after", justify="right")
     for answer in answers:
         before = "not known" if answer.before is None else _chance(answer.before)
-        table.add_row(text(answer.person), text(answer.value), before, _after(answer))
+        table.add_row(
+            text(visible(answer.person)), text(visible(answer.value)), before, _after(answer)
+        )
     return [*lines, table]
 
 

@@ -75,6 +75,16 @@ def is_about(
     return wanted and text not in map(str, excluded)
 
 
+def read_about(
+    name: str, values: Iterable[Hashable] | None, excluded: Iterable[Hashable]
+) -> tuple[tuple[Hashable, ...] | None, tuple[Hashable, ...]]:
+    """Read which values matter to a property, and which do not."""
+    for key, given in (("values", values), ("excluded", excluded)):
+        if isinstance(given, str):
+            raise InputError(f"{name}: {key} is a list of values")
+    return None if values is None else tuple(values), tuple(excluded)
+
+
 def about_text(values: Sequence[Hashable] | None, excluded: Sequence[Hashable]) -> str:
     """The arguments that say which values matter, as they are written."""
     text = "" if values is None else f", values={list(values)}"
@@ -123,13 +133,11 @@ class MaxRatio:
         most = as_fraction(limit, "MaxRatio")
         if not 0 < most <= 1:
             raise InputError(f"MaxRatio must be above 0 and at most 1, not {limit}")
-        for name, given in (("values", values), ("excluded", excluded)):
-            if isinstance(given, str):
-                raise InputError(f"MaxRatio: {name} is a list of values")
         object.__setattr__(self, "most", most)
         object.__setattr__(self, "strict", bool(strict))
-        object.__setattr__(self, "values", None if values is None else tuple(values))
-        object.__setattr__(self, "excluded", tuple(excluded))
+        some, but = read_about("MaxRatio", values, excluded)
+        object.__setattr__(self, "values", some)
+        object.__setattr__(self, "excluded", but)
 
     def __repr__(self) -> str:
         extra = ", strict=True" if self.strict else ""

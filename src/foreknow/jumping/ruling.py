@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from foreknow.errors import InputError
-from foreknow.jumping.properties import Row, about_text, as_fraction, is_about
+from foreknow.jumping.properties import Row, about_text, as_fraction, is_about, read_about
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,11 @@ class RuledOut:
             raise InputError(f"RuledOut: the limit must be above 0 and at most 1, not {limit}")
         if isinstance(l, bool) or not isinstance(l, int) or l < 0:
             raise InputError(f"RuledOut: l must be a whole number from 0, not {l!r}")
-        for name, given in (("values", values), ("excluded", excluded)):
-            if isinstance(given, str):
-                raise InputError(f"RuledOut: {name} is a list of values")
         object.__setattr__(self, "below", below)
         object.__setattr__(self, "l", l)
-        object.__setattr__(self, "values", None if values is None else tuple(values))
-        object.__setattr__(self, "excluded", tuple(excluded))
+        some, but = read_about("RuledOut", values, excluded)
+        object.__setattr__(self, "values", some)
+        object.__setattr__(self, "excluded", but)
 
     def __repr__(self) -> str:
         return f"RuledOut('{self.below}', {self.l}{about_text(self.values, self.excluded)})"

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.table import Table
-from rich.text import Text
 
 from foreknow.attacking import Attack
 from foreknow.report.attack_words import (
@@ -21,7 +18,7 @@ from foreknow.report.attack_words import (
     who_text,
     worlds_sentence,
 )
-from foreknow.report.terminal import encodable
+from foreknow.report.console import plain_table, writer
 from foreknow.report.words import number, visible
 
 _MOST = 10
@@ -46,10 +43,7 @@ class _AttackTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         attack = self.attack
-
-        def text(said: str, style: str = "") -> Text:
-            return Text(encodable(said, options.encoding), style)
-
+        text = writer(options.encoding)
         title = "bold red" if attack.found else "bold"
         yield text(attack_title(attack), title)
         yield text(attack_scope(attack), "dim")
@@ -58,7 +52,7 @@ class _AttackTable:
             yield text(sentence)
         if not attack.cases:
             return
-        table = Table(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
+        table = plain_table()
         for column in ("who", "value"):
             table.add_column(column, overflow="fold", max_width=26)
         for column in ("posterior", "group says", "limit"):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from foreknow.curving import DisclosureCurves
+from foreknow.report.console import plain_table, writer
 from foreknow.report.curving_words import chance_text, curves_title, key_sentence
-from foreknow.report.terminal import encodable
 from foreknow.report.words import number, some, visible
 
 _BAR = 30
@@ -39,10 +37,7 @@ class _CurvesTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         curves, counts = self.curves, self.curves.counts
-
-        def text(said: str, style: str = "") -> Text:
-            return Text(encodable(said, options.encoding), style)
-
+        text = writer(options.encoding)
         yield Text.assemble(
             text(curves_title(curves), "bold"), "  ", text(visible(curves.name), "dim")
         )
@@ -50,7 +45,7 @@ class _CurvesTable:
             f"{some(counts.n_people, 'person', 'people')} in "
             f"{some(counts.n_groups, 'group', 'groups')}"
         )
-        table = Table(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
+        table = plain_table()
         for title in ("pieces", "implications", "negations"):
             table.add_column(title, justify="right", no_wrap=True)
         table.add_column("", no_wrap=True)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.text import Text
 
-from foreknow.report.terminal import encodable
+from foreknow.report.console import encodable
 from foreknow.report.words import visible
 
 _LOGGER = "foreknow"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from foreknow.labels import Label
 from foreknow.naming import NamedWitness
+from foreknow.report.console import plain_table, writer
 from foreknow.report.naming_words import naming_sentence
 from foreknow.report.percent import limit_text, percent
 from foreknow.report.skyline_words import (
@@ -25,7 +23,6 @@ from foreknow.report.skyline_words import (
     worst_details,
     worst_sentence,
 )
-from foreknow.report.terminal import encodable
 from foreknow.report.words import number, some, visible
 from foreknow.skylining import Point, SkylineReport
 
@@ -70,7 +67,11 @@ class _ValueTable:
     value: Label
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        report, terms, text = self.report, terms_of(self.report, self.value), _writer(options)
+        report, terms, text = (
+            self.report,
+            terms_of(self.report, self.value),
+            writer(options.encoding),
+        )
         limit = limit_text(report.confidence)
         corners = report.corners(self.value)
         shown = telling_points(corners)
@@ -79,7 +80,7 @@ class _ValueTable:
             head += f", of which {len(shown)} are shown"
         yield text(head, "bold")
         if corners:
-            table = _table()
+            table = plain_table()
             for name in "lkm":
                 table.add_column(name, justify="right", no_wrap=True)
             table.add_column("withstands", overflow="fold")
@@ -101,7 +102,7 @@ class _WorstCase:
     point: Point
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        report, text = self.report, _writer(options)
+        report, text = self.report, writer(options.encoding)
         safe = report.withstands(self.value, self.point)
         l, k, m = self.point  # noqa: E741
         yield Text.assemble(
@@ -120,7 +121,7 @@ class _NamedCase:
     witness: NamedWitness
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        text = _writer(options)
+        text = writer(options.encoding)
         yield text(_WARNING, "bold yellow")
         yield text(naming_sentence(self.witness))
         for statement in self.witness.statements:
@@ -135,13 +136,13 @@ class _Overview:
     report: SkylineReport
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        report, terms, text = self.report, terms_of(self.report), _writer(options)
+        report, terms, text = self.report, terms_of(self.report), writer(options.encoding)
         yield text(
             f"The most of one kind of knowledge alone that stays below "
             f"{limit_text(report.confidence)}",
             "bold",
         )
-        table = _table()
+        table = plain_table()
         table.add_column("value", overflow="fold")
         for title in (*terms.axes, "points of the skyline"):
             table.add_column(title, justify="right", max_width=14)
@@ -153,14 +154,3 @@ class _Overview:
         yield table
         if not all(report.skylines.values()):
             yield text("Where there is no point, not even knowing nothing else is withstood.")
-
-
-def _table() -> Table:
-    return Table(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
-
-
-def _writer(options: ConsoleOptions) -> Callable[..., Text]:
-    def text(said: str, style: str = "") -> Text:
-        return Text(encodable(said, options.encoding), style)
-
-    return text

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from foreknow.anonymizers.lattice import Node
+from foreknow.report.console import plain_table, writer
 from foreknow.report.survey_words import (
     chance_of,
     plain_sentence,
     survey_scope,
     survey_title,
 )
-from foreknow.report.terminal import encodable
 from foreknow.report.words import number, some, visible
 from foreknow.surveying import LatticeSurvey
 
@@ -45,16 +43,13 @@ class _SurveyTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         survey = self.survey
-
-        def text(said: str, style: str = "") -> Text:
-            return Text(encodable(said, options.encoding), style)
-
+        text = writer(options.encoding)
         yield Text.assemble(
             text(survey_title(survey), "bold"), "  ", text(visible(survey.name), "dim")
         )
         yield text(survey_scope(survey))
         yield text(f"The worst disclosure by so many {survey.kind}, the most even groups first:")
-        table = Table(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
+        table = plain_table()
         table.add_column("levels", overflow="fold")
         for title in ("groups", "bits", *(f"k={number(k)}" for k in survey.knowledge)):
             table.add_column(title, justify="right", no_wrap=True)

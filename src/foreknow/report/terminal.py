@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
@@ -13,6 +11,7 @@ from rich.text import Text
 
 from foreknow.auditing import Audit, Verdict
 from foreknow.counts import Semantics
+from foreknow.report.console import Writer, plain_table, writer
 from foreknow.report.lattice_words import lattice_line
 from foreknow.report.percent import percent, point_limit
 from foreknow.report.sentences import (
@@ -28,9 +27,6 @@ from foreknow.report.sentences import (
 )
 from foreknow.report.words import average_text, number, some, visible
 from foreknow.utility import Utility
-
-# What stands for our own signs where a terminal's encoding lacks them.
-_PLAIN = str.maketrans({"✓": "", "✗": "", "“": '"', "”": '"', "×": "x", "–": "-", "…": "..."})
 
 
 def audit_table(audit: Audit) -> RenderableType:
@@ -57,10 +53,7 @@ class _AuditTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         audit, noun = self.audit, sensitive_noun(self.audit.policy)
-
-        def text(said: str, style: str = "") -> Text:
-            return Text(encodable(said, options.encoding), style)
-
+        text = writer(options.encoding)
         color = "green" if audit.safe else "red"
         yield Text.assemble(
             text(headline(audit), f"bold {color}"), "  ", text(visible(audit.name), "dim")
@@ -77,20 +70,6 @@ class _AuditTable:
             yield text(lattice_line(audit.lattice, audit.policy.options.form))
 
 
-def encodable(text: str, encoding: str) -> str:
-    r"""Write a text with the characters that an encoding has; others plainly, or as escapes.
-
-    >>> encodable("✗ “Grüße 中”", "latin-1")
-    '"Grüße \\u4e2d"'
-    """
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        plain = text.translate(_PLAIN).lstrip()
-        return plain.encode(encoding, "backslashreplace").decode(encoding)
-    return text
-
-
 def utility_line(utility: Utility) -> str:
     """Say in one line what the release is worth."""
     said = (
@@ -104,8 +83,8 @@ def utility_line(utility: Utility) -> str:
     return f"{said}; values generalized by {utility.average_ncp:.0%} on average (NCP)."
 
 
-def _table(audit: Audit, noun: str, text: Callable[..., Text]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
+def _table(audit: Audit, noun: str, text: Writer) -> Table:
+    table = plain_table()
     table.add_column("", no_wrap=True)
     table.add_column("what must stay hidden", overflow="fold", max_width=30)
     table.add_column("from who knows", overflow="fold", max_width=20)
@@ -118,9 +97,7 @@ def _table(audit: Audit, noun: str, text: Callable[..., Text]) -> Table:
     return table
 
 
-def _row(
-    verdict: Verdict, place: int, noun: str, semantics: Semantics, text: Callable[..., Text]
-) -> list[Text]:
+def _row(verdict: Verdict, place: int, noun: str, semantics: Semantics, text: Writer) -> list[Text]:
     found, limit = verdict.disclosure, verdict.limit
     style = "green" if verdict.safe else "bold red"
     title = requirement_title(verdict.requirement, place)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from foreknow.report.terminal import encodable
+from foreknow.report.console import plain_table, writer
 from foreknow.report.utility_words import (
     query_rows,
     query_sentence,
@@ -36,10 +35,7 @@ class _UtilityTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         report = self.report
-
-        def text(said: str, style: str = "") -> Text:
-            return Text(encodable(said, options.encoding), style)
-
+        text = writer(options.encoding)
         yield Text.assemble(
             text(utility_title(report), "bold"), "  ", text(visible(report.name), "dim")
         )
@@ -56,7 +52,7 @@ class _UtilityTable:
 
 
 def _table(first: str, *others: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
+    table = plain_table()
     table.add_column(first, overflow="fold", max_width=30)
     for title in others:
         table.add_column(title, justify="right", overflow="fold")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,8 +14,8 @@ from foreknow.sparse import IntArray
 _FEW = 6
 
 
-def divided(problem: ArtProblem, people: IntArray, blocks: IntArray) -> IntArray:
-    """Divide blocks at medians of quasi-identifiers while both sides can be grouped.
+def blocks_along(problem: ArtProblem, people: IntArray, blocks: IntArray) -> Iterator[IntArray]:
+    """Yield the people of each block, divided as far as both sides can be grouped.
 
     Parameters
     ----------
@@ -22,11 +24,21 @@ def divided(problem: ArtProblem, people: IntArray, blocks: IntArray) -> IntArray
     blocks : int64 array, shape (people,)
         From 0; the people of a block are of one kind.
 
-    Returns
-    -------
-    int64 array, shape (people,)
-        The blocks that come of it, from 0.
+    Yields
+    ------
+    int64 array
+        People, along the curve.
     """
+    if not len(people):
+        return
+    blocks = _divided(problem, people, blocks)
+    order = np.lexsort((problem.curve[people], blocks))
+    people, blocks = people[order], blocks[order]
+    yield from np.split(people, np.flatnonzero(np.diff(blocks, prepend=-1))[1:])
+
+
+def _divided(problem: ArtProblem, people: IntArray, blocks: IntArray) -> IntArray:
+    """Divide blocks at medians of quasi-identifiers; returns their new numbers, from 0."""
     width = problem.places.shape[1]
     final = blocks.copy()
     n_final = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from foreknow.adversaries.posterior.priors import FloatArray
-from foreknow.anonymizers.art.dividing import divided
+from foreknow.anonymizers.art.dividing import blocks_along
 from foreknow.anonymizers.art.problem import ArtProblem
 from foreknow.sparse import IntArray
 
@@ -39,16 +39,8 @@ def group_portions(
     list of int64 arrays
         The people of each group.
     """
-    if not len(people):
-        return []
-    blocks = divided(problem, people, blocks)
-    order = np.lexsort((problem.curve[people], blocks))
-    people, blocks = people[order], blocks[order]
-    starts = np.flatnonzero(np.diff(blocks, prepend=-1))
-    groups: list[IntArray] = []
-    for own in np.split(people, starts[1:]):
-        groups += _portions(problem, own, random)
-    return groups
+    each = blocks_along(problem, people, blocks)
+    return [group for own in each for group in _portions(problem, own, random)]
 
 
 def _portions(problem: ArtProblem, people: IntArray, random: np.random.Generator) -> list[IntArray]:
