@@ -15,6 +15,8 @@ SRC = Path(__file__).parents[1] / "src" / "foreknow"
 # strangers; the modules of one folder may import each other, though not in circles.
 FLOORS = """
     errors  _version
+    engine
+    engine_csv
     labels  sparse  writing  streamlining  jumping
     counts_checks
     counts  members  signatures
@@ -83,7 +85,7 @@ DOORS = {
     ("policy", "policy_file"),  # Policy.load and Policy.from_dict
 }
 LIBRARIES = {"pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark"}
-ENGINES_ALLOWED = {"frames", "microdata", "tables", "publishing", "verifier"}
+ENGINES_ALLOWED = {"engine", "frames", "microdata", "tables", "publishing", "verifier"}
 
 
 def modules():
@@ -224,8 +226,9 @@ def test_no_core_room_imports_what_shows_things(module):
 
 def test_the_verifier_shares_nothing_with_the_search_or_the_audit():
     parts = {module for module in MODULES if module.startswith("verifier")}
+    doors = {"engine", "engine_csv"}  # these open files, and know nothing of what is in them
     for module in parts:
-        assert {target for target, _ in own_imports(MODULES[module])} <= {"errors", *parts}
+        assert {target for target, _ in own_imports(MODULES[module])} <= {"errors", *doors, *parts}
 
 
 @every_module

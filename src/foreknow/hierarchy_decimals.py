@@ -31,6 +31,8 @@ def to_decimal(given: Any, what: str) -> Decimal:
     if isinstance(given, bool) or not isinstance(given, (int, float, Decimal, str)):
         raise HierarchyError(f"{what} must be a number, not {given!r}")
     try:
+        if isinstance(given, str) and not given.isascii():
+            raise ValueError
         number = Decimal(given.strip()) if isinstance(given, str) else exact(given)
     except InvalidOperation:
         raise HierarchyError(f"{what} must be a number, not {given!r}") from None

@@ -49,7 +49,13 @@ def signing(table: Table, groups: Sequence[str], as_tuples: bool, needed: str | 
     def sign(counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
         known = counts.groups or ()
         return count_signatures(
-            table, groups, known, attributes, as_tuples=as_tuples, needed=needed
+            table,
+            groups,
+            known,
+            attributes,
+            sizes=counts.sizes,
+            as_tuples=as_tuples,
+            needed=needed,
         )
 
     return sign

@@ -22,6 +22,7 @@ from foreknow.frames.holding import read_held, require_person
 from foreknow.frames.missing import Missing, settle_missing
 from foreknow.frames.people import People, refuse_repeats
 from foreknow.frames.plain import fetch
+from foreknow.frames.snapshot import settled
 from foreknow.frames.sources import require
 from foreknow.hierarchy import DateLevels, Hierarchy, Intervals
 from foreknow.labels import Labels
@@ -66,7 +67,6 @@ class _Several:
 
     people: People
     holdings: Holdings
-    other: pa.Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +77,7 @@ class _Read:
     sensitive: Column  # one per occurrence
     n_rows: int
     kept: IntArray | None  # None where row i is person i
+    other: pa.Table  # of everybody
     several: _Several | None = None
 
 
@@ -113,11 +114,13 @@ class Microdata:
         if not isinstance(schema, Schema):
             raise SchemaError(f"expected a Schema, not {type(schema).__name__}; see fk.Schema")
         self.schema = schema
-        self._table: Table = open_table(source)
+        opened = open_table(source)
         if not schema.quasi_identifiers:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
         people = [] if schema.person is None else [schema.person]
-        require(self._table, [*(c for c in schema.columns if c != schema.group), *people])
+        require(opened, [*(c for c in schema.columns if c != schema.group), *people])
+        read = [*schema.quasi_identifiers, schema.sensitive, *schema.other, *people]
+        self._table: Table = settled(opened, read)
         if schema.semantics != "single":
             listed = not self._table.untyped
             require_person(
@@ -140,11 +143,14 @@ class Microdata:
 
     def _read_single(self) -> _Read:
         schema = self.schema
-        names = [*schema.quasi_identifiers, schema.sensitive]
-        fetched = fetch(self._table, names)
+        people = [] if schema.person is None else [schema.person]
+        names = [*schema.quasi_identifiers, schema.sensitive, *schema.other, *people]
+        fetched = fetch(self._table, list(dict.fromkeys(names)))
         n_rows = len(fetched)
         if schema.person is not None:
-            refuse_repeats(self._table, schema.person)
+            refuse_repeats(self.name, schema.person, fetched.column(schema.person))
+            if schema.person not in (*schema.quasi_identifiers, *schema.other):
+                fetched = fetched.drop_columns([schema.person])
         missing = cast("Missing", schema.missing)
         rows, kept = settle_missing(self.name, fetched, schema.sensitive, missing)
         del fetched
@@ -155,7 +161,7 @@ class Microdata:
         for name in schema.quasi_identifiers:
             columns.append(self._encode(name, rows.column(name), kept))
             rows = rows.drop_columns([name])  # frees its memory
-        return _Read(columns, sensitive, n_rows, kept)
+        return _Read(columns, sensitive, n_rows, kept, rows.select(schema.other))
 
     def _read_several(self) -> _Read:
         schema = self.schema
@@ -178,8 +184,8 @@ class Microdata:
             codes, found = codes_of(rows.column(name))
             people.agreed(name, codes, lambda code, of=found: of[code].as_py())  # type: ignore[misc]
         other = rows.select(schema.other).take(pa.array(people.first))
-        several = _Several(people, Holdings(held.holders, sensitive.codes), other)
-        return _Read(columns, sensitive, len(people.of_row), people.first, several)
+        several = _Several(people, Holdings(held.holders, sensitive.codes))
+        return _Read(columns, sensitive, len(people.of_row), people.first, other, several)
 
     def _encode(self, name: str, rows: pa.ChunkedArray, kept: IntArray | None) -> Column:
         return encode(
@@ -247,13 +253,7 @@ class Microdata:
 
     def other(self) -> pa.Table:
         """The columns that are published as they are, one row per person."""
-        if not self.schema.other:
-            return pa.table({})
-        if self._read.several is not None:
-            return self._read.several.other
-        rows = fetch(self._table, self.schema.other)
-        kept = self._read.kept
-        return rows if kept is None else rows.take(pa.array(kept))
+        return self._read.other
 
     def counts(self, groups: NDArray[Any]) -> GroupCounts:
         """Count the sensitive values of a grouping of the people, codes from 0."""

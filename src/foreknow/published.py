@@ -7,6 +7,7 @@ from pathlib import Path
 
 from foreknow.certificate import Certificate, digest_of
 from foreknow.errors import CertificateError, InputError, SchemaError
+from foreknow.frames import open_table
 from foreknow.frames.writing import disarm_name
 from foreknow.release import Release
 from foreknow.schema import Schema, check_semantics
@@ -54,8 +55,13 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
     known = Certificate.load(folder / CERTIFICATE)
     if set(known.files) != {f"{part}.{known.format}" for part in known.parts}:
         raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
+    for name in known.files:
+        if not (folder / name).is_file():
+            raise CertificateError(f"there is no file {name!r} in {str(folder)!r}")
+    # Opened before they are digested: a table that changes afterwards cannot be read any more.
+    tables = {part: open_table(folder / f"{part}.{known.format}") for part in known.parts}
     for name, digest in known.files.items():
-        if not (folder / name).is_file() or digest_of(folder / name) != digest:
+        if digest_of(folder / name) != digest:
             raise CertificateError(
                 f"{name} is not the file of {str(folder)!r} that was certified; name the file "
                 "itself to audit it as it is"
@@ -66,7 +72,6 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
     if known.escaped:
         columns = [disarm_name(column) for column in columns]
     *groups, sensitive = columns
-    tables = {part: folder / f"{part}.{known.format}" for part in known.parts}
     if "release" in tables:
         release = Release.from_generalized(
             tables["release"], quasi_identifiers=groups, sensitive=sensitive

@@ -15,6 +15,8 @@ from foreknow.frames.holders import hold_values
 from foreknow.frames.holding import require_person
 from foreknow.frames.missing import Missing, as_missing, refuse_missing
 from foreknow.frames.people import refuse_repeats
+from foreknow.frames.plain import fetch
+from foreknow.frames.snapshot import settled
 from foreknow.frames.sources import require
 from foreknow.frames.writing import rearmed
 from foreknow.labels import Labels
@@ -202,7 +204,8 @@ class Release:
             require(members, groups)
             if person is not None:
                 _check_roles([*groups, person])
-                refuse_repeats(members, person)
+                members = settled(members, [*groups, person])
+                refuse_repeats(members.name, person, fetch(members, [person]).column(person))
 
         def counted() -> GroupCounts:
             return count_tally(
@@ -243,8 +246,10 @@ class Release:
         refuse_missing(how, semantics)
         if semantics != "single":
             require_person(table, sensitive, person, semantics, listed=not table.untyped)
-        elif person is not None:
-            refuse_repeats(table, person)
+        if person is not None:
+            table = settled(table, [*groups, sensitive, person])
+            if semantics == "single":
+                refuse_repeats(table.name, person, fetch(table, [person]).column(person))
 
         def counted() -> GroupCounts:
             if semantics == "single":

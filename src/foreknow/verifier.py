@@ -7,7 +7,6 @@ theorem itself holds is shown by enumeration in the tests, not here.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,9 @@ from typing import Any
 
 import duckdb
 
-from foreknow.errors import CertificateError, UnsupportedError
+from foreknow.engine import Stamp, connect, literal, read_parquet
+from foreknow.engine_csv import CsvFile
+from foreknow.errors import CertificateError, DataError, UnsupportedError
 from foreknow.verifier_facts import Cell, Group, worst_of
 from foreknow.verifier_implications import worst_implications
 from foreknow.verifier_priors import Chances, Worst, worst_priors
@@ -94,6 +95,15 @@ class Written:
     tables: Mapping[str, Any]
     escaped: bool = False
     semantics: str = "single"
+
+    @cached_property
+    def files(self) -> dict[str, CsvFile | Stamp]:
+        """The tables that are files, as they were when the first of them was opened."""
+        paths = {name: table for name, table in self.tables.items() if isinstance(table, Path)}
+        return {
+            name: Stamp([path]) if path.suffix == ".parquet" else CsvFile(path, ",")
+            for name, path in paths.items()
+        }
 
     @cached_property
     def held(self) -> dict[Group, tuple[int, Bag]]:
@@ -298,20 +308,23 @@ def _name(group: Sequence[str | None]) -> str:
 
 def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """Equal rows of some columns as texts (or None), and how many there are."""
-    connection = duckdb.connect()
+    connection = connect()
     try:
         # Columns are called by position: DuckDB takes names that differ in case for one.
-        header, relation = _open(connection, written.tables[table])
+        header, relation = _open(connection, written, table)
         header = [_text(name, written.escaped) or "" for name in header]
         for column in columns:
             if column not in header:
                 raise CertificateError(f"the release has no column {column!r}")
         keys = ", ".join(f"c{header.index(column)}" for column in columns)
-        rows = relation.aggregate(f"{keys}, count(*)", keys).fetchall()
+        rows = _apart(relation, keys.split(", "))
+        _refuse_changed(written, table, sum(row[-1] for row in rows))
     except duckdb.Error as error:
         raise CertificateError(
             f"the release cannot be read: {str(error).splitlines()[0]}"
         ) from None
+    except DataError as error:
+        raise CertificateError(f"the release cannot be read: {error}") from None
     finally:
         connection.close()
     return [(*(_text(x, written.escaped) for x in row[:-1]), row[-1]) for row in rows]
@@ -324,24 +337,40 @@ def _text(value: Any, escaped: bool) -> str | None:
     return text[1:] if escaped and _DISARMED.match(text) else text
 
 
-def _open(connection: Any, table: Any) -> tuple[list[str], Any]:
-    if isinstance(table, Path) and table.suffix != ".parquet":
-        with table.open(encoding="utf-8", newline="") as file:
-            header = next(csv.reader(file), [])
-        relation = connection.read_csv(
-            str(table),
-            header=True,
-            delimiter=",",
-            quotechar='"',
-            escapechar='"',
-            columns={f"c{i}": "VARCHAR" for i in range(len(header))},
-            auto_detect=False,
-        )
-        return header, relation
+def _apart(relation: Any, keys: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Equal rows and how many; 0.0 and -0.0 are two, as they are to a reader who prints them."""
+    kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    floats = [i for i, key in enumerate(keys) if kinds[key] in ("FLOAT", "DOUBLE")]
+    signs = [f"signbit({keys[i]})" for i in floats]
+    groups = ", ".join([*keys, *signs])
+    found = []
+    for row in relation.aggregate(f"{groups}, count(*)", groups).fetchall():
+        values = list(row[: len(keys)])
+        for i, negative in zip(floats, row[len(keys) : -1], strict=True):
+            values[i] = -0.0 if negative and values[i] == 0 else values[i]
+        found.append((*values, row[-1]))
+    return found
+
+
+def _refuse_changed(written: Written, table: str, n_rows: int) -> None:
+    """Refuse a file of which not all was read, or that is not the one read before."""
+    file = written.files.get(table)
+    if isinstance(file, CsvFile):
+        file.check(n_rows)
+    elif file is not None:
+        file.check()
+
+
+def _open(connection: Any, written: Written, name: str) -> tuple[list[str], Any]:
+    table, file = written.tables[name], written.files.get(name)
+    if isinstance(file, CsvFile):
+        return file.header, file.relation(connection)
     if isinstance(table, Path):
-        rows = connection.execute("SELECT name, num_children FROM parquet_schema(?)", [str(table)])
+        rows = connection.execute(
+            "SELECT name, num_children FROM parquet_schema(?)", [literal(table)]
+        )
         header = [name for name, children in rows.fetchall() if not children]
-        relation = connection.read_parquet(str(table))
+        relation = read_parquet(connection, [table])
         inner = ['"' + column.replace('"', '""') + '"' for column in relation.columns]
         return header, relation.project(", ".join(f"{c} AS c{i}" for i, c in enumerate(inner)))
     header = table.column_names

@@ -101,7 +101,7 @@ def _rows(frame: Any) -> Hashable:
     """The columns of a table, and how often it has each row."""
     table = open_table(frame)
     names = tuple(table.columns)
-    each = [fetch(table, [name]).column(name).to_pylist() for name in names]
+    each = [column.to_pylist() for column in fetch(table, names).columns]
     return names, frozenset(Counter(zip(*each, strict=True)).items())
 
 

@@ -21,10 +21,11 @@ from foreknow.sparse import IntArray
 Kind: TypeAlias = Literal["number", "date", "text"]
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
-_WHOLE = re.compile(r"-?(0|[1-9]\d*)")
-_DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
+# Digits are 0 to 9: others print differently, and would be merged with these.
+_WHOLE = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
+_DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?", re.ASCII)
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,10 +54,10 @@ def count_groups(
     require(table, columns)
     tallied = table.tally(columns)
     if tallied is None:
-        rows, weights = fetch(table, columns), None
+        rows, weights = fetch(table, columns, groups), None
         positions: IntArray | None = np.arange(len(rows))
     else:
-        rows, weights = plain_table(tallied[0], columns), tallied[1].astype(np.int64)
+        rows, weights = plain_table(tallied[0], columns, groups), tallied[1].astype(np.int64)
         positions = None
         _name_first_null(table, rows, sensitive, missing, [] if null_groups else groups)
     return _count(table.name, rows, groups, sensitive, missing, weights, positions, null_groups)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,10 +11,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from foreknow.engine import connect, read_parquet
+from foreknow.engine_csv import CsvFile
 from foreknow.errors import DataError
 from foreknow.frames.sources import check_columns
 
-_DELIMITERS = ",;\t|"
 _BATCH = 1 << 20
 
 
@@ -25,11 +23,12 @@ class DuckTable:
     """A DuckDB relation; columns are fetched in batches and texts encoded on the way."""
 
     def __init__(
-        self, relation: Any, name: str, columns: Sequence[str], *, untyped: bool = False
+        self, relation: Any, name: str, columns: Sequence[str], *, file: CsvFile | None = None
     ) -> None:
         self.relation = relation
         self.name = name
-        self.untyped = untyped
+        self._file = file
+        self.untyped = self.settled = file is not None
         self.columns: list[str] = check_columns(columns, name)
         # DuckDB takes names that differ in case for one: its own are used by position.
         self._inner = dict(zip(columns, relation.columns, strict=True))
@@ -51,31 +50,21 @@ class DuckTable:
         """Open a CSV file; every column is read as text, its type is decided later.
 
         The first line must name the columns; the delimiter is whichever of ``, ; tab |`` occurs
-        most in it. Empty fields are nulls.
+        most in it. Empty fields are nulls. An error is: something between a quoted field and its
+        delimiters, such as a space; a quote in a field that has none around it; a line with a
+        field too many.
         """
         name = path.name
-        header, delimiter = _header(path)
-        columns = check_columns(header, name)
+        file = CsvFile(path)
+        columns = check_columns([column.strip() for column in file.header], name)
         with _clear_errors(name):
-            relation = duckdb.connect().read_csv(
-                str(path),
-                header=True,
-                delimiter=delimiter,
-                quotechar='"',
-                escapechar='"',
-                columns={f"c{i}": "VARCHAR" for i in range(len(columns))},
-                auto_detect=False,
-                strict_mode=True,
-                null_padding=False,
-                ignore_errors=False,
-            )
-            return cls(relation, name, columns, untyped=True)
+            return cls(file.relation(connect()), name, columns, file=file)
 
     @classmethod
     def of_parquet(cls, paths: Sequence[Path], name: str) -> DuckTable:
         """Open Parquet files."""
         with _clear_errors(name):
-            relation = duckdb.connect().read_parquet([str(p) for p in paths])
+            relation = read_parquet(connect(), paths)
             return cls(relation, name, relation.columns)
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
@@ -87,7 +76,9 @@ class DuckTable:
             batches = [_encode_texts(batch) for batch in reader]
             empty = _encode_texts(pa.RecordBatch.from_pylist([], schema=reader.schema))
             found = pa.Table.from_batches(batches or [empty]).unify_dictionaries()
-            return found.rename_columns(list(columns))
+        if self._file is not None:
+            self._file.check(len(found))
+        return found.rename_columns(list(columns))
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any]:
         """One GROUP BY; a null is a value of its own."""
@@ -96,7 +87,10 @@ class DuckTable:
         with _clear_errors(self.name):
             grouped = self.relation.aggregate(f"{keys}, count(*)", keys).to_arrow_table()
         found = pa.table(grouped.columns[:-1], names=list(columns))
-        return found, grouped.column(len(columns)).to_numpy()
+        times = grouped.column(len(columns)).to_numpy()
+        if self._file is not None:
+            self._file.check(int(times.sum()))
+        return found, times
 
     def _refuse_zones(self, columns: Sequence[str]) -> None:
         kinds = dict(zip(self.columns, self.relation.types, strict=True))
@@ -120,28 +114,6 @@ def _encode_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
-def _header(path: Path) -> tuple[list[str], str]:
-    """Column names and delimiter of a CSV file."""
-    opened = gzip.open if path.suffix.lower() == ".gz" else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-            start = file.read(1 << 16)
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path.name} is not UTF-8 (byte {error.start + 1}); save it again as UTF-8"
-        ) from None
-    except (OSError, EOFError) as error:
-        raise DataError(f"{path.name} cannot be read: {error}") from None
-    if not start.strip():
-        raise DataError(f"{path.name} is empty; its first line must name the columns")
-    first = re.match(r'(?:"[^"]*"|[^"\r\n])*', start)
-    line = first[0] if first else start.splitlines()[0]
-    bare = re.sub(r'"[^"]*"', "", line)
-    delimiter = max(_DELIMITERS, key=bare.count)
-    header = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))
-    return [column.strip() for column in header], delimiter
-
-
 @contextmanager
 def _clear_errors(name: str) -> Iterator[None]:
     """Say in one line what DuckDB says in twenty."""
@@ -162,6 +134,8 @@ def _clear_errors(name: str) -> Iterator[None]:
             raise DataError(f"{where}: mixed line ends; save the file with one kind") from None
         if "maximum line size" in text.lower() or "max_line_size" in text.lower():
             raise DataError(f"{where}: a line of over 2 MB; is a quote not closed?") from None
+        if "gzip" in text.lower():
+            raise DataError(f"{name} cannot be read: {text.splitlines()[0]}") from None
         if "unicode" in text.lower() or "utf-8" in text.lower():
             raise DataError(f"{where}: not UTF-8; save the file again as UTF-8") from None
         raise DataError(f"{where}: {text.splitlines()[0]}") from None

@@ -43,7 +43,7 @@ def count_held(
     null_groups : bool
         Whether a null in a group column is a value of its own, or an error.
     """
-    held = read_held(table, groups, sensitive, person, semantics)
+    held = read_held(table, groups, sensitive, person, semantics, groups=groups)
     of_person, labels = people_groups(held.people, held.rows, groups, null_groups=null_groups)
     codes, found = codes_of(held.values)
     given = to_python(sensitive, found)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from foreknow.errors import DataError, SchemaError
 from foreknow.frames.people import People
-from foreknow.frames.plain import is_listed, plain
+from foreknow.frames.plain import is_listed, plain, refuse_twins
 from foreknow.frames.sources import Table, require
 from foreknow.sparse import IntArray
 
@@ -92,6 +92,7 @@ def read_held(
     sensitive: str,
     person: str | None,
     semantics: str,
+    groups: Sequence[str] = (),
 ) -> Held:
     """Read people and their values under ``set`` or ``multiset``.
 
@@ -106,6 +107,8 @@ def read_held(
         The column that names people; needed unless the values are lists.
     semantics : "set" or "multiset"
         For messages.
+    groups : sequence of str
+        Which of the columns make the groups of a release.
 
     Raises
     ------
@@ -121,6 +124,8 @@ def read_held(
     given = fetched.column(len(names))
     if not is_listed(given.type):
         require_person(table, sensitive, person, semantics, listed=False)
+    for name in groups:
+        refuse_twins(name, fetched.column(names.index(name)))
     rows = (
         pa.table([plain(name, fetched.column(i)) for i, name in enumerate(names)], names=names)
         if names

@@ -44,6 +44,9 @@ class NarwhalsTable:
         if odd:  # Polars reads these as patterns
             raise DataError(f"{self.name}: the column name {odd[0]!r} is a pattern; rename it")
         self.columns: list[str] = check_columns(names, self.name)
+        self.settled = isinstance(self._frame, nw.DataFrame)
+        if isinstance(self._frame, nw.DataFrame) and self._frame.implementation.is_polars():
+            self._frame = self._frame.clone()  # costs nothing, and stays as it is now
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns as Arrow."""

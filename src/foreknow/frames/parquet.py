@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from foreknow.engine import Stamp
 from foreknow.errors import DataError
 from foreknow.frames.sources import check_columns
 
@@ -23,18 +25,34 @@ class ParquetTable:
     """One Parquet file, or all of a folder as one table."""
 
     untyped = False
+    settled = True
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
-        self.files = _parts(path) if path.is_dir() else [path]
+        self._path = path
+        self.files = self._listed()
         if not self.files:
             raise DataError(f"the folder {str(path)!r} holds no .parquet file")
-        self._schema = self._read(lambda: pq.read_schema(self.files[0]))
+        self.stamp = Stamp(self.files)
+        self._schema = self._schema_of(self.files[0])
         self.columns: list[str] = check_columns(self._schema.names, self.name)
 
     @cached_property
     def _rows(self) -> int:
-        return sum(self._read(lambda f=f: pq.read_metadata(f).num_rows) for f in self.files)
+        return sum(self._read(lambda f=f: _opened(f).metadata.num_rows) for f in self.files)
+
+    def _listed(self) -> list[Path]:
+        return _parts(self._path) if self._path.is_dir() else [self._path]
+
+    def _schema_of(self, file: Path) -> pa.Schema:
+        schema: pa.Schema = self._read(lambda: _opened(file).schema_arrow)
+        return schema
+
+    def _check(self) -> None:
+        """Raise `DataError` if the files are not those that were opened."""
+        if self._listed() != self.files:
+            raise DataError(f"{self.name}: files came or went while it was read; run again")
+        self.stamp.check()
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; texts come dictionary-encoded."""
@@ -49,16 +67,17 @@ class ParquetTable:
                         f"{self.files[0].name}"
                     )
         joined = self._read(lambda: pa.concat_tables(parts, promote_options="permissive"))
+        self._check()
         return joined.unify_dictionaries()
 
     def _part(self, file: Path, names: list[str]) -> pa.Table:
-        schema = self._read(lambda: pq.read_schema(file))
+        schema = self._schema_of(file)
         for name in names:
             if name not in schema.names:
                 raise DataError.unknown_column(name, schema.names, file.name)
         texts = [name for name in names if _is_text(schema.field(name).type)]
         found = self._read(
-            lambda: pq.ParquetFile(file, read_dictionary=texts).read(columns=names).select(names)
+            lambda: _opened(file, read_dictionary=texts).read(columns=names).select(names)
         )
         for name in texts:
             column = found.column(name).cast(_CODED)
@@ -71,7 +90,9 @@ class ParquetTable:
             return None
         from foreknow.frames.duck import DuckTable
 
-        return DuckTable.of_parquet(self.files, self.name).tally(columns)
+        tallied = DuckTable.of_parquet(self.files, self.name).tally(columns)
+        self._check()
+        return tallied
 
     def _read(self, step: Any) -> Any:
         try:
@@ -79,6 +100,11 @@ class ParquetTable:
         except (pa.ArrowException, OSError, KeyError) as error:
             first = (str(error).splitlines() or [type(error).__name__])[0]
             raise DataError(f"{self.name} cannot be read as Parquet: {first}") from None
+
+
+def _opened(file: Path, **how: Any) -> pq.ParquetFile:
+    """Open one file by its literal name; a name that looks like an address is none."""
+    return pq.ParquetFile(pa.OSFile(os.path.abspath(file)), **how)
 
 
 def _parts(folder: Path) -> list[Path]:

@@ -12,15 +12,20 @@ from foreknow.errors import DataError
 from foreknow.frames.sources import Table, require
 
 
-def fetch(table: Table, columns: Sequence[str]) -> pa.Table:
-    """Fetch some columns of a table, each made plain; unknown ones are an error."""
+def fetch(table: Table, columns: Sequence[str], groups: Sequence[str] = ()) -> pa.Table:
+    """Fetch some columns of a table, each made plain; unknown ones are an error.
+
+    Where some make the groups of a release, what a reader can tell apart in them is not merged.
+    """
     require(table, columns)
     rows = table.arrow(list(columns))
-    return plain_table(rows, columns)
+    return plain_table(rows, columns, groups)
 
 
-def plain_table(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Make every column plain."""
+def plain_table(rows: pa.Table, columns: Sequence[str], groups: Sequence[str] = ()) -> pa.Table:
+    """Make every column plain; for `groups` see `fetch`."""
+    for name in groups:
+        refuse_twins(name, rows.column(list(columns).index(name)))
     made = [plain(name, rows.column(i)) for i, name in enumerate(columns)]
     return pa.table(dict(zip(columns, made, strict=True)))
 
@@ -58,6 +63,27 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
         known = pc.if_else(pc.is_nan(array), pa.scalar(None, kind), array)
         return pc.add(known, pa.scalar(0.0, kind))
     return array
+
+
+def refuse_twins(name: str, array: pa.ChunkedArray) -> None:
+    """Raise `DataError` for a column of groups in which what we take for one value prints as two.
+
+    NaN and null, and 0.0 and -0.0, make two groups to some readers of a file.
+    """
+    kind = array.type
+    if pa.types.is_dictionary(kind) and pa.types.is_floating(kind.value_type):
+        array, kind = array.cast(kind.value_type), kind.value_type
+    if not pa.types.is_floating(kind):
+        return
+    twins = "NaN and null" if array.null_count and pc.any(pc.is_nan(array)).as_py() else None
+    zeros = array.filter(pc.fill_null(pc.equal(array, pa.scalar(0, kind)), False))
+    if len(set(map(str, pc.unique(zeros.cast(pa.float64())).to_pylist()))) > 1:
+        twins = "0.0 and -0.0"
+    if twins is not None:
+        raise DataError(
+            f"the column {name!r} of groups holds both {twins}, which some readers take for two "
+            "values and others for one; write one of them"
+        )
 
 
 def unified(array: pa.ChunkedArray) -> pa.ChunkedArray:

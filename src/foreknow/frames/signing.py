@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.compute as pc
 
+from foreknow.errors import DataError
 from foreknow.frames.counting import group_codes, places_of
 from foreknow.frames.plain import fetch, plain_table
 from foreknow.frames.sources import Table, require
@@ -21,6 +22,7 @@ def count_signatures(
     known: Sequence[Label],
     attributes: Sequence[str],
     *,
+    sizes: IntArray,
     as_tuples: bool,
     needed: str | None = None,
 ) -> Signatures:
@@ -35,6 +37,8 @@ def count_signatures(
         The groups by position, as they were counted.
     attributes : sequence of str
         The columns of the signature.
+    sizes : int64 array, shape (groups,)
+        How many people each group had when it was counted.
     as_tuples : bool
         Whether a group is labelled by the tuple of its columns.
     needed : str, optional
@@ -43,7 +47,7 @@ def count_signatures(
     Raises
     ------
     DataError
-        If a column does not exist.
+        If a column does not exist, or the groups have other people than were counted.
     """
     extra = [] if needed is None else [needed]
     columns = list(dict.fromkeys([*groups, *attributes, *extra]))
@@ -60,6 +64,12 @@ def count_signatures(
         weights = None if weights is None else weights[kept.to_numpy()]
     of_row, labels = group_codes(rows, groups, as_tuples=as_tuples)
     positions = places_of(table.name, labels, known)
+    own = np.bincount(positions[of_row], weights=weights, minlength=len(known))
+    if not np.array_equal(own, sizes):
+        raise DataError(
+            f"{table.name} gave other rows when it was read again; collect it into a frame or a "
+            "file first"
+        )
     codes, signatures = group_codes(rows, attributes, as_tuples=True)
     # Labels are compared as they print: 1 and "1" are one signature.
     texts = [tuple(None if part is None else str(part) for part in label) for label in signatures]  # type: ignore[attr-defined]

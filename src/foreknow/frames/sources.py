@@ -18,6 +18,7 @@ class Table(Protocol):
     name: str
     columns: list[str]
     untyped: bool
+    settled: bool  # whether its rows come in one order however often they are read
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns, rows in the table's own order."""

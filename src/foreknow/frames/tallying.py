@@ -47,7 +47,7 @@ def count_tally(
     null_groups : bool
         Whether a null in a group column is a value of its own, or an error.
     """
-    rows = fetch(table, [*groups, sensitive, count])
+    rows = fetch(table, [*groups, sensitive, count], groups)
     weights = _amounts(table, count, rows.column(count))
     rows, _ = settle_missing(table.name, rows, sensitive, "error")
     if not len(rows) and (people is None or semantics == "single"):
@@ -55,7 +55,7 @@ def count_tally(
     of_row, labels = _groups_of(table, rows, groups, null_groups)
     sizes: IntArray | None = None
     if people is not None:
-        members = fetch(people, groups)
+        members = fetch(people, groups, groups)
         if not len(members):
             raise DataError(f"{people.name} has no rows")
         of_member, known = _groups_of(people, members, groups, null_groups)
