@@ -148,7 +148,7 @@ class Microdata:
         fetched = fetch(self._table, list(dict.fromkeys(names)))
         n_rows = len(fetched)
         if schema.person is not None:
-            refuse_repeats(self.name, schema.person, fetched.column(schema.person))
+            refuse_repeats(self._table, schema.person, fetched)
             if schema.person not in (*schema.quasi_identifiers, *schema.other):
                 fetched = fetched.drop_columns([schema.person])
         missing = cast("Missing", schema.missing)

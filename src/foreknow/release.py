@@ -15,7 +15,6 @@ from foreknow.frames.holders import hold_values
 from foreknow.frames.holding import require_person
 from foreknow.frames.missing import Missing, as_missing, refuse_missing
 from foreknow.frames.people import refuse_repeats
-from foreknow.frames.plain import fetch
 from foreknow.frames.snapshot import settled
 from foreknow.frames.sources import require
 from foreknow.frames.writing import rearmed
@@ -205,7 +204,7 @@ class Release:
             if person is not None:
                 _check_roles([*groups, person])
                 members = settled(members, [*groups, person])
-                refuse_repeats(members.name, person, fetch(members, [person]).column(person))
+                refuse_repeats(members, person)
 
         def counted() -> GroupCounts:
             return count_tally(
@@ -249,7 +248,7 @@ class Release:
         if person is not None:
             table = settled(table, [*groups, sensitive, person])
             if semantics == "single":
-                refuse_repeats(table.name, person, fetch(table, [person]).column(person))
+                refuse_repeats(table, person)
 
         def counted() -> GroupCounts:
             if semantics == "single":
@@ -306,10 +305,7 @@ class Release:
     def members(self) -> Members:
         """Everybody by name, and the position of their group in `counts`; found on first use.
 
-        Raises
-        ------
-        InputError
-            If the release was made without ``person=``.
+        An `InputError` if the release was made without ``person=``.
         """
         if self._place is None:
             raise self._nameless()
@@ -319,10 +315,7 @@ class Release:
     def holdings(self) -> Holdings:
         """Who has what: people by their position in `members`, values by their code in `counts`.
 
-        Raises
-        ------
-        InputError
-            If the table does not tell, or does not name people.
+        An `InputError` if the table does not tell, or does not name people.
         """
         if self._hold is not None:
             return self._hold(self.counts)

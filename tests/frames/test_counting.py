@@ -12,7 +12,16 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.frames.backends import arrow_repeated_entries, bags, csv_file, parquet_folder, texts
+from tests.frames.backends import (
+    arrow_dictionaries,
+    arrow_repeated_entries,
+    bags,
+    csv_file,
+    parquet_file,
+    parquet_folder,
+    polars_frame,
+    texts,
+)
 
 from foreknow.counts import GroupCounts
 from foreknow.errors import DataError, InputError
@@ -100,9 +109,34 @@ def test_groups_and_values_of_any_type_are_counted(typed, values):
 
 def test_nan_is_a_null_and_so_the_value_of_one_group(typed):
     nan = float("nan")
-    table = pa.table({"age": [nan, 1.0, None, nan], "sex": ["f"] * 4, "disease": list("abab")})
+    table = pa.table({"age": [nan, 1.0, nan, nan], "sex": ["f"] * 4, "disease": list("abab")})
     found = bags(generalized(typed(table), "age", "sex"))
     assert found == {(1.0, "f"): {"b": 1}, (None, "f"): {"a": 2, "b": 1}}
+
+
+@pytest.mark.parametrize(
+    ("values", "twins"),
+    [([float("nan"), 1.0, None], "NaN and null"), ([0.0, 1.0, -0.0], r"0\.0 and -0\.0")],
+    ids=["NaN", "zero"],
+)
+@pytest.mark.parametrize("hold", [parquet_file, parquet_folder, arrow_dictionaries, polars_frame])
+def test_values_that_some_readers_take_for_two_are_refused_as_groups(hold, values, twins, tmp_path):
+    table = pa.table({"age": values, "pid": [1, 2, 3], "disease": list("aba")})
+    with pytest.raises(DataError, match=f"column 'age' of groups holds both {twins}"):
+        _ = generalized(hold(table, tmp_path), "age").counts
+    listed = table.set_column(2, "disease", pa.array([["a"], [], ["b"]]))
+    with pytest.raises(DataError, match=f"column 'age' of groups holds both {twins}"):
+        _ = Release.from_generalized(
+            listed, quasi_identifiers=["age"], sensitive="disease", semantics="set"
+        ).counts
+
+
+def test_one_kind_of_zero_is_no_fault(tmp_path):
+    table = pa.table({"age": [-0.0, 1.0], "disease": ["a", "b"]})
+    assert bags(generalized(parquet_file(table, tmp_path), "age")) == {
+        (0.0,): {"a": 1},
+        (1.0,): {"b": 1},
+    }
 
 
 # ---- order and index --------------------------------------------------------------------------

@@ -1,6 +1,9 @@
 """CSV files: what is read from them, and what is refused with the line that is wrong."""
 
+import csv
 import gzip
+import io
+import random
 
 import pyarrow as pa
 import pytest
@@ -94,6 +97,9 @@ def test_an_empty_field_is_a_null(tmp_path, field):
         (["1", "+2"], "text", "['+2', '1']"),
         (["1,5", "2"], "text", "['1,5', '2']"),
         (["٣", "1"], "text", "['1', '٣']"),
+        (["1٣", "13"], "text", "['13', '1٣']"),
+        (["1.٣", "1.5"], "text", "['1.5', '1.٣']"),
+        (["2024-02-2٣", "2023-01-01"], "text", "['2023-01-01', '2024-02-2٣']"),
         (["10", "", "9"], "number", "[None, 9, 10]"),
         (["2024-02-29", "2023-01-01"], "date", None),
         (["2024-02-29 10:00", "2023-01-01"], "date", None),
@@ -164,6 +170,12 @@ def test_columns_whose_names_differ_in_case_only_stay_apart(tmp_path, names, gro
         (PLAIN.encode("utf-16"), "not UTF-8.*save it again as UTF-8"),
         (("gid,disease\n" + "1,x\n" * 30_000).encode() + b"1,\xe9\n", "line 30002: not UTF-8"),
         ('gid,disease\n1,"x\n2,y\n', "people.csv, line 2: a quote is not closed"),
+        ('gid,disease\n1,"20"\n1,"20" \n', "people.csv, line 3: a quote with something beside"),
+        ('gid,disease\n1,"20"\n1, "20"\n', "people.csv, line 3: a quote with something beside"),
+        ('gid,disease\r\n1,"a\r\nb"\r\n1,5" pipe\r\n', "line 4: a quote with something beside"),
+        ("gid,disease\n1,x\n2,y,\n", "people.csv, line 3: 3 fields where the header has 2"),
+        ("gid,disease\n1,x\n2,y,", "people.csv, line 3: 3 fields where the header has 2"),
+        ("\ngid,disease\n1,x\n", "people.csv: the first line is empty; it must name"),
     ],
 )
 def test_a_bad_file_says_what_is_wrong_and_where(tmp_path, content, says):
@@ -202,3 +214,64 @@ def test_mixed_line_ends_are_read_or_told(tmp_path, content):
         assert "mixed line ends; save the file with one kind" in str(error)  # noqa: PT017
     else:  # a DuckDB that reads them must read all rows
         assert found == COUNTED
+
+
+# ---- nothing is lost in silence ---------------------------------------------------------------
+
+
+def test_a_header_may_be_longer_than_a_buffer(tmp_path):
+    names = [f"{'column' * 20}{i}" for i in range(1000)]
+    path = write(tmp_path, ",".join(names) + "\n" + ",".join(map(str, range(1000))) + "\n")
+    assert open_table(path).columns == names
+    assert open_table(path).arrow([names[-1]]).column(0).to_pylist() == ["999"]
+
+
+@pytest.mark.parametrize("end", ["\n", ""], ids=["", "unfinished"])
+def test_a_last_line_that_is_longer_than_the_buffer_is_not_dropped(tmp_path, end):
+    path = write(tmp_path, "gid,disease\n1,Flu\n2," + "x" * (33 << 20) + end)
+    with pytest.raises(DataError, match=r"people\.csv.* over 2 MB|longer than 2 MB"):
+        counted(path)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
+def test_an_empty_line_of_one_column_is_refused(tmp_path, end):
+    path = write(tmp_path, f"disease{end}Flu{end}{end}AIDS{end}")
+    with pytest.raises(DataError, match="has one column and an empty line, which some readers"):
+        open_table(path).arrow(["disease"])
+    path = write(tmp_path, f'disease{end}Flu{end}""{end}AIDS{end}')
+    assert open_table(path).arrow(["disease"]).column(0).to_pylist() == ["Flu", None, "AIDS"]
+
+
+def drawn(random):
+    """A small CSV text that is sometimes good."""
+    fields = ["a", "20", '"20"', '"20" ', ' "20"', '"a,b"', '"a""b"', 'a"b', "", '""', " ", '"\n"']
+    columns, end = random.choice([1, 2, 2, 3]), random.choice(["\n", "\n", "\r\n", "\r"])
+    odd = 0.3 * random.random() ** 3
+    lines = [",".join("xyz"[:columns])]
+    for _ in range(random.randint(1, 4)):
+        many = columns if random.random() > odd else random.randint(0, 4)
+        good = [field for field in fields if random.random() < odd or field not in fields[3:5]]
+        lines.append(",".join(random.choices(good, k=many)))
+    return end.join(lines) + random.choice(["", end])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_small_files_are_read_as_python_reads_them_or_refused(tmp_path, seed):
+    agree_or_refused(tmp_path, seed)
+
+
+@pytest.mark.slow
+def test_many_files_are_read_as_python_reads_them_or_refused(tmp_path):
+    for seed in range(100, 5100):
+        agree_or_refused(tmp_path, seed)
+
+
+def agree_or_refused(folder, seed):
+    text = drawn(random.Random(seed))
+    try:
+        table = open_table(write(folder, text))
+        found = [tuple(row.values()) for row in table.arrow(table.columns).to_pylist()]
+    except DataError:
+        return
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    assert found == [tuple(field or None for field in row) for row in rows if row][1:]

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from foreknow.errors import DataError
 from foreknow.frames.columns import codes_of
+from foreknow.frames.plain import fetch
+from foreknow.frames.sources import Table
 from foreknow.sparse import IntArray
 
 
@@ -111,11 +113,12 @@ class People:
         return own
 
 
-def refuse_repeats(table: str, person: str, names: pa.ChunkedArray) -> None:
+def refuse_repeats(table: Table, person: str, rows: pa.Table | None = None) -> None:
     """Raise `DataError` if somebody stands in two rows, or a row names nobody."""
+    names = (fetch(table, [person]) if rows is None else rows).column(person)
     if not names.null_count and len(codes_of(names)[1]) == len(names):
         return
-    People.named(table, person, names).refuse_repeats(
+    People.named(table.name, person, names).refuse_repeats(
         "under semantics 'single' everyone has one row; where somebody has several values, say "
         'semantics = "set" or "multiset"'
     )

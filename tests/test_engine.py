@@ -1,0 +1,219 @@
+"""The door to DuckDB: names are literal, and what it writes aside is ours alone and is removed."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.frames.backends import bags
+
+import foreknow as fk
+from foreknow import engine
+from foreknow.errors import DataError
+
+SICK = pa.table({"gid": ["1"] * 3, "disease": ["HIV"] * 3})
+WELL = pa.table({"gid": ["1"] * 3, "disease": ["Flu", "Cold", "Gout"]})
+
+
+def write(path, table):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".csv":
+        rows = [",".join(row.values()) for row in table.to_pylist()]
+        path.write_text("\n".join([",".join(table.column_names), *rows]) + "\n")
+    else:
+        pq.write_table(table, path)
+    return path
+
+
+def counted(path):
+    return bags(fk.Release.from_groups(path, group="gid", sensitive="disease").counts)
+
+
+# ---- names ------------------------------------------------------------------------------------
+
+NAMES = {  # a name, and that of a file which it means as a pattern
+    "patients[1]": "patients1",
+    "a*": "ab",
+    "q?": "qq",
+    "[!b]": "c",
+    "**": "deep",
+    "~": "home",
+    "http:": "http",
+    "back\\slash": "back",
+    "a%2A": "a*",
+    "{a,b}": "a",
+}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_path_is_one_file_and_never_a_pattern(tmp_path, name, suffix):
+    write(tmp_path / f"{NAMES[name]}.{suffix}", WELL)
+    path = write(tmp_path / f"{name}.{suffix}", SICK)
+    assert counted(path) == {"1": {"HIV": 3}}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("folder", ["d[1]", "a*", "year=2024", "disease=Flu", "gid=2"])
+def test_a_folder_of_a_path_is_no_pattern_and_no_column(tmp_path, folder, suffix):
+    write(tmp_path / "d1" / f"t.{suffix}", WELL)
+    write(tmp_path / "ab" / f"t.{suffix}", WELL)
+    path = write(tmp_path / folder / f"t.{suffix}", SICK)
+    assert counted(path) == {"1": {"HIV": 3}}
+    if suffix == "parquet":
+        assert counted(path.parent) == {"1": {"HIV": 3}}
+        assert len(engine.read_parquet(engine.connect(), [path]).columns) == 2
+
+
+def test_a_relative_path_that_looks_like_an_address_is_a_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "s3:" / "bucket" / "t.csv", SICK)
+    assert counted("s3:/bucket/t.csv") == {"1": {"HIV": 3}}
+    with pytest.raises(DataError, match=r"there is no file or folder 's3:/bucket/u\.csv'"):
+        counted("s3://bucket/u.csv")
+
+
+def test_a_name_that_cannot_be_told_from_a_pattern_is_refused(tmp_path):
+    write(tmp_path / "ab.csv", WELL)
+    path = write(tmp_path / "a\\*.csv", SICK)
+    with pytest.raises(DataError, match="a backslash beside one of"):
+        counted(path)
+
+
+def test_a_name_that_is_not_utf8_is_refused(tmp_path):
+    path = tmp_path / os.fsdecode(b"caf\xe9.csv")
+    try:
+        write(path, SICK)
+    except OSError:
+        pytest.skip("the file system has no such names")
+    with pytest.raises(DataError, match="not UTF-8; rename"):
+        counted(path)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_what_is_published_and_verified_is_the_file_that_was_named(tmp_path, form):
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.9")], schema)
+    options = fk.PublishOptions(format=form)
+    folder = tmp_path / "r[1]"
+    other = pa.table({"age": [20, 30], "disease": ["Flu", "Cold"]})
+    own = pa.table({"age": [50, 60], "disease": ["Gout", "Lues"]})
+    fk.publish(fk.Microdata(other, schema), policy, options=options).write(tmp_path / "r1")
+    fk.publish(fk.Microdata(own, schema), policy, options=options).write(folder)
+    assert fk.Certificate.load(folder / "certificate.json").check(folder) == []
+    release = folder / f"release.{form}"
+    table = pa.table({"age": ["50 to 60"] * 2, "disease": ["Gout", "Gout"]})
+    write(release, table)
+    problems = fk.Certificate.load(folder / "certificate.json").check(folder)
+    assert len(problems) > 1, problems  # not only the digest: the verifier saw this file
+
+
+# ---- what is written aside --------------------------------------------------------------------
+
+SPILL = """
+import sys, time
+from foreknow import engine
+c = engine.connect()
+c.execute("SET memory_limit = '40MB'; SET threads = 1; SET enable_progress_bar = false")
+print(engine.scratch(), flush=True)
+r = c.execute("SELECT md5(i::VARCHAR) AS a, i FROM range(700000) t(i) ORDER BY a")
+r.fetchone()
+print("spilled", flush=True)
+if sys.argv[1] == "wait":
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def aside(tmp_path, monkeypatch):
+    """An empty temporary directory for processes that are started."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def start(how):
+    return subprocess.Popen([sys.executable, "-c", SPILL, how], stdout=subprocess.PIPE, text=True)
+
+
+def contents(folder):
+    return [path for path in folder.rglob("*") if path.is_file() and path.name != "lock"]
+
+
+def test_rows_that_are_written_aside_are_private_and_swept_after_a_kill(aside, tmp_path):
+    killed = start("wait")
+    folder = Path(killed.stdout.readline().strip())
+    assert killed.stdout.readline() == "spilled\n"
+    assert folder.parent == aside
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert contents(aside), "nothing was written aside; make the query larger"
+    assert {path.relative_to(aside).parts[0] for path in contents(aside)} == {folder.name}
+    assert [path.name for path in tmp_path.iterdir()] == ["tmp"]
+    run(aside)  # another process leaves alone what a living one holds
+    assert folder.is_dir()
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert folder.is_dir()
+    run(aside)
+    assert list(aside.iterdir()) == []
+
+
+def run(aside):
+    code = "from foreknow import engine; engine.connect()"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_folder_goes_when_the_process_ends(aside):
+    done = start("end")
+    assert done.wait() == 0
+    done.stdout.close()
+    assert list(aside.iterdir()) == []
+
+
+def test_an_error_leaves_nothing_either(aside):
+    code = "from foreknow import engine; engine.connect(); raise SystemExit(3)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 3
+    assert list(aside.iterdir()) == []
+
+
+def test_a_fork_that_ends_does_not_take_the_folder_along():
+    folder = engine.scratch()
+    child = os.fork()
+    if child == 0:
+        engine._close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert folder.is_dir()
+
+
+def test_only_folders_of_ours_are_swept(aside, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(aside))
+    (aside / "foreknow-notes").mkdir()
+    (aside / "foreknow-notes" / "mine.txt").write_text("keep")
+    (aside / "foreknow-old").mkdir()
+    os.utime(aside / "foreknow-old", (0, 0))
+    old = time.time() - 9999
+    os.utime(aside / "foreknow-notes", (old, old))
+    (aside / "foreknow-link").symlink_to(aside / "foreknow-notes")
+    engine._sweep()
+    assert {path.name for path in aside.iterdir()} == {"foreknow-notes", "foreknow-link"}
+    assert (aside / "foreknow-notes" / "mine.txt").read_text() == "keep"
+
+
+def test_no_other_place_opens_a_database():
+    source = Path(engine.__file__).parent
+    callers = {
+        str(path.relative_to(source))
+        for path in source.rglob("*.py")
+        if "duckdb.connect(" in path.read_text().replace("see duckdb.connect()", "")
+    }
+    assert callers == {"engine.py"}
