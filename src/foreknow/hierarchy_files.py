@@ -77,6 +77,11 @@ class Ordered:
         order = np.argsort(np.array(places, np.int64), kind="stable")
         return Levels(lay_out(order, present, nulls, (), column).order, (), ())
 
+    @cached_property
+    def listed(self) -> frozenset[str]:
+        """The values as texts."""
+        return frozenset(_texts(value)[0] for value in self.values)
+
     def to_dict(self) -> dict[str, Any]:
         """``{"order": [...]}``."""
         return {"order": list(self.values)}
@@ -170,6 +175,11 @@ class Tree:
     def __repr__(self) -> str:
         source = "" if self.path is None else f" from {self.path!r}"
         return f"Tree({len(self._row_of)} values, {len(self._nodes) + 1} levels{source})"
+
+    @cached_property
+    def listed(self) -> frozenset[str]:
+        """The values as texts."""
+        return frozenset(self._row_of)
 
     @cached_property
     def _row_of(self) -> dict[str, int]:

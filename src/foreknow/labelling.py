@@ -2,12 +2,17 @@
 
 A range for numbers and dates ("20 to 37"), the lowest node that holds all members for a
 hierarchy ("1234*"), a set for categories ("Divorced | Widowed").
+
+One label means one thing in its column: an exact value is written as it is, and nothing else is
+written like a value that somebody has or that the hierarchy lists. Where an unquoted range or set
+could be read in two ways, its values are quoted ('"mild" to "moderate"').
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -71,7 +76,7 @@ def labels_of(
     labels : list of str or None
         A value that is exact is written as it is; None for a group whose members all have a null.
     places : int64 array, shape (groups, 2)
-        First and last code that the label covers, to sort groups by: they tell no more than the
+        First and last code that the label covers, to sort labels by: they tell no more than the
         label does.
     """
     offsets, codes, _ = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
@@ -84,26 +89,26 @@ def labels_of(
         return _each(rows, lambda row: nodes.label(*row)), np.array(
             covered, dtype=np.int64
         ).reshape(n_groups, 2)
-    labels = _members_as(style, attribute, offsets, codes)
+    wording = Wording(attribute, style)
+    labels = _members_as(style, wording, offsets, codes)
     for group in _suppressed(attribute, floor):
-        labels[group] = suppressed_label(attribute)
+        labels[group] = wording.everything
         places[group] = 0, len(attribute.domain) - 1
     return labels, places
 
 
 def _members_as(
-    style: Style, attribute: Attribute, offsets: IntArray, codes: IntArray
+    style: Style, wording: Wording, offsets: IntArray, codes: IntArray
 ) -> list[str | None]:
     """Write the members of each group as a set or a range."""
-    low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]
     if style == "set":
-        write = _set_writer(attribute)
         cells = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
-        return [write(codes[a:b].tolist()) for a, b in cells]
+        return [wording.set_of(codes[a:b].tolist()) for a, b in cells]
+    low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]
     # The range of the members that have a value; a null comes first, as code 0.
-    null_too = (low == 0) & (high > 0) & (attribute.domain[0] is None)
+    null_too = (low == 0) & (high > 0) & (wording.exact[0] is None)
     least = np.where(null_too, codes[np.minimum(offsets[:-1] + 1, offsets[1:] - 1)], low)
-    return _each(np.stack((null_too, least, high), axis=1), lambda row: _range(attribute, *row))
+    return _each(np.stack((null_too, least, high), axis=1), lambda row: wording.range_of(*row))
 
 
 def _suppressed(attribute: Attribute, floor: IntArray | None) -> list[int]:
@@ -111,15 +116,6 @@ def _suppressed(attribute: Attribute, floor: IntArray | None) -> list[int]:
     if floor is None:
         return []
     return np.flatnonzero(floor >= max(1, len(attribute.ancestors))).tolist()
-
-
-def suppressed_label(attribute: Attribute) -> str:
-    """Write that nothing is published of an attribute, where no hierarchy is written."""
-    taken = set(map(text_of, attribute.domain))
-    name = "* (level 1)" if "*" in taken else "*"
-    while name in taken:
-        name += "+"
-    return name
 
 
 def _each(rows: IntArray, write: Callable[[list[int]], _T]) -> list[_T]:
@@ -140,33 +136,86 @@ def text_of(value: Any) -> str:
     return value.isoformat(" ") if isinstance(value, dt.datetime) else str(value)
 
 
-def _exact(attribute: Attribute, code: int) -> str | None:
-    value = attribute.domain[code]
-    return None if value is None else text_of(value)
+def exact_labels(attribute: Attribute) -> list[str | None]:
+    """How each value is published where it is exact: a null stays a null."""
+    return [None if value is None else text_of(value) for value in attribute.domain]
 
 
-def _range(attribute: Attribute, null_too: int, low: int, high: int) -> str | None:
-    both = (low, high) if low != high else (low,)
-    text = " to ".join(text_of(attribute.domain[code]) for code in both)
-    if null_too:
-        return f"{text} or missing"
-    return text if low != high else _exact(attribute, low)
+class Wording:
+    """How an attribute is written in ranges or sets: each has a label of its own.
 
+    Parameters
+    ----------
+    attribute : Attribute
+    style : "range" or "set"
 
-def _set_writer(attribute: Attribute) -> Callable[[list[int]], str | None]:
-    """Writer of sets; where a value holds the separator itself, all members are quoted."""
-    texts = [text_of(value) for value in attribute.domain]
-    if any("|" in text for text in texts):
-        texts = ['"' + text.replace('"', '""') + '"' for text in texts]
+    Attributes
+    ----------
+    exact : list of str or None
+        The label of each value by itself.
+    """
 
-    def write(codes: list[int]) -> str | None:
+    def __init__(self, attribute: Attribute, style: Style) -> None:
+        self.exact = exact_labels(attribute)
+        self._listed, self._style = attribute.listed, style
+
+    @cached_property
+    def _taken(self) -> set[str | None]:
+        """The labels of values, which nothing else may have."""
+        return {*self.exact, *self._listed}
+
+    @cached_property
+    def quoted(self) -> bool:
+        """Whether values are quoted, since one of them holds what joins them."""
+        if self._style == "set":
+            return any(t is not None and ("|" in t or t == "missing") for t in self._taken)
+        return any(
+            t == "missing" or " to " in f" {t} " or f" {t}".endswith(" or missing")
+            for t in self._taken
+            if t is not None
+        )
+
+    @cached_property
+    def everything(self) -> str:
+        """What says that nothing is published."""
+        return self._own("* (level 1)" if "*" in self._taken else "*")
+
+    def set_of(self, codes: Sequence[int]) -> str | None:
+        """Write some values, by increasing codes."""
         if len(codes) == 1:
-            return _exact(attribute, codes[0])
-        if len(codes) == len(texts) and "*" not in texts:
+            return self.exact[codes[0]]
+        if len(codes) == len(self.exact) and self.everything == "*":
             return "*"
-        return " | ".join(texts[code] for code in codes)
+        return self._own(" | ".join(map(self._part, codes)))
 
-    return write
+    def range_of(self, null_too: int, low: int, high: int) -> str | None:
+        """Write the values from one to another, and whether some are missing."""
+        if low == high and not null_too:
+            return self.exact[low]
+        ends = (low,) if low == high else (low, high)
+        text = " to ".join(map(self._part, ends))
+        return self._own(f"{text} or missing" if null_too else text)
+
+    def _part(self, code: int) -> str:
+        text = self.exact[code]
+        if text is None:
+            return "missing"
+        return quote(text) if self.quoted else text
+
+    def _own(self, label: str) -> str:
+        """Add to a label until no value is called so; no label of several ends with a plus."""
+        while label in self._taken:
+            label += "+"
+        return label
+
+
+def quote(text: str) -> str:
+    """Write a text in quotes, as CSV has them.
+
+    >>> print(quote('the "x" row'))
+    "the ""x"" row"
+    """
+    return '"' + text.replace('"', '""') + '"'
 
 
 def spans_of_nodes(attribute: Attribute) -> dict[str, tuple[int, int]]:
@@ -187,27 +236,28 @@ class _Nodes:
         self.attribute = attribute
         leaves = np.arange(len(attribute.domain))
         self.levels = [leaves, *attribute.ancestors]
-        names = [[_exact(attribute, code) for code in leaves.tolist()], *attribute.labels]
+        exact = exact_labels(attribute)
         meant: dict[str | None, set[tuple[int, int]]] = {}
-        for level, labels in enumerate(names):
+        for level, labels in enumerate([exact, *attribute.labels]):
             for node, label in enumerate(labels):
                 meant.setdefault(label, set()).add(self.span(level, node))
-        self.names = [
-            [self._name(label, level, meant) for label in labels]
-            for level, labels in enumerate(names)
-        ]
+        # What the hierarchy lists and nobody has is no less a value to a reader.
+        unseen = attribute.listed - set(exact)
+        taken = {*meant, *unseen}
 
-    @staticmethod
-    def _name(
-        label: str | None, level: int, meant: dict[str | None, set[tuple[int, int]]]
-    ) -> str | None:
-        """Keep a label that means one set of leaves; add the level to another, once or more."""
-        if len(meant[label]) == 1 or not level:
-            return label
-        name = f"{label} (level {level})"
-        while name in meant:
-            name += "+"
-        return name
+        def name(label: str, level: int) -> str:
+            """Keep a label that means one set of leaves; add the level to another."""
+            if label and len(meant[label]) == 1 and label not in unseen:
+                return label
+            own = f"{label} (level {level})"
+            while own in taken:
+                own += "+"
+            taken.add(own)
+            return own
+
+        self.names: list[list[str | None]] = [exact]
+        for level, labels in enumerate(attribute.labels, 1):
+            self.names.append([name(label, level) for label in labels])
 
     def span(self, level: int, node: int) -> tuple[int, int]:
         """First and last leaf of a node."""

@@ -50,6 +50,8 @@ class Attribute:
         Level 1 and up: the label of each node.
     positions : float64 array, shape (domain,)
         Where each value lies, for widths: its number, or its rank.
+    listed : frozenset of str
+        What the hierarchy lists as values, had by somebody or not.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Attribute:
     ancestors: tuple[IntArray, ...]
     labels: tuple[tuple[str, ...], ...]
     positions: NDArray[np.float64]
+    listed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,6 +358,7 @@ class Microdata:
             levels.ancestors,
             levels.labels,
             np.arange(len(column.domain), dtype=np.float64),
+            getattr(hierarchy, "listed", frozenset()),
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from foreknow.adversaries.disclosure import Number
+from foreknow.adversaries.prior_table import PriorTable
 from foreknow.adversaries.priors import Priors
 from foreknow.adversaries.protocol import Adversary, HasCounts, Mask, counts_of
 from foreknow.counts import Semantics
@@ -304,18 +305,20 @@ class Policy:
         return said
 
     @property
+    def priors(self) -> list[PriorTable]:
+        """Tables of what adversaries with priors know."""
+        known = [p.adversary for r in self.requirements for p in r.points]
+        return [table for a in known if isinstance(a, Priors) for table in a.tables]
+
+    @property
     def attributes(self) -> set[str]:
         """Columns that adversaries with priors know of everybody."""
-        known = [p.adversary for r in self.requirements for p in r.points]
-        tables = [table for a in known if isinstance(a, Priors) for table in a.tables]
-        return {name for table in tables for name in table.attributes}
+        return {name for table in self.priors for name in table.attributes}
 
     @property
     def smoothed(self) -> list[str]:
         """Tables of priors that were learned with smoothing."""
-        known = [p.adversary for r in self.requirements for p in r.points]
-        tables = [table for a in known if isinstance(a, Priors) for table in a.tables]
-        return [f"priors by {', '.join(t.attributes)}" for t in tables if t.smoothed]
+        return [f"priors by {', '.join(t.attributes)}" for t in self.priors if t.smoothed]
 
     def monotone(self) -> bool:
         """Whether merging groups can never make a safe release unsafe."""

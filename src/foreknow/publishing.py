@@ -35,7 +35,7 @@ from foreknow.policy import Policy, PublishOptions
 from foreknow.release import Release
 from foreknow.schema import Schema
 from foreknow.sparse import IntArray
-from foreknow.tables import COUNT, GROUP, bucketized, generalized
+from foreknow.tables import COUNT, GROUP, bucketized, generalized, refuse_borrowed_priors
 from foreknow.utility import utility_of
 from foreknow.verifier import Finding, Written, same_groups, verify
 from foreknow.writing import whole_folder
@@ -207,6 +207,7 @@ def publish(
     random = np.random.default_rng(seed)
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
+        refuse_borrowed_priors(microdata, groups, n_groups, options.labels, floors, policy.priors)
         tables = generalized(microdata, groups, n_groups, options.labels, random, floors)
         columns = tuple(microdata.schema.quasi_identifiers)
     else:

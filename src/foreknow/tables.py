@@ -6,15 +6,16 @@ published columns is carried over.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from foreknow.errors import SchemaError
-from foreknow.labelling import labels_of, style_of, text_of
+from foreknow.adversaries.prior_table import PriorTable
+from foreknow.errors import NoSafeRelease, SchemaError
+from foreknow.labelling import exact_labels, labels_of, style_of
 from foreknow.microdata import Attribute, Microdata
 from foreknow.sparse import IntArray, count_pairs
 
@@ -55,7 +56,7 @@ def generalized(
         style = style_of(attribute, styles.get(attribute.name))
         floor = (floors or {}).get(attribute.name)
         labels[attribute.name], places = labels_of(attribute, groups, n_groups, style, floor)
-        keys += [places[:, 0], places[:, 1], in_text_order(labels[attribute.name])]
+        keys.append(rank_of_labels(labels[attribute.name], places))
     # Groups with the same labels are one group to a reader: they get one rank, and are mixed.
     _, one_of, rank = np.unique(
         np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
@@ -82,10 +83,76 @@ def generalized(
     return {"people": pa.table(people), "sensitive": pa.table({**published, **tally})}
 
 
-def in_text_order(labels: list[str | None]) -> IntArray:
-    """Place of each label among all in the order of texts; equal ones have one place."""
-    place = {label: i for i, label in enumerate(sorted(set(labels), key=lambda x: x or ""))}
-    return np.array([place[label] for label in labels], dtype=np.int64)
+def refuse_borrowed_priors(
+    microdata: Microdata,
+    groups: IntArray,
+    n_groups: int,
+    styles: Mapping[str, str],
+    floors: Mapping[str, IntArray] | None,
+    priors: Iterable[PriorTable],
+) -> None:
+    """Refuse a label that priors know as a signature, of a group whose members have another.
+
+    Their priors would be those of other people. Labels without any prior are for the audit.
+
+    Parameters
+    ----------
+    microdata, groups, n_groups, styles, floors
+        As in `generalized`.
+    priors : iterable of PriorTable
+
+    Raises
+    ------
+    NoSafeRelease
+        If there is one.
+    """
+    attributes = {attribute.name: attribute for attribute in microdata.attributes}
+    for table in priors:
+        own = [name for name in table.attributes if name in attributes]
+        labels, exact = [], np.ones(n_groups, dtype=bool)
+        for name in own:
+            attribute, floor = attributes[name], (floors or {}).get(name)
+            style = style_of(attribute, styles.get(name))
+            written = labels_of(attribute, groups, n_groups, style, floor)[0]
+            labels.append(written)
+            exact &= _say_what_members_have(attribute, groups, written)
+        at = [table.attributes.index(name) for name in own]
+        known = {tuple(signature[i] for i in at) for signature in table.chances}
+        for g in np.flatnonzero(~exact).tolist():
+            signature = tuple(written[g] for written in labels)
+            if signature in known:
+                raise NoSafeRelease(
+                    f"{table.name}: a group of people who differ, or are written less exactly, "
+                    f"would be published with {_as_labels(own, signature)}. The priors have a "
+                    "row for it, which is about other people. Publish with "
+                    'form = "bucketized", which keeps these columns as they are; or by '
+                    'method = "art", which keeps people with different priors apart'
+                )
+
+
+def _as_labels(names: Sequence[str], labels: Sequence[str | None]) -> str:
+    return ", ".join(f"{n!r} {x!r}" for n, x in zip(names, labels, strict=True))
+
+
+def _say_what_members_have(
+    attribute: Attribute, groups: IntArray, labels: Sequence[str | None]
+) -> NDArray[np.bool_]:
+    """Whether the label of each group is the one value that all of its members have."""
+    offsets, codes, _ = count_pairs(groups, attribute.codes, len(labels), len(attribute.domain))
+    exact, first = exact_labels(attribute), codes[offsets[:-1]].tolist()
+    alone = (np.diff(offsets) == 1).tolist()
+    rows = zip(alone, first, labels, strict=True)
+    return np.array([one and exact[code] == label for one, code, label in rows])
+
+
+def rank_of_labels(labels: Sequence[str | None], places: IntArray) -> IntArray:
+    """Rank of each label by what it covers, then by its text; equal labels have one rank."""
+    place_of: dict[str | None, tuple[int, int]] = {}
+    for label, place in zip(labels, map(tuple, places.tolist()), strict=True):
+        place_of[label] = min(place, place_of.get(label, place))
+    order = sorted(place_of, key=lambda label: (place_of[label], label is not None, label or ""))
+    rank = {label: i for i, label in enumerate(order)}
+    return np.array([rank[label] for label in labels], dtype=np.int64)
 
 
 def bucketized(
@@ -143,9 +210,7 @@ def _other(microdata: Microdata, order: IntArray) -> dict[str, Any]:
 
 
 def _exact(attribute: Attribute) -> pa.Array:
-    return pa.array(
-        [None if value is None else text_of(value) for value in attribute.domain], pa.string()
-    )
+    return pa.array(exact_labels(attribute), pa.string())
 
 
 def _shuffled(rank: NDArray[Any], random: np.random.Generator) -> IntArray:

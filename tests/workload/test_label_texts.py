@@ -84,8 +84,10 @@ def test_a_domain_that_holds_a_star_is_suppressed_by_another_name():
 def test_ranges_of_values_that_hold_the_separator():
     order = fk.Ordered(["1 to 2", "3 to 4", "5 to 6"])
     found = attribute(["1 to 2", "3 to 4", "5 to 6"], order)
-    assert covered(found, "1 to 2 to 5 to 6", "range") == ["1 to 2", "3 to 4", "5 to 6"]
+    assert covered(found, '"1 to 2" to "5 to 6"', "range") == ["1 to 2", "3 to 4", "5 to 6"]
     assert covered(found, "3 to 4", "range") == ["3 to 4"]
+    with pytest.raises(DataError, match="cannot be read as a range"):
+        covered(found, "1 to 2 to 5 to 6", "range")
 
 
 @pytest.mark.parametrize(
@@ -106,11 +108,21 @@ def test_what_cannot_be_read_is_refused(found, text, style):
         covered(found, text, style)
 
 
-def test_what_may_mean_two_things_is_refused():
+def test_a_null_beside_the_word_missing_is_the_one_without_quotes():
     found = attribute(["missing", "x", None, "y"])
-    with pytest.raises(DataError, match="means two things as a set"):
+    with pytest.raises(DataError, match="cannot be read as a set"):
         covered(found, "missing | x", "set")
-    assert covered(found, "missing | missing | x", "set") == [None, "missing", "x"]
+    assert covered(found, 'missing | "x"', "set") == [None, "x"]
+    assert covered(found, '"missing" | "x"', "set") == ["missing", "x"]
+    assert covered(found, 'missing | "missing" | "x"', "set") == [None, "missing", "x"]
+
+
+def test_a_set_that_would_be_written_like_a_value_has_a_plus():
+    found = attribute(["a", "b", '"a" | "b"'])
+    assert covered(found, '"a" | "b"', "set") == ['"a" | "b"']
+    assert covered(found, '"a" | "b"+', "set") == ["a", "b"]
+    with pytest.raises(DataError, match="cannot be read as a set"):
+        covered(found, '"a" | "b"++', "set")
 
 
 def test_exact_values_are_read_by_how_they_print():

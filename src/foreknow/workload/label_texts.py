@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from foreknow.errors import DataError, InternalError
-from foreknow.labelling import Style, spans_of_nodes, suppressed_label, text_of
+from foreknow.labelling import Style, Wording, exact_labels, spans_of_nodes
 from foreknow.microdata import Attribute
 from foreknow.sparse import IntArray
 from foreknow.workload.covers import Covers
 from foreknow.workload.lines import Line, Stretches
 
-_QUOTED = re.compile(r'"((?:[^"]|"")*)"(?: \| |$)')
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 # How `foreknow.labelling` tells nodes of one label apart.
 _LEVEL = re.compile(r" \(level \d+\)\+*$")
-_Reader: TypeAlias = Callable[[str], Iterable[Stretches]]
+_Reader: TypeAlias = Callable[[str], Stretches | None]
 
 
 def codes_of_texts(attribute: Attribute, texts: Iterable[Any]) -> IntArray:
@@ -54,7 +54,7 @@ def covers_of_texts(attribute: Attribute, line: Line, texts: Iterable[Any], styl
     Raises
     ------
     DataError
-        If a label cannot be read, or may mean two things.
+        If a label cannot be read.
     """
     read = _READERS[style](attribute, line)
     exact = _exact(attribute)
@@ -69,13 +69,12 @@ def covers_of_texts(attribute: Attribute, line: Line, texts: Iterable[Any], styl
             raise DataError(
                 f"column {attribute.name!r}: a label is missing, but no value of the table is"
             )
-        found = set(read(text))
-        if style != "hierarchy" and text == suppressed_label(attribute):
-            found.add(line.everything)
-        if len(found) != 1:
-            problem = "cannot be read as" if not found else "means two things as"
-            raise DataError(f"column {attribute.name!r}: the label {text!r} {problem} a {style}")
-        return found.pop()
+        found = read(text)
+        if found is None:
+            raise DataError(
+                f"column {attribute.name!r}: the label {text!r} cannot be read as a {style}"
+            )
+        return found
 
     labels = []
     for text in texts:
@@ -92,54 +91,59 @@ def _between(line: Line, low: int, high: int) -> tuple[int, int]:
 
 def _exact(attribute: Attribute) -> dict[str | None, int]:
     """The code of each value by how it is published."""
-    texts = [None if value is None else text_of(value) for value in attribute.domain]
+    texts = exact_labels(attribute)
     known = {text: code for code, text in enumerate(texts)}
     if len(known) < len(texts):
         raise InternalError(f"column {attribute.name!r}: two values are written alike")
     return known
 
 
+def _parts_of(wording: Wording, text: str, joint: str) -> list[str] | None:
+    """The values that a text joins."""
+    if not wording.quoted:
+        return text.split(joint)
+    parts = [match[0] for match in _QUOTED.finditer(text)]
+    if joint.join(parts) != text:
+        return None
+    return [part[1:-1].replace('""', '"') for part in parts]
+
+
 def _range_reader(attribute: Attribute, line: Line) -> _Reader:
-    known = _exact(attribute)
+    wording, known = Wording(attribute, "range"), _exact(attribute)
+    or_null = " or missing" if None in known else ""
 
-    def spans(text: str) -> Iterable[tuple[int, int]]:
-        if text in known:
-            yield _between(line, known[text], known[text])
-        parts = text.split(" to ")
-        for i in range(1, len(parts)):
-            low, high = known.get(" to ".join(parts[:i])), known.get(" to ".join(parts[i:]))
-            if low is not None and high is not None and low < high:
-                yield _between(line, low, high)
-
-    def read(text: str) -> Iterable[Stretches]:
-        for span in spans(text):
-            yield (span,)
-        if None in known and text.endswith(" or missing"):
-            for span in spans(text.removesuffix(" or missing")):
-                yield (_between(line, 0, 0), span)
+    def read(text: str) -> Stretches | None:
+        if text == wording.everything:
+            return line.everything
+        body = text.rstrip("+") if wording.quoted else text
+        null_too = bool(or_null) and body.endswith(or_null)
+        ends = _parts_of(wording, body.removesuffix(or_null), " to ")
+        codes = [known[end] for end in ends or () if end in known]
+        # A label is read as what is written so.
+        if not codes or codes[0] > codes[-1]:
+            return None
+        if wording.range_of(null_too, codes[0], codes[-1]) != text:
+            return None
+        null = (_between(line, 0, 0),) if null_too else ()
+        return (*null, _between(line, codes[0], codes[-1]))
 
     return read
 
 
 def _set_reader(attribute: Attribute, line: Line) -> _Reader:
-    texts = [text_of(value) for value in attribute.domain]
-    known: dict[str, list[int]] = {}
-    for code, text in enumerate(texts):
-        known.setdefault(text, []).append(code)
-    quoted = any("|" in text for text in texts)
+    wording, known = Wording(attribute, "set"), _exact(attribute)
+    null = "missing | " if None in known else ""
 
-    def read(text: str) -> Iterable[Stretches]:
-        if quoted:
-            matches = list(_QUOTED.finditer(text))
-            if "".join(match[0] for match in matches) != text:
-                return
-            parts = [match[1].replace('""', '"') for match in matches]
-        else:
-            parts = text.split(" | ")
-        # A null is written "missing", which may be a value as well.
-        for codes in product(*(known.get(part, ()) for part in parts)):
-            if all(a < b for a, b in pairwise(codes)):
-                yield line.of_values(np.array(codes))
+    def read(text: str) -> Stretches | None:
+        if text == wording.everything:
+            return line.everything
+        body = text.rstrip("+") if wording.quoted else text
+        null_too = bool(null) and body.startswith(null)
+        parts = _parts_of(wording, body.removeprefix(null), " | ")
+        codes = [0] * null_too + [known[part] for part in parts or () if part in known]
+        if any(a >= b for a, b in pairwise(codes)) or not codes:
+            return None
+        return line.of_values(np.array(codes)) if wording.set_of(codes) == text else None
 
     return read
 
@@ -147,12 +151,13 @@ def _set_reader(attribute: Attribute, line: Line) -> _Reader:
 def _node_reader(attribute: Attribute, line: Line) -> _Reader:
     spans = spans_of_nodes(attribute)
 
-    def read(text: str) -> Iterable[Stretches]:
-        if text in spans:
-            first, last = spans[text]
-            names = (text, _LEVEL.sub("", text))
-            keys = [(name, first, last + 1) for name in names]
-            yield (next(line.by_name[key] for key in keys if key in line.by_name),)
+    def read(text: str) -> Stretches | None:
+        if text not in spans:
+            return None
+        first, last = spans[text]
+        names = (text, _LEVEL.sub("", text))
+        keys = [(name, first, last + 1) for name in names]
+        return (next(line.by_name[key] for key in keys if key in line.by_name),)
 
     return read
 

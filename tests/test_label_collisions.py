@@ -1,0 +1,491 @@
+"""One label means one thing: no two groups read alike that are not one group to every reader."""
+
+import itertools
+import random
+import unicodedata
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.oracle.row_order import parts_by_position, rows_of
+from tests.people import short_report
+
+import foreknow as fk
+from foreknow.errors import DataError, HierarchyError
+from foreknow.labelling import labels_of, style_of
+from foreknow.workload.label_texts import covers_of_texts
+from foreknow.workload.lines import line_of
+
+SCALE = ["mild", "moderate", "mild to moderate", "severe"]
+
+
+class Grouped:
+    """A method of one's own: these groups, whatever the policy says."""
+
+    def __init__(self, *groups):
+        self.groups = groups
+
+    def partition(self, microdata, policy, *, seed=None):
+        return np.array(self.groups)
+
+
+def table_of(values, disease, **roles):
+    """Microdata with one quasi-identifier, ``q``."""
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive="d", **roles)
+    return fk.Microdata(pa.table({"q": values, "d": disease}), schema)
+
+
+def facts(below):
+    return fk.Policy([fk.Requirement(fk.Facts(), below=below)])
+
+
+def labels(values, groups, wanted=None, floor=None, hierarchy=None):
+    roles = {} if hierarchy is None else {"hierarchies": {"q": hierarchy}}
+    (found,) = table_of(values, ["x"] * len(values), **roles).attributes
+    least = None if floor is None else np.array(floor)
+    return labels_of(found, np.array(groups), max(groups) + 1, style_of(found, wanted), least)[0]
+
+
+# ---- who reads the order of rows ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "fmt", "alike"),
+    [
+        ([None, "single", "missing", "single"], "csv", False),
+        ([None, "single", "missing", "single"], "parquet", False),
+        (["married", "single", "married", "single"], "csv", True),
+    ],
+)
+def test_what_rows_side_by_side_tell_is_what_was_judged(tmp_path, monkeypatch, values, fmt, alike):
+    """Anatomy(2) makes pairs; whoever reads rows two by two is right no more than by chance."""
+    short_report(monkeypatch)
+    microdata, method, right, seeds = table_of(values, list("abcd")), fk.Anatomy(2), 0, 8
+    for seed in range(seeds):
+        options = fk.PublishOptions(format=fmt)
+        made = fk.publish(microdata, facts("3/5"), method=method, options=options, seed=seed)
+        made.write(tmp_path / str(seed))
+        file = tmp_path / str(seed) / f"release.{fmt}"
+        read = {frozenset(p) for _, parts in parts_by_position(file, "q", "d", 2) for p in parts}
+        groups = method.partition(microdata, seed=seed)
+        true = {frozenset("abcd"[i] for i in np.flatnonzero(groups == g)) for g in (0, 1)}
+        right += read == true
+        assert fk.Facts().disclosure(made.release).exact == ((1 / 4) if alike else (1 / 2))
+    # Groups that are told apart are judged apart; those that are not are guessed 1 time in 3.
+    assert right < 7 if alike else right == seeds
+
+
+def test_a_group_that_only_the_order_of_rows_would_tell_apart_is_judged_by_itself():
+    microdata = table_of([None, "single", "missing", "single"], ["HIV", "HIV", "Flu", "Cold"])
+    with pytest.raises(fk.NoSafeRelease, match="reaches 1 for 'HIV'"):
+        fk.publish(microdata, facts("3/5"), method=Grouped(0, 0, 1, 1))
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_several_values_of_groups_that_read_alike_are_counted_once(semantics):
+    rows = {"who": list(range(8)), "q": [1, 5, 1, 5, 2, 5, 1, 4], "d": [["a"], ["b"]] * 4}
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive="d", semantics=semantics, person="who")
+    microdata = fk.Microdata(pa.table(rows), schema)
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.9")], schema)
+    made = fk.publish(microdata, policy, method=Grouped(0, 0, 1, 1, 2, 2, 3, 3))
+    assert made.tables["sensitive"].to_pylist() == [
+        {"q": "1 to 4", "d": "a", "count": 1},
+        {"q": "1 to 4", "d": "b", "count": 1},
+        {"q": "1 to 5", "d": "a", "count": 2},
+        {"q": "1 to 5", "d": "b", "count": 2},
+        {"q": "2 to 5", "d": "a", "count": 1},
+        {"q": "2 to 5", "d": "b", "count": 1},
+    ]
+
+
+def test_an_empty_text_and_a_null_are_two_labels_in_parquet():
+    microdata = table_of([None, None, "", ""], ["HIV", "HIV", "Flu", "Cold"])
+    options = fk.PublishOptions(format="parquet")
+    made = fk.publish(microdata, facts("3/5"), method=Grouped(0, 1, 0, 1), options=options)
+    assert set(made.tables["release"]["q"].to_pylist()) == {"*"}
+    with pytest.raises(fk.NoSafeRelease):
+        fk.publish(microdata, facts("3/5"), method=Grouped(0, 0, 1, 1), options=options)
+
+
+# ---- each kind of label ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "groups", "more", "written"),
+    [
+        (
+            ["mild", "moderate", "mild to moderate", "severe"],
+            [0, 0, 1, 2],
+            {"hierarchy": fk.Ordered(SCALE)},
+            ['"mild" to "moderate"', "mild to moderate", "severe"],
+        ),
+        # Nobody has it, but the order lists it: a reader cannot know.
+        (
+            ["mild", "moderate", "severe"],
+            [0, 0, 1],
+            {"hierarchy": fk.Ordered(SCALE)},
+            ['"mild" to "moderate"', "severe"],
+        ),
+        (
+            [None, "a", "missing", "a", "b"],
+            [0, 0, 1, 1, 2],
+            {},
+            ['missing | "a"', '"a" | "missing"', "b"],
+        ),
+        (["missing", "a", "b"], [0, 0, 1], {}, ['"a" | "missing"', "b"]),
+        (["*", "a|b", "a|b"], [0, 1, 0], {}, ['"*" | "a|b"', "a|b"]),
+        (["*", "a|b", "c"], [0, 1, 2], {"floor": [0, 1, 0]}, ["*", "* (level 1)", "c"]),
+        (
+            ["a", None, "a or missing", "b"],
+            [0, 0, 1, 2],
+            {"hierarchy": fk.Ordered(["a", "a or missing", "b"])},
+            ['"a" or missing', "a or missing", "b"],
+        ),
+        (
+            ["a", "b", '"a" | "b"', "c|d"],
+            [0, 0, 1, 2],
+            {},
+            ['"a" | "b"+', '"a" | "b"', "c|d"],
+        ),
+        (
+            ["to b", "a", "a to", "b", "c"],
+            [0, 0, 1, 1, 2],
+            {"hierarchy": fk.Ordered(["a", "a to", "b", "to b", "c"])},
+            ['"a" to "to b"', '"a to" to "b"', "c"],
+        ),
+        (
+            ["x", "y", "z"],
+            [0, 0, 1],
+            {"hierarchy": fk.Tree([["x", "Other"], ["y", "Other"], ["Other", "Z"], ["z", "Z"]])},
+            ["Other (level 1)", "z"],
+        ),
+    ],
+)
+def test_labels_that_could_be_read_in_two_ways_are_quoted(values, groups, more, written):
+    assert labels(values, groups, **more) == written
+
+
+@pytest.mark.parametrize(
+    ("values", "groups", "hierarchy", "written"),
+    [
+        ([20, 37, 50], [0, 0, 1], None, ["20 to 37", "50"]),
+        ([20, None, 50], [0, 0, 1], None, ["20 or missing", "50"]),
+        (["Divorced", "Widowed", "x"], [0, 0, 1], None, ["Divorced | Widowed", "x"]),
+        ([None, "b", 'say "c"'], [0, 0, 1], None, ["missing | b", 'say "c"']),
+        (["b", '"c"', "d"], [0, 0, 1], None, ['"c" | b', "d"]),
+        (["12340", "12345", "2"], [0, 0, 1], None, ["12340 | 12345", "2"]),
+        (["a", "missing", "b"], [0, 1, 2], None, ["a", "missing", "b"]),
+        (["a | b", "a", "b"], [0, 1, 2], None, ["a | b", "a", "b"]),
+        (["a", "to", "b"], [0, 0, 1], fk.Ordered(["a", "total", "to", "b"]), ['"a" to "to"', "b"]),
+        (["a", "total", "b"], [0, 0, 1], fk.Ordered(["a", "total", "b"]), ["a to total", "b"]),
+        (["1 b", "2 a", "x"], [0, 0, 1], fk.Mask(3), None),
+        (["w", "w", "z"], [0, 0, 1], fk.Tree([["w", "w"], ["z", "Z"]]), ["w", "z"]),
+    ],
+)
+def test_other_labels_are_not(values, groups, hierarchy, written):
+    if written is None:
+        return
+    assert labels(values, groups, hierarchy=hierarchy) == written
+
+
+# ---- as written -------------------------------------------------------------------------------
+
+ALIKE = [
+    ["=a", "'=a", "''=a", "a"],
+    [" a", "a", "a ", "\ta", "a\n", "a\r\n"],
+    ["Flu", "flu", "FLU", "ﬂu"],
+    [unicodedata.normalize(form, "Åé") for form in ("NFC", "NFD")],
+    ["missing", "NULL", "null", "NaN", "None", "*"],
+    ['"a"', "a", "'a'", '""a""', "a,b", '"'],
+    ["007", "7", "7.0", "07"],
+]
+
+
+@pytest.mark.parametrize("fmt", ["csv", "parquet"])
+@pytest.mark.parametrize("escaped", [False, True])
+@pytest.mark.parametrize("texts", ALIKE)
+def test_texts_that_look_alike_stay_apart_in_what_is_written(
+    tmp_path, monkeypatch, texts, escaped, fmt
+):
+    short_report(monkeypatch)
+    pairs = [[0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5][: 2 * len(texts)]]
+    values = [*itertools.chain(*((text, text) for text in texts)), None, None]
+    groups = [*pairs[0], len(texts), len(texts)]
+    disease = [f"{value}{i % 2}" for i, value in enumerate(values)]
+    roles = {"types": {"q": "text"}}
+    microdata = table_of(values, disease, **roles)
+    options = fk.PublishOptions(format=fmt, escape_formulas=escaped)
+    policy = facts("3/5")
+    made = fk.publish(microdata, policy, method=Grouped(*groups), options=options)
+    made.write(tmp_path / "out")
+    read = rows_of(tmp_path / "out" / f"release.{fmt}")
+    assert len({row["q"] for row in read}) == len({(row["q"], row["d"]) for row in read}) / 2
+    assert len({row["q"] for row in read}) == len(texts) + 1
+    if not escaped:
+        assert {row["q"] for row in read} == {*texts, None}
+
+
+# ---- priors --------------------------------------------------------------------------------
+
+
+def priors_of(rows, column="q"):
+    """Priors of HIV, and of Flu for the rest, by the label of one column."""
+    listed = [(label, v, p) for label, hiv in rows.items() for v, p in _chances(hiv)]
+    names = (column, "value", "probability")
+    return fk.Priors(pa.table(dict(zip(names, map(list, zip(*listed, strict=True)), strict=True))))
+
+
+def _chances(hiv):
+    return [("HIV", f"{hiv}/1000"), ("Flu", f"{1000 - hiv}/1000")]
+
+
+def rule(priors):
+    return fk.Policy([fk.Requirement(priors, at_most="1/2")])
+
+
+MIXED = ["mild", "moderate", "mild", "moderate"], ["HIV", "Flu"] * 2
+
+
+@pytest.mark.parametrize("order", [SCALE, ["mild", "moderate", "severe"]])
+def test_a_mixed_group_is_not_taken_for_people_of_whom_the_priors_know(order):
+    """Together they would pass for people of a milder scale; who is mild has HIV at 0.995."""
+    microdata = table_of(*MIXED, hierarchies={"q": fk.Ordered(order)})
+    policy = rule(priors_of({"mild": 934, "moderate": 66, "mild to moderate": 500, "severe": 500}))
+    for seed in range(5):
+        with pytest.raises((fk.NoSafeRelease, DataError), match=r"mild.* to .*moderate"):
+            fk.publish(microdata, policy, method=fk.Streamliner(2), seed=seed)
+    bucketized = fk.PublishOptions(form="bucketized")
+    with pytest.raises(fk.NoSafeRelease, match=r"0\.995"):
+        fk.publish(microdata, policy, method=fk.Streamliner(2), options=bucketized)
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "label", "styles"),
+    [
+        (fk.Tree([["mild", "Other"], ["moderate", "Other"], ["severe", "Z"]]), "Other", {}),
+        (fk.Tree([["mild", "Other"], ["moderate", "Other"]]), "*", {}),
+        (fk.Ordered(["mild", "moderate"]), "mild to moderate", {}),
+        (fk.Ordered(["mild", "moderate"]), "*", {"q": "set"}),
+        (None, "*", {}),
+        (fk.Ordered(SCALE), '"mild" to "moderate"', {}),
+    ],
+)
+def test_a_label_of_several_that_is_a_signature_of_the_priors_is_refused(hierarchy, label, styles):
+    roles = {} if hierarchy is None else {"hierarchies": {"q": hierarchy}}
+    values, disease = MIXED
+    severe = hierarchy is not None and label == "Other"
+    microdata = table_of(
+        [*values, *["severe"] * 2 * severe], [*disease, *["HIV", "Flu"] * severe], **roles
+    )
+    groups = [0, 1, 1, 0, *[2, 2] * severe]
+    policy = rule(priors_of({"mild": 934, "moderate": 66, label: 500, "severe": 500}))
+    options = fk.PublishOptions(labels=styles)
+    with pytest.raises(fk.NoSafeRelease, match=r"'q'.*bucketized") as refused:
+        fk.publish(microdata, policy, method=Grouped(*groups), options=options)
+    assert repr(label) in str(refused.value)
+
+
+def test_a_node_above_one_value_is_not_that_value():
+    """`FullDomain` may write a level above the members' own values: theirs is another signature."""
+    tree = fk.Tree([["a", "A"], ["A", "B"], ["b", "B"]])
+    microdata = table_of(["a", "a", "b", "b"], ["HIV", "Flu"] * 2, hierarchies={"q": tree})
+    policy = rule(priors_of({"A": 500, "B": 500, "a": 10, "b": 10, "A (level 1)": 500}))
+    assert fk.publish(microdata, policy, method=Grouped(0, 0, 1, 1)).audit.safe
+
+    class Level1(Grouped):
+        def grouping(self, microdata, policy, seed, *, explain=False):
+            from foreknow.anonymizers.grouping import Grouping
+
+            return Grouping(np.array(self.groups), {"q": np.array([1, 1])})
+
+    with pytest.raises(fk.NoSafeRelease, match="'q'"):
+        fk.publish(microdata, policy, method=Level1(0, 0, 1, 1))
+
+
+def test_exact_columns_beside_others_are_judged_by_the_priors():
+    schema = fk.Schema(quasi_identifiers=["q", "age"], sensitive="d")
+    rows = pa.table({"q": ["a", "a", "b|c", "b|c"], "age": [1, 2, 3, 4], "d": ["HIV", "Flu"] * 2})
+    policy = rule(priors_of({"a": 100, "b|c": 200}))
+    made = fk.publish(fk.Microdata(rows, schema), policy, method=Grouped(0, 0, 1, 1))
+    assert made.audit.safe
+    assert {row["q"] for row in made.tables["release"].to_pylist()} == {"a", "b|c"}
+
+
+def test_a_quoted_label_has_no_prior_in_an_audit_and_is_not_verified(tmp_path, monkeypatch):
+    short_report(monkeypatch)
+    microdata = table_of(*MIXED, hierarchies={"q": fk.Ordered(SCALE)})
+    made = fk.publish(microdata, facts("3/5"), method=Grouped(0, 0, 1, 1))
+    made.write(tmp_path / "out")
+    policy = rule(priors_of({"mild": 934, "moderate": 66, "mild to moderate": 500}))
+    release = fk.Release.from_generalized(
+        tmp_path / "out" / "release.csv", quasi_identifiers=["q"], sensitive="d"
+    )
+    with pytest.raises(DataError, match='no probabilities for q "mild" to "moderate"'):
+        fk.audit(release, policy)
+    from foreknow.errors import CertificateError
+    from foreknow.verifier import Written, verify
+
+    written = Written("generalized", ("q",), "d", {"release": tmp_path / "out" / "release.csv"})
+    with pytest.raises(CertificateError, match=r'no probability of .*"mild" to "moderate"'):
+        verify(written, policy.to_dict()["require"])
+
+
+# ---- at random -----------------------------------------------------------------------------
+
+PIECES = [*["a", "b", "to", "or", "missing", "|", '"', "*", " ", "'", "=", "(level 1)", "+"]] * 2
+PIECES += [" to ", " | ", " or missing", '"a" to "b"', '"a" | "b"', "a to b", "a | b", "", "\n"]
+
+
+def texts_of(chance, n, widest=3):
+    found = set()
+    while len(found) < n:
+        found.add("".join(chance.choices(PIECES, k=chance.randrange(widest + 1))))
+    return sorted(found)
+
+
+def words_of(chance, n):
+    """Texts that are one another's labels."""
+    found = set(texts_of(chance, n, 2))
+    while len(found) < n + 4:
+        parts = chance.choices(sorted(found), k=chance.choice([2, 2, 3]))
+        joined = chance.choice([" to ", " | ", " or ", ""]).join(parts)
+        quoted = '"' + joined.replace('"', '""') + '"'
+        found.add(chance.choice([joined, joined, quoted, joined + " or missing", joined + "+"]))
+    return sorted(found)
+
+
+def hierarchy_of(chance, kind, texts):
+    if kind == "order":
+        return fk.Ordered(chance.sample(texts, len(texts)))
+    texts = [text for text in dict.fromkeys(text.strip() for text in texts) if text != ""]
+    words, parents = [*texts, "*", "a (level 1)", "a (level 1)+", "a (level 2)"], {}
+    rows = []
+    for text in texts:
+        low = chance.choice(words)
+        rows.append([text, low, parents.setdefault(low, chance.choice(words))])
+    return fk.Tree(rows)
+
+
+def _leaves(tree):
+    return [row[0] for row in tree.rows]
+
+
+def case_of(chance):
+    """An attribute with a few values, groups of them, their least levels, and a style."""
+    kind = chance.choice(["text", "text", "order", "order", "tree", "tree", "mask", "number"])
+    values, hierarchy, listed = words_of(chance, chance.randrange(2, 5)), None, []
+    if kind == "number":
+        values = chance.sample(range(-5, 9), 4)
+    elif kind == "mask":
+        values = chance.sample(["".join(t) for t in itertools.product("01*", repeat=2)], 4)
+        hierarchy = fk.Mask(2, chance.choice("*01"))
+    elif kind in ("order", "tree"):
+        hierarchy = hierarchy_of(chance, kind, values)
+        values = listed = list(hierarchy.values) if kind == "order" else _leaves(hierarchy)
+    values = chance.sample(values, chance.randrange(1, min(len(values), 5) + 1))
+    domain = values + [None] * (chance.random() < 0.5)
+    rows, groups, n = [*domain], [0] * len(domain), 1
+    for _ in range(chance.randrange(1, 6)):
+        own = chance.sample(domain, chance.randrange(1, min(len(domain), 3) + 1))
+        rows, groups, n = [*rows, *own], [*groups, *[n] * len(own)], n + 1
+    roles = {} if hierarchy is None else {"hierarchies": {"q": hierarchy}}
+    typed = pa.array(rows, pa.int64() if kind == "number" else pa.string())
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive="d", **roles)
+    microdata = fk.Microdata(pa.table({"q": typed, "d": ["x"] * len(rows)}), schema)
+    style = {"tree": "hierarchy", "mask": "hierarchy", "text": "set"}.get(kind, "range")
+    if kind != "text":
+        style = chance.choice([style, style, "set", "range"])
+    try:
+        top = max(1, len(microdata.attributes[0].ancestors))
+    except HierarchyError:  # a node called "missing" beside nulls
+        return case_of(chance)
+    floor = np.array([chance.choice([0, 0, 0, *range(top + 1)]) for _ in range(n)])
+    return microdata, np.array(groups), n, style, floor, hierarchy, listed
+
+
+def meaning(attribute, members, style, floor):
+    """What a group is published to cover: its values by their codes, and whether it is exact."""
+    if style == "hierarchy":
+        for level, nodes in enumerate([np.arange(len(attribute.domain)), *attribute.ancestors]):
+            found = {int(nodes[code]) for code in members}
+            if level >= floor and len(found) == 1:
+                under = np.flatnonzero(nodes == found.pop())
+                return tuple(under.tolist())
+    if floor >= max(1, len(attribute.ancestors)):
+        return tuple(range(len(attribute.domain)))
+    if style == "set":
+        return tuple(sorted(members))
+    known = sorted(code for code in members if attribute.domain[code] is not None)
+    null = tuple(sorted(members)[:1]) if len(known) < len(members) else ()
+    if not known:
+        return null
+    return (*null, *range(known[0], known[-1] + 1))
+
+
+def check(chance):
+    """One random column: how many labels it has."""
+    microdata, groups, n, style, floor, hierarchy, listed = case_of(chance)
+    (found,) = microdata.attributes
+    written = labels_of(found, groups, n, style, floor)[0]
+    meant = {}
+    for g, label in enumerate(written):
+        members = set(found.codes[groups == g].tolist())
+        means = meaning(found, members, style, int(floor[g]))
+        assert meant.setdefault(label, means) == means, (found.domain, style, label)
+        # A text of a value, had or not, stands for just that value.
+        exact = len(means) == 1 and label == (
+            None if found.domain[means[0]] is None else str(found.domain[means[0]])
+        )
+        assert exact or label not in map(str, [*found.domain, *listed]), (found.domain, label)
+        assert (label is None) == (exact and found.domain[means[0]] is None)
+    read = covers_of_texts(found, line_of(found, hierarchy), list(meant), style)
+    labels_at, codes = read.members()
+    for i, means in enumerate(meant.values()):
+        assert tuple(codes[labels_at == read.of_group[i]].tolist()) == means
+    return len(meant)
+
+
+def test_no_two_labels_of_a_column_are_alike():
+    chance, seen = random.Random(13), 0
+    while seen < 3_000:
+        seen += check(chance)
+
+
+@pytest.mark.slow
+def test_no_two_of_many_labels_of_a_column_are_alike():
+    chance, seen = random.Random(), 0
+    while seen < 100_000:
+        seen += check(chance)
+
+
+def test_labels_are_read_from_the_files_as_they_were_written(tmp_path, monkeypatch):
+    short_report(monkeypatch)
+    chance = random.Random(5)
+    for i in range(10):
+        microdata, groups, n, style, _, _, _ = case_of(chance)
+        (found,) = microdata.attributes
+        fmt = "parquet" if "" in found.domain else chance.choice(["csv", "parquet"])
+        options = fk.PublishOptions(
+            format=fmt, labels={"q": style}, escape_formulas=chance.random() < 0.5
+        )
+        twice = np.tile(groups, 2)
+        values = [found.domain[c] for c in np.tile(found.codes, 2).tolist()]
+        table = pa.table(
+            {
+                "q": pa.array(values, pa.int64() if isinstance(values[0], int) else pa.string()),
+                "w": [1] * len(values),
+                "d": [f"{g}-{k}" for k, g in enumerate(twice.tolist())],
+            }
+        )
+        other = fk.Microdata(table, replace(microdata.schema, quasi_identifiers=["q", "w"]))
+        made = fk.publish(other, facts("1"), method=Grouped(*twice.tolist()), options=options)
+        made.write(tmp_path / str(i))
+        by_label = {}
+        for row in rows_of(tmp_path / str(i) / f"release.{fmt}"):
+            by_label.setdefault(row["q"], set()).add(int(row["d"].split("-")[0]))
+        wanted = {}
+        for g in range(n):
+            members = set(found.codes[groups == g].tolist())
+            wanted.setdefault(meaning(found, members, style, 0), set()).add(g)
+        assert sorted(map(sorted, by_label.values())) == sorted(map(sorted, wanted.values()))
