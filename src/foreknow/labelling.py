@@ -218,6 +218,11 @@ def quote(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
+def names_of_nodes(attribute: Attribute) -> list[list[str | None]]:
+    """What the nodes of a hierarchy are published as, at level 0 and up."""
+    return _Nodes(attribute).names
+
+
 def spans_of_nodes(attribute: Attribute) -> dict[str, tuple[int, int]]:
     """First and last leaf of every node that a hierarchy has a label for, by that label."""
     nodes = _Nodes(attribute)

@@ -115,7 +115,7 @@ def refuse_borrowed_priors(
             style = style_of(attribute, styles.get(name))
             written = labels_of(attribute, groups, n_groups, style, floor)[0]
             labels.append(written)
-            exact &= _say_what_members_have(attribute, groups, written)
+            exact &= _are_exact(attribute, groups, written)
         at = [table.attributes.index(name) for name in own]
         known = {tuple(signature[i] for i in at) for signature in table.chances}
         for g in np.flatnonzero(~exact).tolist():
@@ -134,7 +134,7 @@ def _as_labels(names: Sequence[str], labels: Sequence[str | None]) -> str:
     return ", ".join(f"{n!r} {x!r}" for n, x in zip(names, labels, strict=True))
 
 
-def _say_what_members_have(
+def _are_exact(
     attribute: Attribute, groups: IntArray, labels: Sequence[str | None]
 ) -> NDArray[np.bool_]:
     """Whether the label of each group is the one value that all of its members have."""
@@ -147,10 +147,9 @@ def _say_what_members_have(
 
 def rank_of_labels(labels: Sequence[str | None], places: IntArray) -> IntArray:
     """Rank of each label by what it covers, then by its text; equal labels have one rank."""
-    place_of: dict[str | None, tuple[int, int]] = {}
-    for label, place in zip(labels, map(tuple, places.tolist()), strict=True):
-        place_of[label] = min(place, place_of.get(label, place))
-    order = sorted(place_of, key=lambda label: (place_of[label], label is not None, label or ""))
+    first_then_last = places[:, 0] * (int(places.max()) + 1) + places[:, 1]
+    place_of = dict(zip(labels, first_then_last.tolist(), strict=True))  # a label covers one thing
+    order = sorted(place_of, key=lambda label: (place_of[label], label or ""))
     rank = {label: i for i, label in enumerate(order)}
     return np.array([rank[label] for label in labels], dtype=np.int64)
 

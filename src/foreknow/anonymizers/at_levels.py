@@ -15,6 +15,7 @@ from foreknow.anonymizers.lattice import Node
 from foreknow.anonymizers.rollup import Rollup, View
 from foreknow.counts import GroupCounts
 from foreknow.errors import InputError, did_you_mean
+from foreknow.labelling import names_of_nodes
 from foreknow.labels import Label
 from foreknow.microdata import Attribute, Microdata
 
@@ -97,4 +98,4 @@ def label_of_level(attribute: Attribute, level: int) -> Sequence[Label]:
     """What each node of a level is called."""
     if level == 0:
         return attribute.domain
-    return attribute.labels[level - 1] if attribute.labels else (SUPPRESSED,)
+    return names_of_nodes(attribute)[level] if attribute.labels else (SUPPRESSED,)
