@@ -17,6 +17,7 @@ from foreknow.adversaries.disclosure import (
 from foreknow.adversaries.priors import Priors
 from foreknow.adversaries.protocol import Adversary, HasCounts
 from foreknow.errors import InputError, PolicyError
+from foreknow.numbers import shown
 
 
 class Point(NamedTuple):
@@ -145,5 +146,7 @@ def as_times(number: Number, name: str = "at_most_times") -> Fraction:
     """
     times = as_fraction(number)
     if times < 1:
-        raise InputError(f"{name} must be 1 or more (1 means as likely as before), not {number}")
+        raise InputError(
+            f"{name} must be 1 or more (1 means as likely as before), not {shown(number)}"
+        )
     return times

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -25,6 +24,7 @@ from foreknow.adversaries.prior_table import PriorTable
 from foreknow.adversaries.priors import Priors
 from foreknow.adversaries.protocol import Adversary
 from foreknow.counts import Semantics
+from foreknow.documents import from_toml, read_text
 from foreknow.errors import ForeknowError, InputError, PolicyError, did_you_mean
 from foreknow.frames.columns import Kind
 from foreknow.method_tables import (
@@ -41,6 +41,7 @@ from foreknow.policy import FileFormat, Form, Policy, PublishOptions, Requiremen
 from foreknow.schema import Schema
 
 _Amount = Annotated[StrictInt, Field(ge=0)]
+_MOST_BYTES = 16 << 20
 _Threshold = Any  # read by as_threshold, whose messages say what is wrong
 
 
@@ -185,14 +186,12 @@ class _PolicyTable(_Table):
 def load_policy(path: Path) -> Policy:
     """Read a policy file; see `Policy.load`."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise PolicyError(f"the policy {str(path)!r} cannot be read: {error.strerror}") from None
+        text = read_text(path, _MOST_BYTES, PolicyError, f"the policy {str(path)!r}")
     except UnicodeDecodeError:
         raise PolicyError(f"{path.name} is not UTF-8; save it again as UTF-8") from None
     try:
-        table = tomllib.loads(text, parse_float=Decimal)
-    except tomllib.TOMLDecodeError as error:
+        table = from_toml(text.removeprefix("\ufeff"))
+    except ValueError as error:
         raise PolicyError(f"{path.name} is not valid TOML: {error}") from None
     return policy_from(table, path.parent, path.name)
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
-from foreknow.errors import InputError
 from foreknow.labels import Label
-
-Number: TypeAlias = "float | Fraction | Decimal | str"
+from foreknow.numbers import Number as Number
+from foreknow.numbers import as_fraction as as_fraction
+from foreknow.numbers import as_threshold as as_threshold
 
 # A float probability is trusted down to this distance from a threshold; nearer, fractions decide.
 SETTLED = 1e-9
-# Exact arithmetic on more digits would take for ever.
-_MOST_DIGITS = 4000
-# Floats rank whatever is compared with a threshold; this is well within their range.
-_LEAST_THRESHOLD = Fraction(1, 10**300)
 
 
 class Witness(Protocol):
@@ -147,49 +142,3 @@ def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
     if len(near) == 1:
         return near[0]
     return max(near, key=lambda d: (d.exact is None, (d.exact or 0) / (d.prior or 1)))
-
-
-def as_fraction(number: Number) -> Fraction:
-    """Read a number exactly; a float stands for the shortest decimal that prints like it.
-
-    >>> as_fraction(0.1), as_fraction("2/3")
-    (Fraction(1, 10), Fraction(2, 3))
-    """
-    if isinstance(number, (str, Decimal)) and abs(_exponent(number)) > _MOST_DIGITS:
-        raise InputError(
-            f"{str(number)[:40]} is too large or too small; give at most {_MOST_DIGITS} digits"
-        )
-    try:
-        if isinstance(number, bool):
-            raise TypeError
-        if isinstance(number, float):
-            return Fraction(repr(float(number)))
-        return Fraction(number)
-    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
-        shown = str(number) if isinstance(number, Decimal) else repr(number)
-        raise InputError(
-            f"{shown} is not a number; give a float, a Fraction, or a text such as '2/3'"
-        ) from None
-
-
-def _exponent(number: str | Decimal) -> int:
-    """How many digits a decimal has before or after its point; 0 for what is none."""
-    try:
-        found = Decimal(number)
-    except ArithmeticError:
-        return 0
-    return found.adjusted() if found.is_finite() else 0
-
-
-def as_threshold(number: Number) -> Fraction:
-    """Read a confidence threshold, which lies in (0, 1].
-
-    >>> as_threshold("1/2")
-    Fraction(1, 2)
-    """
-    bound = as_fraction(number)
-    if not 0 < bound <= 1:
-        raise InputError(f"a threshold must be above 0 and at most 1, not {number}")
-    if bound < _LEAST_THRESHOLD:
-        raise InputError(f"a threshold must be at least 1e-300, not {number}")
-    return bound

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from foreknow.errors import DataError
+from foreknow.errors import DataError, InputError
 from foreknow.frames.columns import codes_of
 from foreknow.frames.counting import group_codes
 from foreknow.frames.plain import fetch, to_python
 from foreknow.frames.sources import open_table
 from foreknow.labels import in_order
+from foreknow.numbers import as_fraction, quoted
 from foreknow.sparse import count_pairs
 
 VALUE, PROBABILITY = "value", "probability"
-# Exact arithmetic on more digits would take for ever.
-_MOST_DIGITS = 4000
 _Signature: TypeAlias = "tuple[str | None, ...]"
 
 
@@ -163,29 +161,10 @@ def _as_printed(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _chance(given: Any, where: str) -> Fraction:
+    if given is None:
+        raise DataError(f"{where}: the probability is missing")
     try:
-        if given is None or isinstance(given, bool):
-            raise ValueError
-        if isinstance(given, str) and abs(_exponent(given)) > _MOST_DIGITS:
-            raise DataError(
-                f"{where}: the probability {given[:40]} is too large or too small; give at most "
-                f"{_MOST_DIGITS} digits"
-            )
-        if isinstance(given, (float, Decimal)):
-            return Fraction(str(given))
-        found = Fraction(given)
-    except DataError:
-        raise
-    except (ValueError, TypeError, ZeroDivisionError, OverflowError):
-        said = "missing" if given is None else f"{given!r}, not a number"
+        return as_fraction(given)
+    except InputError as error:
+        said = str(error) if "too large" in str(error) else f"{quoted(given)}, not a number"
         raise DataError(f"{where}: the probability is {said}") from None
-    return found
-
-
-def _exponent(text: str) -> int:
-    """How many digits a decimal has before or after its point; 0 for what is none."""
-    try:
-        found = Decimal(text)
-    except ArithmeticError:
-        return 0
-    return found.adjusted() if found.is_finite() else 0

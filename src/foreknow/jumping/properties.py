@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
+from foreknow import numbers
 from foreknow.errors import InputError
 from foreknow.jumping.entropy import at_least
 
@@ -51,9 +52,11 @@ def as_fraction(given: Any, name: str) -> Fraction:
     if isinstance(given, bool):
         raise InputError(f"{name} must be a number, not {given!r}")
     try:
-        return Fraction(str(given) if isinstance(given, float) else given)
-    except (TypeError, ValueError, ZeroDivisionError):
-        raise InputError(f"{name} must be a number such as '1/2', not {given!r}") from None
+        return numbers.as_fraction(given)
+    except InputError:
+        raise InputError(
+            f"{name} must be a number such as '1/2', not {numbers.quoted(given)}"
+        ) from None
 
 
 def _whole(given: Any, name: str) -> int:

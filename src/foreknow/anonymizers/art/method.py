@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from foreknow.anonymizers.art.search import robust_groups
 from foreknow.errors import InputError, SchemaError, did_you_mean
 from foreknow.labels import Label
 from foreknow.microdata import Attribute, Microdata
+from foreknow.numbers import as_fraction
 from foreknow.policy import Policy
 from foreknow.signatures import Signature, signature_text
 from foreknow.sparse import IntArray, combine
@@ -92,8 +92,8 @@ class ART:
     def __post_init__(self) -> None:
         if self.r is not None:
             try:
-                wrong = isinstance(self.r, bool) or not Fraction(str(self.r)) > 1
-            except (ValueError, ZeroDivisionError):
+                wrong = isinstance(self.r, bool) or not as_fraction(self.r) > 1
+            except InputError:
                 wrong = True
             if wrong:
                 raise InputError(f"ART: r must be a number above 1, not {self.r!r}")
@@ -112,7 +112,7 @@ class ART:
 
     def _asked(self) -> list[Limit]:
         """All limits, with what r and times add to each."""
-        own = None if self.r is None else 1 / Fraction(str(self.r))
+        own = None if self.r is None else 1 / as_fraction(self.r)
         found = list(self.limits)
         if self.priors is not None:
             found.append(Limit(self.priors, own, times=self.times, values=self.values))

@@ -1,0 +1,165 @@
+"""Documents: JSON and TOML from anybody, bounded before they are parsed.
+
+What a document may not be: larger, deeper or of longer texts, keys and numbers than any of ours;
+with a key twice; with half a character.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from foreknow.errors import InputError
+from foreknow.numbers import MOST_DIGITS, is_long
+
+MOST_DEPTH = 32
+MOST_KEY_PARTS = 16
+MOST_TEXT = 100_000
+
+_JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_TOML_TEXT = re.compile(
+    r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*+(?:"{3,5})?'
+    r"|'''(?:[^']|'{1,2}(?!'))*+(?:'{3,5})?"
+    r'|"(?:[^"\\\n]|\\.)*+"?'
+    r"|'[^'\n]*+'?"
+    r"|\#[^\n]*+",
+    re.DOTALL,
+)
+_NO_BRACKETS = re.compile(r"[^\[\]{}]+")
+_BETWEEN_KEYS = re.compile(r"[=\[\]{},\n]")
+_LONG_WORD = re.compile(rf"[^\s=\[\]{{}},]{{{2 * MOST_DIGITS}}}")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def read_text(path: Path, most: int, kind: type[InputError], what: str) -> str:
+    """Read a text of at most so many bytes.
+
+    Raises
+    ------
+    InputError
+        Of the kind given, whose message starts with `what`.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise kind(f"{what} cannot be read: {error.strerror}") from None
+    except ValueError as error:  # a path that no system takes
+        raise kind(f"{what} cannot be read: {error}") from None
+    if len(content) > most:
+        raise kind(f"{what} is larger than {most >> 20} MB, which no such file needs to be")
+    return content.decode("utf-8")
+
+
+def from_json(text: str) -> Any:
+    """Parse JSON.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or beyond the bounds.
+    """
+    _refuse_deep(_JSON_TEXT.sub("s", text))
+    table = json.loads(
+        text,
+        object_pairs_hook=_each_once,
+        parse_constant=_refuse_constant,
+        parse_int=_whole,
+        parse_float=_finite,
+    )
+    if len(text) > MOST_TEXT or _HALF.search(text):
+        _refuse_texts(table)
+    return table
+
+
+def from_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; numbers with a point are decimals.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or beyond the bounds.
+    """
+    bare = _TOML_TEXT.sub("s", text)
+    _refuse_deep(bare)
+    if any(part.count(".") >= MOST_KEY_PARTS for part in _BETWEEN_KEYS.split(bare)):
+        raise ValueError(f"a key has more than {MOST_KEY_PARTS} parts")
+    if _LONG_WORD.search(bare):
+        raise ValueError(f"a key or number has more than {2 * MOST_DIGITS:,} characters")
+    try:
+        table = tomllib.loads(text, parse_float=Decimal)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except ValueError as error:
+        # Python's own words on whole numbers that are too long tell how to allow them.
+        said = "a whole number has too many digits" if "int_max_str" in str(error) else str(error)
+        raise ValueError(said) from None
+    _refuse_texts(table)
+    return table
+
+
+def _refuse_deep(bare: str) -> None:
+    """Refuse nesting, seen from the brackets outside texts."""
+    depth = 0
+    for bracket in _NO_BRACKETS.sub("", bare):
+        depth += 1 if bracket in "[{" else -1
+        if depth > MOST_DEPTH:
+            raise ValueError(f"it is nested more than {MOST_DEPTH} levels deep")
+
+
+def _refuse_texts(table: Any) -> None:
+    for value in _parts(table):
+        if isinstance(value, str):
+            if len(value) > MOST_TEXT:
+                raise ValueError(f"a text has more than {MOST_TEXT:,} characters")
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise ValueError("a text holds half a character (a lone surrogate)") from None
+        elif isinstance(value, int) and is_long(value):
+            raise ValueError(f"a whole number has more than {MOST_DIGITS:,} digits")
+
+
+def _parts(table: Any) -> Iterator[Any]:
+    """Every key and value."""
+    waiting = [table]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            yield from part
+            waiting.extend(part.values())
+        elif isinstance(part, list):
+            waiting.extend(part)
+        else:
+            yield part
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for i, key in enumerate(keys) if key in keys[:i])
+        raise ValueError(f"the key {twice!r} is given twice")
+    return table
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _whole(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"a whole number has {len(text):,} digits")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number - number != 0:
+        raise ValueError(f"{text[:40]} is too large")
+    return number

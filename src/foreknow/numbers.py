@@ -1,0 +1,107 @@
+"""Numbers: 0.1, "1/3" and "1e-3" read exactly, none of them longer than is reckoned with."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from foreknow.errors import InputError
+
+Number: TypeAlias = "float | Fraction | Decimal | str"
+
+# Exact arithmetic on more digits would take for ever.
+MOST_DIGITS = 4000
+# Floats rank whatever is compared with a threshold; this is well within their range.
+_LEAST_THRESHOLD = Fraction(1, 10**300)
+_EXPONENT = re.compile(r"[eE][-+]?([\d_]+)\s*\Z")
+_MOST_BITS = MOST_DIGITS * 10 // 3
+_SHOWN = 40
+
+
+def as_fraction(number: Number) -> Fraction:
+    """Read a number exactly; a float stands for the shortest decimal that prints like it.
+
+    Raises
+    ------
+    InputError
+        If it is no number, or one of too many digits.
+
+    Examples
+    --------
+    >>> as_fraction(0.1), as_fraction("2/3")
+    (Fraction(1, 10), Fraction(2, 3))
+    """
+    if _too_long(number):
+        raise InputError(
+            f"{shown(number)} is too large or too small; give at most {MOST_DIGITS} digits"
+        )
+    try:
+        if isinstance(number, bool):
+            raise TypeError
+        if isinstance(number, float):
+            return Fraction(repr(float(number)))
+        return Fraction(number)
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+        said = shown(number) if isinstance(number, Decimal) else quoted(number)
+        raise InputError(
+            f"{said} is not a number; give a float, a Fraction, or a text such as '2/3'"
+        ) from None
+
+
+def as_threshold(number: Number) -> Fraction:
+    """Read a confidence threshold, which lies in (0, 1].
+
+    >>> as_threshold("1/2")
+    Fraction(1, 2)
+    """
+    bound = as_fraction(number)
+    if not 0 < bound <= 1:
+        raise InputError(f"a threshold must be above 0 and at most 1, not {shown(number)}")
+    if bound < _LEAST_THRESHOLD:
+        raise InputError(f"a threshold must be at least 1e-300, not {shown(number)}")
+    return bound
+
+
+def is_long(number: int) -> bool:
+    """Whether a whole number has more digits than are reckoned with."""
+    return number.bit_length() > _MOST_BITS
+
+
+def shown(number: Any) -> str:
+    """The start of a number as it prints; of a whole number that is too long, only that it is."""
+    if isinstance(number, int) and is_long(number):
+        return "a whole number of so many digits"
+    try:
+        text = str(number)
+    except ValueError:  # a fraction of more digits than Python prints
+        return "a number of so many digits"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def quoted(given: object) -> str:
+    """What was given for a number, as Python writes it; only the start of a long text."""
+    return repr(given[:_SHOWN] + "..." if isinstance(given, str) and given[_SHOWN:] else given)
+
+
+def _too_long(number: Any) -> bool:
+    """Whether a number has too many digits, before or after its point; what is none has not."""
+    if isinstance(number, str):
+        if any(len(part) > MOST_DIGITS + 20 for part in number.split("/")):
+            return True
+        exponent = _EXPONENT.search(number)
+        if exponent is not None and len(exponent[1]) > 6:
+            return True
+        try:
+            number = Decimal(number)
+        except ArithmeticError:
+            return False
+    if isinstance(number, Decimal):
+        if not number.is_finite():
+            return False
+        last = number.as_tuple().exponent
+        assert isinstance(last, int)
+        places = max(-last, 0)
+        return max(abs(number.adjusted()), number.adjusted() + places, places) > MOST_DIGITS
+    return isinstance(number, int) and is_long(number)
