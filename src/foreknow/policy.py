@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -325,6 +326,19 @@ class Policy:
         return all(
             p.adversary.monotone(self.semantics) for r in self.requirements for p in r.points
         )
+
+    def published(self) -> dict[str, Any]:
+        """As `to_dict`, without the paths of the owner's machine: of hierarchies, the file's name.
+
+        A certificate holds this. It cannot be read as a policy where hierarchies are in files.
+        """
+        table = self.to_dict()
+        hierarchies = table.get("schema", {}).get("hierarchies", {})
+        for column, hierarchy in hierarchies.items():
+            if "file" in hierarchy:
+                name = re.split(r"[/\\]", str(hierarchy["file"]))[-1]
+                hierarchies[column] = {**hierarchy, "file": name}
+        return table
 
     def to_dict(self) -> dict[str, Any]:
         """The tables of a policy file."""

@@ -325,7 +325,7 @@ def _certify(
     key = secrets.token_hex(32)
     settings = settings_of(anonymizer)
     certificate = Certificate(
-        policy=policy.to_dict(),
+        policy=policy.published(),
         form=options.form,
         format=options.format,
         groups=columns,
