@@ -97,7 +97,7 @@ def test_a_certificate_says_what_was_required_and_found_and_with_which_versions(
         (b'{"format": "foreknow certificate", "version": 3}', "version 3.*knows versions up to 2"),
         (b'{"format": "foreknow certificate", "version": 0}', "version 0"),
         (b'{"format": "foreknow certificate"}', "version None"),
-        (b'{"format": "foreknow certificate", "version": 1}', "lacks 'release'"),
+        (b'{"format": "foreknow certificate", "version": 1}', "lacks 'safe'"),
     ],
 )
 def test_what_is_no_certificate_is_refused_with_its_name(content, said, tmp_path):
@@ -242,7 +242,10 @@ def test_rows_in_another_order_are_another_file_but_as_safe(folder):
             lambda t: t["policy"]["require"][0].update(values=["s"]),
             "is 1/2 and .*certified are 2/3",
         ),
-        (lambda t: t["policy"].update(require=[]), "0 points are judged, 1 are certified"),
+        (
+            lambda t: t["policy"]["require"].append(t["policy"]["require"][0]),
+            "2 points are judged, 1 are certified",
+        ),
         (lambda t: t["release"].update(people=8), "certified are 8 in 3"),
         (lambda t: t["release"].update(n_groups=4), "certified are 7 in 4"),
         (lambda t: t["release"]["files"].update({"release.csv": "0" * 64}), "digest differs"),
@@ -266,10 +269,9 @@ def test_a_certificate_that_requires_nothing_certifies_nothing(folder):
 
 
 @pytest.mark.parametrize("name", ["l", "k", "m"])
-def test_negative_amounts_are_a_problem_and_never_safe(name, folder):
-    edited = edit(folder, lambda t: t["policy"]["require"][0]["facts"].update({name: -1}))
-    (problem,) = edited.check(folder)
-    assert "amounts of facts must be whole numbers from 0" in problem
+def test_negative_amounts_are_refused(name, folder):
+    with pytest.raises(CertificateError, match="should be greater than or equal to 0"):
+        edit(folder, lambda t: t["policy"]["require"][0]["facts"].update({name: -1}))
 
 
 def test_a_sensitive_value_that_was_blanked_is_a_problem_of_its_group(folder):
@@ -309,5 +311,5 @@ def test_a_certificate_of_what_was_never_written_cannot_be_checked(folder):
 
 def test_a_repr_is_one_short_line(folder):
     assert repr(load(folder)) == "Certificate(safe: 7 people in 3 groups)"
-    unsafe = edit(folder, lambda t: t["findings"][0].update(safe=False))
+    unsafe = edit(folder, lambda t: [t.update(safe=False), t["findings"][0].update(safe=False)])
     assert repr(unsafe) == "Certificate(UNSAFE: 7 people in 3 groups)"

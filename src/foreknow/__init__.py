@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from foreknow.skylining import SkylineReport, skyline_report
     from foreknow.surveying import LatticeSurvey, SurveyedNode, survey
     from foreknow.utility import Utility, optimal_discernibility, utility_of
+    from foreknow.verification import Verification, verify
     from foreknow.workload.measuring import QueryError, query_error, query_error_of_groups
     from foreknow.workload.reporting import UtilityReport, utility_report
 
@@ -116,6 +117,7 @@ _ROOMS = {
     "skylining": ["SkylineReport", "skyline_report"],
     "surveying": ["LatticeSurvey", "SurveyedNode", "survey"],
     "utility": ["Utility", "optimal_discernibility", "utility_of"],
+    "verification": ["Verification", "verify"],
     "workload.measuring": ["QueryError", "query_error", "query_error_of_groups"],
     "workload.reporting": ["UtilityReport", "utility_report"],
 }
@@ -182,6 +184,7 @@ __all__ = [
     "Utility",
     "UtilityReport",
     "Verdict",
+    "Verification",
     "__version__",
     "attack",
     "audit",
@@ -201,6 +204,7 @@ __all__ = [
     "survey",
     "utility_of",
     "utility_report",
+    "verify",
 ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from foreknow._version import __version__
+from foreknow.certificate_file import (
+    FORMAT,
+    FORMAT_VERSION,
+    checked,
+    parts_of,
+    read_certificate,
+)
+from foreknow.documents import from_json
 from foreknow.errors import CertificateError
-from foreknow.verifier import Finding, Written, count_people, verify
+from foreknow.verifier import Finding, Written
 from foreknow.writing import as_json, write_whole
-
-FORMAT = "foreknow certificate"
-FORMAT_VERSION = 2  # 1 knew one value per person only
 
 NOT_MINIMAL = (
     "safe, but perhaps not minimal: with several sensitive values per person, merging groups can "
@@ -89,12 +93,37 @@ class Certificate:
     @property
     def parts(self) -> tuple[str, ...]:
         """Names of the tables."""
-        one_table = self.form == "generalized" and self.semantics == "single"
-        return ("release",) if one_table else ("people", "sensitive")
+        return parts_of(self.form, self.semantics)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Columns that are published of people as they are, and that nothing judges."""
+        schema = self.policy.get("schema", {})
+        return tuple(schema.get("other", ()))
+
+    @property
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """The columns of each table: no others may be in its file."""
+        known = tuple(self.policy.get("schema", {}).get("quasi_identifiers", ()))
+        if self.parts == ("release",):
+            return {"release": (*known, *self.beside, self.sensitive)}
+        groups = self.groups if self.form == "bucketized" else ()
+        return {
+            "people": (*known, *self.beside, *groups),
+            "sensitive": (*self.groups, self.sensitive, "count"),
+        }
 
     def written(self, tables: Mapping[str, Any]) -> Written:
         """Return the tables, or their files, as what the verifier reads."""
-        return Written(self.form, self.groups, self.sensitive, tables, self.escaped, self.semantics)
+        return Written(
+            self.form,
+            self.groups,
+            self.sensitive,
+            tables,
+            self.escaped,
+            self.semantics,
+            self.columns,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
@@ -124,8 +153,21 @@ class Certificate:
         }
 
     def to_json(self, path: str | Path) -> None:
-        """Write the certificate, whole or not at all."""
-        write_whole(path, as_json(self.to_dict()))
+        """Write the certificate, whole or not at all.
+
+        Raises
+        ------
+        CertificateError
+            If it could not be read again, such as where a label is very long.
+        """
+        text = as_json(self.to_dict())
+        try:
+            checked(from_json(text), "the certificate")
+        except CertificateError:
+            raise
+        except ValueError as error:
+            raise CertificateError(f"the certificate cannot be written: {error}") from None
+        write_whole(path, text)
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
@@ -134,46 +176,29 @@ class Certificate:
         Raises
         ------
         CertificateError
-            If the file is not a certificate that this version knows.
+            If the file is not a certificate that this version knows, or contradicts itself.
         """
-        try:
-            table = json.loads(Path(path).read_text("utf-8"))
-        except OSError as error:
-            raise CertificateError(f"{str(path)!r} cannot be read: {error.strerror}") from None
-        except ValueError as error:
-            raise CertificateError(f"{str(path)!r} is not JSON: {error}") from None
-        if not isinstance(table, dict) or table.get("format") != FORMAT:
-            raise CertificateError(f"{str(path)!r} is not a {FORMAT}")
-        if table.get("version") not in range(1, FORMAT_VERSION + 1):
-            raise CertificateError(
-                f"{str(path)!r} is of version {table.get('version')}; this program knows versions "
-                f"up to {FORMAT_VERSION}"
-            )
-        try:
-            release = table["release"]
-            if not all(isinstance(release[key], int) for key in ("people", "n_groups")):
-                raise CertificateError(f"{str(path)!r}: people and n_groups must be whole numbers")
-            return cls(
-                policy=table["policy"],
-                form=release["form"],
-                format=release["format"],
-                groups=tuple(release["groups"]),
-                sensitive=release["sensitive"],
-                people=release["people"],
-                n_groups=release["n_groups"],
-                method=table["method"],
-                findings=tuple({**finding} for finding in table["findings"]),
-                source=table["source"],
-                seeded=table["seeded"],
-                escaped=release["escape_formulas"],
-                semantics=release.get("semantics", "single"),
-                minimal=table.get("minimal", False),
-                notes=tuple(table.get("notes", ())),
-                files={**release["files"]},
-                versions=table["versions"],
-            )
-        except (KeyError, TypeError) as error:
-            raise CertificateError(f"{str(path)!r} lacks {error}") from None
+        table = read_certificate(Path(path))
+        release = table["release"]
+        return cls(
+            policy=table["policy"],
+            form=release["form"],
+            format=release["format"],
+            groups=tuple(release["groups"]),
+            sensitive=release["sensitive"],
+            people=release["people"],
+            n_groups=release["n_groups"],
+            method=table["method"],
+            findings=tuple(table["findings"]),
+            source=table["source"],
+            seeded=table["seeded"],
+            escaped=release["escape_formulas"],
+            semantics=release.get("semantics", "single"),
+            minimal=table.get("minimal", False),
+            notes=tuple(table.get("notes", ())),
+            files=release["files"],
+            versions=table["versions"],
+        )
 
     def __repr__(self) -> str:
         word = "safe" if self.safe else "UNSAFE"
@@ -195,71 +220,9 @@ class Certificate:
         list of str
             What is wrong; empty if the release is the certified one and safe.
         """
-        folder = Path(release) if Path(release).is_dir() else Path(release).parent
-        problems = []
-        paths = {}
-        for name, digest in self.files.items():
-            path = Path(release) if len(self.files) == 1 and not Path(release).is_dir() else None
-            path = path or folder / name
-            if not path.is_file():
-                raise CertificateError(f"there is no file {str(path)!r}")
-            if digest_of(path) != digest:
-                problems.append(f"{path.name} is not the file that was certified (digest differs)")
-            paths[Path(name).stem] = path
-        if not paths:
-            raise CertificateError("the certificate names no files; it was never written")
-        if not self.findings:
-            raise CertificateError("the certificate certifies nothing: it has no findings")
-        written = self.written(paths)
-        try:
-            found = [finding_to_dict(f) for f in verify(written, self.policy["require"])]
-            size = count_people(written)
-            problems += self._compare(found, size)
-        except CertificateError as error:
-            problems.append(str(error))
-        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
-            raise CertificateError(
-                "the policy or findings of the certificate are malformed"
-            ) from None
-        return problems
+        from foreknow.verification import judge
 
-    def _compare(self, found: Sequence[Mapping[str, Any]], size: tuple[int, int]) -> list[str]:
-        """What the verifier finds now and did not then."""
-        problems = []
-        for now, then in zip(found, self.findings, strict=False):
-            if not now["safe"]:
-                problems.append(
-                    f"require[{now['requirement']}]: {now['value']!r} in group {now['group']} "
-                    f"reaches {now['exact']}, the limit is {now['below']}"
-                )
-            elif now.get("inclusive", False) != then.get("inclusive", False):
-                problems.append(
-                    f"require[{now['requirement']}]: the certificate contradicts itself on whether "
-                    f"the limit {now['below']} may be reached"
-                )
-            elif now.get("times") != then.get("times"):
-                problems.append(
-                    f"require[{now['requirement']}]: the certificate contradicts itself on how "
-                    "many times the prior the limit is"
-                )
-            elif now["below"] != then["below"] or not _agree(now["exact"], then["exact"]):
-                problems.append(
-                    f"require[{now['requirement']}]: the worst probability is {now['exact']} and "
-                    f"the limit {now['below']}; certified are {then['exact']} and {then['below']}"
-                )
-        if len(found) != len(self.findings):
-            problems.append(f"{len(found)} points are judged, {len(self.findings)} are certified")
-        if size != (self.people, self.n_groups):
-            problems.append(
-                f"the release has {size[0]} people in {size[1]} groups; certified are "
-                f"{self.people} in {self.n_groups}"
-            )
-        return problems
-
-
-def _agree(now: str, then: str) -> bool:
-    """Whether two probabilities are written alike; of old, all digits were written."""
-    return now == then or now == exact_text(Fraction(then))
+        return judge(self, Path(release))[1]
 
 
 def finding_to_dict(finding: Finding) -> dict[str, Any]:

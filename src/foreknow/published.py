@@ -67,7 +67,7 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
                 "itself to audit it as it is"
             )
     if schema is not None:
-        _refuse_other_schema(known, schema)
+        refuse_other_schema(known, schema)
     columns = [*known.groups, known.sensitive]
     if known.escaped:
         columns = [disarm_name(column) for column in columns]
@@ -101,7 +101,8 @@ def _folder_of(path: Path) -> Path:
     )
 
 
-def _refuse_other_schema(known: Certificate, schema: Schema) -> None:
+def refuse_other_schema(known: Certificate, schema: Schema) -> None:
+    """Raise `SchemaError` if a certificate is for other columns than a schema."""
     other_groups = known.form == "generalized" and set(known.groups) != set(
         schema.quasi_identifiers
     )

@@ -28,6 +28,10 @@ Bag = dict[str, int]
 
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
+_ARMED = re.compile(r"[=+\-@\t\r]")
+_COUNT = re.compile(r"[1-9][0-9]{0,14}")
+# The law of multisets takes powers by these; more would take for ever.
+_MOST_OF_A_BAG = 10**7
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,8 @@ class Written:
     escaped : bool
         Whether texts that look like formulas were written with an apostrophe before them.
     semantics : "single", "set" or "multiset"
+    columns : mapping of table to columns, optional
+        If given, all columns that each table may have.
     """
 
     form: str
@@ -95,6 +101,7 @@ class Written:
     tables: Mapping[str, Any]
     escaped: bool = False
     semantics: str = "single"
+    columns: Mapping[str, Sequence[str]] | None = None
 
     @cached_property
     def files(self) -> dict[str, CsvFile | Stamp]:
@@ -294,12 +301,19 @@ def _read_tally(written: Written) -> dict[Group, Bag]:
     columns = [*written.groups, written.sensitive, "count"]
     for *group, value, count, times in _grouped(written, "sensitive", columns):
         bag, name = bags.setdefault(tuple(group), {}), _name(group)
-        if value is None or count is None or not count.isdecimal() or int(count) < 1:
+        if value is None or not _is_count(count):
             raise CertificateError(f"group {name}: {value!r} has no count, but {count!r}")
         if times != 1 or value in bag:
             raise CertificateError(f"group {name} lists {value!r} more than once")
         bag[value] = int(count)
+        if written.semantics == "multiset" and sum(bag.values()) > _MOST_OF_A_BAG:
+            raise CertificateError(f"group {name} has too many values to be verified")
     return bags
+
+
+def _is_count(text: str | None) -> bool:
+    """Whether a text is a whole number from 1, in the digits and of a length that all can read."""
+    return text is not None and _COUNT.fullmatch(text) is not None
 
 
 def _name(group: Sequence[str | None]) -> str:
@@ -312,7 +326,8 @@ def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple
     try:
         # Columns are called by position: DuckDB takes names that differ in case for one.
         header, relation = _open(connection, written, table)
-        header = [_text(name, written.escaped) or "" for name in header]
+        header = [_text(name, written.escaped, written.escaped) or "" for name in header]
+        _require_columns(header, len(relation.columns), written, table)
         for column in columns:
             if column not in header:
                 raise CertificateError(f"the release has no column {column!r}")
@@ -327,13 +342,42 @@ def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple
         raise CertificateError(f"the release cannot be read: {error}") from None
     finally:
         connection.close()
-    return [(*(_text(x, written.escaped) for x in row[:-1]), row[-1]) for row in rows]
+    # An attribute may be a number, which is not marked.
+    texts = {*written.groups, written.sensitive}
+    escaped = [(written.escaped, written.escaped and column in texts) for column in columns]
+    return [
+        (*(_text(x, *how) for x, how in zip(row[:-1], escaped, strict=True)), row[-1])
+        for row in rows
+    ]
 
 
-def _text(value: Any, escaped: bool) -> str | None:
+def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:
+    """Refuse a column that is not accounted for, or one that is there twice."""
+    wanted = None if written.columns is None else written.columns[table]
+    further = [name for name in header if wanted is not None and name not in wanted]
+    if further:
+        raise CertificateError(
+            f"the table {table!r} has a column {further[0]!r}, which its policy does not account "
+            "for"
+        )
+    twice = [name for i, name in enumerate(header) if name in header[:i]]
+    if twice or readable != len(header):
+        raise CertificateError(
+            f"the table {table!r} has the column {twice[0]!r} twice"
+            if twice
+            else f"the columns of the table {table!r} are not plain"
+        )
+    for name in wanted or ():
+        if name not in header:
+            raise CertificateError(f"the table {table!r} has no column {name!r}")
+
+
+def _text(value: Any, escaped: bool, surely: bool = False) -> str | None:
     if value is None:
         return None
     text = str(value)
+    if surely and _ARMED.match(text):  # or two texts of the file would be one to us
+        raise CertificateError(f"{text!r} is a formula, and formulas are certified as escaped")
     return text[1:] if escaped and _DISARMED.match(text) else text
 
 

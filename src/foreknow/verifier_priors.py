@@ -30,6 +30,9 @@ _SMALL = 12
 _AT_ONCE = 1 << 22
 _NEAR = 1e-9
 _MOST_STATES = 10**6
+# Of a common denominator; and of the numbers that floats are dealt with at a time.
+_MOST_BITS = 1 << 15
+_MOST_FLOATS = 1 << 24
 # Below these, floats lose precision; then only fractions say what a sum is.
 _LEAST = 1e-250
 _LEAST_PART = 1e-290
@@ -56,6 +59,8 @@ class Chances:
             every = [chance for row in self.rows.values() for chance in row]
             if any(0 < chance < _LEAST_CHANCE for chance in every):
                 raise ValueError("probabilities that are 0, or large enough to be reckoned with")
+            if any(_common(row).bit_length() > _MOST_BITS for row in self.rows.values()):
+                raise ValueError("probabilities whose common denominator is not that large")
             if any(sum(row) > 1 + Fraction(1, 10**9) for row in self.rows.values()):
                 raise ValueError("probabilities that add up to at most 1 in each row")
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
@@ -71,6 +76,16 @@ class Chances:
                 f"{', '.join(map(str, signature))}"
             )
         return self.rows[signature][self.values[value]]
+
+
+def _common(row: Sequence[Fraction]) -> int:
+    """The common denominator of some fractions; once it is too large, only that it is."""
+    scale = 1
+    for denominator in {chance.denominator for chance in row}:
+        scale = lcm(scale, denominator)
+        if scale.bit_length() > _MOST_BITS:
+            break
+    return scale
 
 
 def worst_priors(
@@ -222,6 +237,9 @@ def _binary_floats(
                 by_shape.setdefault((len(row), copies), []).append((case, row))
     found: dict[_Case, float] = {}
     for (size, copies), some in by_shape.items():
+        if (size + 1) * (copies + 1) > _MOST_FLOATS:
+            found.update((case, np.nan) for case, _ in some)  # fractions must say it
+            continue
         had = np.array([row for _, row in some])
         parts, total = _by_number(had[:, :, 0], had[:, :, 1], size, copies)
         chance = parts / np.where(total < _LEAST, np.nan, total)[:, None]

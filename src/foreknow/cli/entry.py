@@ -20,7 +20,7 @@ from foreknow.cli.publishing import demo, publish, verify
 from foreknow.cli.skyline import skyline
 from foreknow.cli.survey import survey
 from foreknow.cli.utility import utility
-from foreknow.errors import ForeknowError, InputError, InternalError, NoSafeRelease
+from foreknow.errors import ForeknowError, InputError, InternalError, NoSafeRelease, StatementError
 
 app = typer.Typer(
     name="foreknow",
@@ -99,5 +99,11 @@ def main() -> None:
 
 
 def _fail(error: ForeknowError, code: int) -> None:
-    error_console().print(f"foreknow: {error}", markup=False, highlight=False, soft_wrap=True)
+    from foreknow.report.console import one_line
+
+    say = error_console()
+    # Only a statement's caret takes lines of its own; others would be a file's own words.
+    lines = str(error).split("\n") if isinstance(error, StatementError) else [str(error)]
+    said = "\n".join(one_line(line, say.encoding) for line in lines)
+    say.print(f"foreknow: {said}", markup=False, highlight=False, soft_wrap=True)
     sys.exit(code)

@@ -15,6 +15,7 @@ from foreknow.errors import SchemaError
 if TYPE_CHECKING:
     from foreknow.certificate import Certificate
     from foreknow.policy import Policy
+    from foreknow.verification import Verification
 
 
 def publish(
@@ -50,20 +51,33 @@ def verify(
     release: Annotated[
         Path | None, typer.Argument(help="The release or its folder; beside it when left out.")
     ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", "-p", help="Judge by this policy, not by the publisher's."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Judge a written release afresh and compare it with its certificate."""
+    """Judge a written release afresh and compare it with its certificate.
+
+    Nothing of the certificate is taken on trust: what is printed was computed from the files.
+    """
     from foreknow.certificate import Certificate
+    from foreknow.policy import Policy
+    from foreknow.report.console import one_line
+    from foreknow.verification import judge
 
     if certificate.is_dir():
         certificate = certificate / "certificate.json"
     known = Certificate.load(certificate)
+    rules = None if policy is None else Policy.load(policy)
     with progress("Judging the release afresh", quiet):
-        problems = known.check(release if release is not None else certificate.parent)
+        found, problems = judge(known, release or certificate.parent, rules)
+    say = error_console()
     for problem in problems:
-        error_console().print(problem, style="bold red", markup=False, highlight=False)
-    if not problems and not quiet:
-        _say_verified(known)
+        said = one_line(problem, say.encoding)
+        say.print(said, style="bold red", markup=False, highlight=False)
+    if found is not None and not problems and not quiet:
+        _say_verified(found)
     raise typer.Exit(UNSAFE if problems else 0)
 
 
@@ -124,27 +138,55 @@ def _told(amounts: Mapping[str, Any]) -> str:
     """An adversary's amounts; of priors, by which columns they are."""
     if "tables" in amounts:
         sets = "; ".join(", ".join(table["attributes"]) for table in amounts["tables"])
-        return f"by {sets} ({amounts['semantics']})"
+        return f"by {sets} ({amounts.get('semantics', 'joint')})"
     return ", ".join(f"{name} = {amount}" for name, amount in amounts.items())
 
 
-def _say_verified(known: Certificate) -> None:
-    """Say what was verified: of which columns, against whom, with which limit."""
-    say = console()
-    say.print(
-        f"Verified: {known.people:,} people in {known.n_groups:,} groups by "
-        f"{', '.join(known.groups)}; every requirement on {known.sensitive} holds:",
-        markup=False,
-        highlight=False,
-    )
-    for finding in known.findings:
-        ((kind, amounts),) = finding["adversary"].items()
-        limit = "not above" if finding.get("inclusive") else "below"
-        times = f" = {finding['times']} times the prior" if "times" in finding else ""
-        say.print(
-            f"  against {kind} {_told(amounts)}: at most {finding['exact']} ({finding['value']}), "
-            f"{limit} {finding['below']}{times}",
-            markup=False,
-            highlight=False,
+def _about(required: Mapping[str, Any]) -> str:
+    """Which values a requirement is about, where it is not about all."""
+    from foreknow.report.words import listing, named
+
+    if "values" in required:
+        return f", about {listing([named(value) for value in required['values']], most=20)}"
+    if "except" in required:
+        return f", about all but {listing([named(value) for value in required['except']], most=20)}"
+    return ""
+
+
+def _say_verified(found: Verification) -> None:
+    """Say what was verified: of which columns, against whom, with which limit; and what not."""
+    from foreknow.certificate import exact_text
+    from foreknow.report.console import one_line
+    from foreknow.report.words import listing, named
+
+    of_whom = "of your policy " if found.own_policy else ""
+    lines = [
+        f"Verified: {found.people:,} people in {found.n_groups:,} groups by "
+        f"{', '.join(found.groups)}; every requirement {of_whom}on {found.sensitive} holds:"
+    ]
+    for finding in found.findings:
+        ((kind, amounts),) = finding.adversary.items()
+        limit = "not above" if finding.inclusive else "below"
+        times = f" = {finding.times} times the prior" if finding.times is not None else ""
+        whose = "nobody has a value" if finding.value is None else named(finding.value)
+        lines.append(
+            f"  against {kind} {_told(amounts)}{_about(found.requirements[finding.requirement])}: "
+            f"at most {exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"
         )
-    _say_notes(known)
+    lines.append(f"Judged: {', '.join(found.files)}.")
+    if found.beside:
+        lines.append(
+            f"Published beside it, and not judged: {listing([named(c) for c in found.beside])}. An "
+            "adversary who knows this of a person may find out more."
+        )
+    rest = [name for name in found.not_judged if name not in found.to_keep]
+    if rest:
+        lines.append(f"In the same folder, and not judged: {listing([named(n) for n in rest])}.")
+    if found.to_keep:
+        lines.append(
+            f"Keep {listing([named(n) for n in found.to_keep])} to yourself: not to be published."
+        )
+    lines += [f"The publisher notes, which is not verified: {note}." for note in found.claimed]
+    say = console()
+    for line in lines:
+        say.print(one_line(line, say.encoding), markup=False, highlight=False)

@@ -8,8 +8,14 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from foreknow.report.words import visible
+
 # What stands for our own signs where a terminal's encoding lacks them.
 _PLAIN = str.maketrans({"✓": "", "✗": "", "“": '"', "”": '"', "×": "x", "–": "-", "…": "..."})
+
+
+# A file may hold a text of any length; what is said of it is to be read.
+_MOST_OF_A_LINE = 3000
 
 
 class Writer(Protocol):
@@ -41,6 +47,16 @@ def encodable(text: str, encoding: str) -> str:
         plain = text.translate(_PLAIN).lstrip()
         return plain.encode(encoding, "backslashreplace").decode(encoding)
     return text
+
+
+def one_line(text: str, encoding: str) -> str:
+    r"""Write a text that may quote anybody's file: one line, and nothing in it steers a terminal.
+
+    >>> one_line("no column 'a\x1b[2Jb'\nVerified", "utf-8")
+    "no column 'a\\x1b[2Jb'\\nVerified"
+    """
+    short = text if len(text) <= _MOST_OF_A_LINE else f"{text[:_MOST_OF_A_LINE]}..."
+    return encodable(visible(short), encoding)
 
 
 def plain_table() -> Table:

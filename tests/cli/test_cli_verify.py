@@ -1,0 +1,327 @@
+"""verify: claims of a certificate are recomputed; what it does not account for is refused."""
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import foreknow as fk
+from foreknow.certificate import digest_of
+from foreknow.errors import CertificateError, SchemaError
+
+WRITTEN = Path(__file__).parents[1] / "certificates"
+ONE, TWO = "facts-generalized-csv", "facts-bucketized-csv"
+POLICY = """[schema]
+quasi_identifiers = ["sex", "age"]
+sensitive = "disease"
+other = ["note"]
+
+[[require]]
+facts = { l = 0, k = 1, m = 0 }
+below = 0.9
+"""
+
+
+@pytest.fixture
+def copied(desk):
+    """Copy one of the releases that earlier versions wrote."""
+
+    def copy(name=ONE):
+        return Path(shutil.copytree(WRITTEN / name, desk.folder / "out"))
+
+    return copy
+
+
+def edit(folder, change):
+    """Change the certificate's JSON; what the change returns, if it is a text, is the new file."""
+    path = folder / "certificate.json"
+    table = json.loads(path.read_text())
+    text = change(table)
+    path.write_text(text if isinstance(text, str) else json.dumps(table))
+
+
+def rewrite(folder, name, change):
+    """Change the lines of a file, and the digest of it, as a forger would."""
+    path = folder / name
+    lines = path.read_bytes().decode().split("\n")
+    path.write_bytes("\n".join(change(lines)).encode())
+    edit(folder, lambda t: t["release"]["files"].update({name: digest_of(path)}))
+
+
+def with_column(name, cell):
+    return lambda lines: [f"{lines[0]},{name}", *(f"{x},{cell}" for x in lines[1:] if x), ""]
+
+
+def refused(desk, folder="out", *more):
+    """The one refusal; no traceback, nothing verified, no control character, and no waiting."""
+    start = time.perf_counter()
+    code, out, err = desk.run("verify", folder, *more)
+    assert code in (1, 2), (code, out, err)
+    assert out == ""
+    assert not set("\x1b\x07\u202e") & set(err)
+    assert "Traceback" not in err
+    assert time.perf_counter() - start < 10
+    return " ".join(err.split())
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in WRITTEN.iterdir()))
+def test_what_earlier_versions_wrote_is_still_verified(name, desk, copied):
+    code, out, err = desk.run("verify", copied(name))
+    assert (code, err) == (0, "")
+    assert out.startswith("Verified: 16 people in ")
+    found = fk.verify(WRITTEN / name)
+    assert found.people == 16
+    assert all(finding.safe for finding in found.findings)
+    assert repr(found).startswith("Verification(")
+
+
+def test_what_is_said_names_files_scope_and_what_is_not_judged(desk, copied):
+    folder = copied()
+    for name in ("owner.json", "report.html", "README.md"):
+        (folder / name).write_text("{}")
+    code, out, _ = desk.run("verify", folder)
+    said = " ".join(out.split())
+    assert code == 0
+    assert "facts l = 0, k = 2, m = 0, about HIV and =Gout: at most 1/2 (=Gout), below 9/10" in said
+    assert "about all but HIV and =Gout: at most 3/5 (Cold), below 9/10" in said
+    assert "Judged: release.csv. Published beside it, and not judged: note." in said
+    assert "In the same folder, and not judged: README.md and report.html." in said
+    assert "Keep owner.json to yourself" in said
+
+
+def test_what_the_publisher_notes_is_not_said_to_be_verified(desk, copied):
+    edit(copied(), lambda t: t.update(notes=["audited by \x1b[31mthe state\nVerified: all"]))
+    code, out, _ = desk.run("verify", "out")
+    said = " ".join(out.split())
+    assert code == 0
+    assert r"which is not verified: audited by \x1b[31mthe state\nVerified: all" in said
+    assert "\x1b" not in out
+
+
+NINE = {"facts": {"l": 9, "k": 9, "m": 9}}
+DIGEST = "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t["findings"][0].update(adversary=NINE), "the adversary is"),
+        (lambda t: t["findings"][0].update(value="Cold"), "the value at risk is '=Gout'"),
+        (lambda t: t["findings"][0].update(group="nobody"), "the group at risk is"),
+        (lambda t: t["findings"][0].update(probability=0.25), "the probability is 0.5"),
+        (lambda t: t["findings"][0].update(exact="1/3", below="1/2"), "certified are 1/3 and 1/2"),
+        (lambda t: t["findings"][0].update(requirement=1), "the position is 0"),
+        (lambda t: t["findings"][0].update(safe=False), "contradicts itself"),
+        (lambda t: t["findings"][0].update(said="safe"), "unknown key 'findings[0].said'"),
+        (lambda t: t["findings"].append(t["findings"][0]), "3 points are judged, 4 are"),
+        (lambda t: t.update(safe=False), "contradicts itself"),
+        (lambda t: t["release"]["files"].update({"release.parquet": DIGEST}), "no others"),
+        (lambda t: t["release"].update(files={"safe/release.csv": DIGEST}), "no others"),
+        (lambda t: t["release"].update(files={"../release.csv": DIGEST}), "no others"),
+        (lambda t: t["release"].update(files={"/etc/passwd": DIGEST}), "no others"),
+        (lambda t: t["release"].update(groups=["sex"]), "groups of the release are by"),
+        (lambda t: t["release"].update(groups=["sex", "age"]), "groups of the release are by"),
+        (lambda t: t["release"].update(sensitive="sex"), "the sensitive column of the release"),
+        (lambda t: t["release"].update(semantics="set"), "semantics of the release are 'set'"),
+        (lambda t: t["release"].update(semantics="bag"), "release.semantics"),
+        (lambda t: t["release"].update(escape_formulas=False), "nobody in the release has"),
+        (lambda t: t["policy"].pop("schema"), "lacks 'policy.schema'"),
+        (lambda t: t["policy"]["schema"].update(other=[]), "a column 'note', which its policy"),
+        (lambda t: t["policy"]["schema"].update(other=["note", "x"]), "has no column 'x'"),
+        (lambda t: t["policy"]["require"][0].update(values="HIV"), "require[0].values"),
+        (lambda t: t["policy"]["require"][0].update(values=["hiv"]), "nobody in the release has"),
+        (lambda t: t["policy"]["require"][0].update(facts=[]), "require[0].facts"),
+        (lambda t: t["policy"]["require"][1].update(facts={"L": 9}), "unknown key"),
+        (lambda t: t["policy"]["require"][1].update(facts={"l": True}), "valid integer"),
+        (lambda t: t["policy"]["require"][1].update(facts={"l": 1.0}), "valid integer"),
+        (lambda t: t["policy"]["require"][1].pop("facts"), "it needs one adversary, or points"),
+        (lambda t: t["policy"]["require"][1].update(below=5), "require[1].below"),
+        (lambda t: t["policy"]["require"][1].update(below="5"), "above 0 and at most 1"),
+        (lambda t: t["policy"]["require"][1].update(below="1e-99999999"), "too small"),
+        (lambda t: t["policy"]["require"][1].update(below="1e-99999999999999999999"), "too small"),
+        (lambda t: t["policy"]["require"][1].update(below="0." + "3" * 9000), "too small"),
+        (lambda t: t["policy"]["require"][1].update(at_most="1/2"), "exactly one limit"),
+        (lambda t: t.update(version=True), "is of version True"),
+        (lambda t: json.dumps(t)[:-1] + ', "safe": true}', "the key 'safe' is given twice"),
+        (lambda t: json.dumps(t).replace('"l": 0', '"l": 0, "l": 9'), "'l' is given twice"),
+        (lambda t: json.dumps(t)[:-1] + ', "x": ' + "[" * 10**6 + "]" * 10**6 + "}", "nested more"),
+        (lambda t: "[" * 10**6, "nested more than 32"),
+        (lambda t: '"' * 10**6, "is not JSON"),
+        (lambda t: '"' + '\\"' * 10**6, "is not JSON"),
+        (lambda t: t.update(notes=["\ud800"]), "half a character"),
+        (lambda t: t.update(notes=["x" * 10**6]), "more than 100,000 characters"),
+        (
+            lambda t: json.dumps(t).replace('"people": 16', f'"people": {"1" * 5000}'),
+            "a whole number has 5,000 digits",
+        ),
+        (lambda t: json.dumps(t).replace('"people": 16', '"people": NaN'), "no number of JSON"),
+        (lambda t: json.dumps(t).replace("0.5,", "1e999,"), "1e999 is too large"),
+        (lambda t: t.update({"\x1b[2Jx\nVerified": 1}), r"\x1b[2Jx\nVerified"),
+    ],
+)
+def test_a_certificate_that_claims_something_else_is_refused(change, said, desk, copied):
+    edit(copied(), change)
+    assert said in refused(desk)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "change", "said"),
+    [
+        (ONE, "release.csv", with_column("name", "Ann"), "has a column 'name'"),
+        (ONE, "release.csv", with_column("disease", "Flu"), "has the column 'disease' twice"),
+        (ONE, "release.csv", with_column("Disease", "Flu"), "has a column 'Disease'"),
+        (TWO, "people.csv", with_column("diagnosis", "Flu"), "has a column 'diagnosis'"),
+        (TWO, "people.csv", with_column("disease", "Flu"), "has a column 'disease'"),
+        (TWO, "sensitive.csv", with_column("name", "Ann"), "has a column 'name'"),
+        (ONE, "release.csv", with_column("\x1b]0;owned\x07", "x"), r"\x1b]0;owned\x07"),
+        (TWO, "sensitive.csv", lambda x: [a.replace(",1", ",١") for a in x], "has no count"),
+        (TWO, "sensitive.csv", lambda x: [x[0], x[1] + "0" * 5000, *x[2:]], "has no count"),
+    ],
+)
+def test_a_file_that_holds_more_than_its_policy_accounts_for_is_refused(
+    name, file, change, said, desk, copied
+):
+    rewrite(copied(name), file, change)
+    assert said in refused(desk)
+
+
+def test_a_further_column_of_parquet_is_refused(desk, copied):
+    folder = copied("atoms-generalized-parquet")
+    path = folder / "release.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.append_column("who", pa.array(["Ann"] * 16)), path)
+    edit(folder, lambda t: t["release"]["files"].update({path.name: digest_of(path)}))
+    assert "has a column 'who'" in refused(desk)
+
+
+def test_amounts_may_be_left_out_on_both_sides(desk, copied):
+    def change(table):
+        del table["policy"]["require"][0]["priors"]["semantics"]
+        del table["findings"][0]["adversary"]["priors"]["semantics"]
+
+    edit(copied("priors-at-most-parquet"), change)
+    code, out, _ = desk.run("verify", "out")
+    assert code == 0
+    assert "against priors by sex (joint)" in " ".join(out.split())
+
+
+def test_groups_that_only_an_apostrophe_tells_apart_are_refused(desk, copied):
+    """Taking the mark off would make one harmless group of two."""
+
+    def change(lines):
+        body = [x.replace('"20 to 29"', '"=1"').replace('"32 to 41"', '"\'=1"') for x in lines[1:]]
+        return [lines[0], *body]
+
+    rewrite(copied(), "release.csv", change)
+    assert "'=1' is a formula, and formulas are certified as escaped" in refused(desk)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "release.parquet", "RELEASE.CSV.bak", "people.json", "hiv.csv", "hiv.tsv.gz", "a.txt",
+        "all.pq", "data/hiv.csv", "a/b/c/release", "x.zip", "release.csv~",
+    ],
+)  # fmt: skip
+def test_a_file_that_looks_like_a_table_and_is_not_certified_is_refused(name, desk, copied):
+    path = copied() / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("disease\nHIV\n")
+    assert f"{name} lies beside the release, looks like a table" in refused(desk)
+
+
+def test_a_file_elsewhere_is_not_of_the_folder(desk, copied):
+    folder = copied()
+    (folder / "release.csv").rename(desk.folder / "unsafe.csv")
+    (folder / "release.csv").symlink_to(desk.folder / "unsafe.csv")
+    assert "release.csv is a link" in refused(desk)
+
+
+# ---- a policy of one's own ---------------------------------------------------------------------
+
+
+def test_a_release_is_judged_by_a_policy_of_ones_own(desk, copied):
+    folder = copied()
+    desk.put("own.toml", POLICY)
+    code, out, err = desk.run("verify", folder, "--policy", "own.toml")
+    assert (code, err) == (0, "")
+    said = " ".join(out.split())
+    assert "every requirement of your policy on disease holds" in said
+    assert "against facts l = 0, k = 1, m = 0: at most" in said
+    found = fk.verify(folder, policy="own.toml")
+    assert (found.own_policy, len(found.findings)) == (True, 1)
+    desk.put("strict.toml", POLICY.replace("0.9", "0.4"))
+    assert "the limit is 2/5" in refused(desk, "out", "--policy", "strict.toml")
+    with pytest.raises(CertificateError, match="the limit is 2/5"):
+        fk.verify(folder, fk.Policy.load("strict.toml"))
+
+
+def test_a_policy_of_ones_own_has_the_last_word_on_what_is_published(desk, copied):
+    copied()
+    desk.put("own.toml", POLICY.replace('other = ["note"]\n', ""))
+    assert "a column 'note', which its policy" in refused(desk, "out", "--policy", "own.toml")
+    desk.put("own.toml", POLICY.replace('"sex", ', ""))
+    said = refused(desk, "out", "--policy", "own.toml")
+    assert "the certificate is for age, sex and disease, the policy for age and disease" in said
+    desk.put("own.toml", POLICY.replace("facts", 'values = ["Cough"]\nfacts'))
+    assert "nobody in the release has" in refused(desk, "out", "--policy", "own.toml")
+    desk.put("own.toml", POLICY[POLICY.index("[[") :])
+    with pytest.raises(SchemaError, match=r"no \[schema\] table"):
+        fk.verify("out", "own.toml")
+
+
+# ---- policies ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (".".join("a" * 20_000) + " = 1", "a key has more than 16 parts"),
+        ("[" + ".".join("a" * 20_000) + "]", "a key has more than 16 parts"),
+        ('x = ["""a"""", {' + ".".join("a" * 20_000) + " = 1}]", "a key has more than 16 parts"),
+        ("a = " + "[" * 10_000 + "]" * 10_000, "nested more than 32"),
+        ("a = " + "{a = " * 10_000 + "1" + "}" * 10_000, "nested more than 32"),
+        ("a = " + "1" * 5000, "a whole number has too many digits"),
+        ("a = 0x" + "f" * 5000, "more than 4,000 digits"),
+        ("a = 0x" + "f" * 10**6, "more than 8,000 characters"),
+        ("a" * 10**5 + " = 1", "more than 8,000 characters"),
+        ("a = '" + "a" * 10**6 + "'", "more than 100,000 characters"),
+        ("a = '\x1b[2J'", "not valid TOML"),
+        ("'" + "a" * 90_000 + "' = 1", "unknown key"),
+        ('"\\u001b[2Jb\\u202e" = 1', "unknown key"),
+    ],
+)
+def test_a_policy_beyond_all_bounds_is_refused_at_once(more, said, desk):
+    desk.put("policy.toml", f"{more}\n{POLICY}")
+    assert said in refused_audit(desk)
+
+
+@pytest.mark.parametrize("limit", ["0." + "3" * 10**6, "0." + "3" * 7000 + "1", "1e-99999999"])
+def test_a_limit_of_too_many_digits_is_refused_at_once(limit, desk):
+    desk.put("policy.toml", POLICY.replace("0.9", limit))
+    refused_audit(desk)
+
+
+def refused_audit(desk):
+    start = time.perf_counter()
+    said = desk.refused(*desk.audit())
+    assert not set("\x1b\x07\u202e") & set(said)
+    assert len(said) < 4000
+    assert time.perf_counter() - start < 10
+    return said
+
+
+def test_a_certificate_tells_no_path_of_its_owners_machine(desk):
+    desk.put("ages.csv", "".join(f"{age};{age // 20};*\n" for age in range(20, 70)))
+    place = desk.folder / "ages.csv"
+    schema = POLICY.replace('["sex", "age"]', '["age"]').replace("other", "hierarchies.age.file")
+    desk.put("policy.toml", schema.replace('["note"]', f'"{place}"'))
+    assert desk.run(*desk.publish("-q"))[0] == 0
+    text = (desk.folder / "out" / "certificate.json").read_text()
+    assert json.loads(text)["policy"]["schema"]["hierarchies"] == {"age": {"file": "ages.csv"}}
+    assert str(desk.folder) not in text
+    assert desk.run("verify", "out", "-q") == (0, "", "")
