@@ -6,6 +6,7 @@ claimed to keep; both are compared with what is found.
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -167,6 +168,10 @@ def judge(
         people, n_groups = count_people(written)
     except InputError as error:
         return None, [*problems, str(error)]
+    except UnicodeDecodeError:
+        return None, [*problems, "the release cannot be read: it is not UTF-8"]
+    except csv.Error as error:
+        return None, [*problems, f"the release cannot be read: {error}"]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         raise CertificateError("the policy or findings of the certificate are malformed") from None
     problems += _unknown(required, {value for _, bag in written.held.values() for value in bag})

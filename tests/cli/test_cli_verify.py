@@ -209,6 +209,23 @@ def test_amounts_may_be_left_out_on_both_sides(desk, copied):
     assert "against priors by sex (joint)" in " ".join(out.split())
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"age"', b'"\xff"'),
+        (b'"Cold"', b'"\xff"'),
+        (b'"age"', b'"' + b"a" * 200_000 + b'"'),
+        (b"", b"x"),
+        (b"\n", b"\na,b,c,d,e\n"),
+    ],
+)
+def test_a_file_that_no_reader_takes_is_refused(old, new, desk, copied):
+    path = copied() / "release.csv"
+    path.write_bytes(path.read_bytes().replace(old, new, 1) if old else b"")
+    edit(path.parent, lambda t: t["release"]["files"].update({path.name: digest_of(path)}))
+    assert "the release cannot be read" in refused(desk)
+
+
 def test_groups_that_only_an_apostrophe_tells_apart_are_refused(desk, copied):
     """Taking the mark off would make one harmless group of two."""
 
