@@ -17,7 +17,8 @@ FLOORS = """
     errors  _version
     engine  numbers
     engine_csv  documents
-    labels  sparse  writing  streamlining  jumping
+    labels
+    sparse  writing  streamlining  jumping
     counts_checks
     counts  members  signatures
     hierarchy_decimals

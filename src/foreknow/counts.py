@@ -14,7 +14,14 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foreknow.counts_checks import check_codes, check_counts, check_total, whole
+from foreknow.counts_checks import (
+    check_codes,
+    check_counts,
+    check_total,
+    tally_of,
+    values_of,
+    whole,
+)
 from foreknow.errors import DataError, did_you_mean
 from foreknow.labels import Label, Labels, in_order
 from foreknow.sparse import IntArray, count_pairs, ranges, row_sums
@@ -37,19 +44,20 @@ class GroupCounts:
     counts : int64 array, shape (cells,)
         Occurrences, at least 1.
     values : sequence of hashable labels
-        The sensitive values; each once.
+        The sensitive values; each once, and none missing (None, NaN, NaT, NA).
     groups : sequence of labels, optional
         A name for each group; positions 0, 1, ... when left out.
     semantics : {"single", "set", "multiset"}
         Whether a person has exactly one value, a set, or a bag of values.
 
-    The arrays are kept, not copied: do not write to them afterwards.
+    The arrays are kept, not copied: do not write to them afterwards. Values are the same where
+    Python says that they are equal, such as 1, 1.0 and True, or 0.0 and -0.0; the first names them.
 
     Raises
     ------
     DataError
-        If the arrays contradict each other, a group has no people, or the counts of a group
-        cannot come from its people.
+        If the arrays contradict each other, a group has no people, the counts of a group cannot
+        come from its people, or a value is missing: give it a label, or drop it.
 
     Examples
     --------
@@ -103,11 +111,7 @@ class GroupCounts:
         >>> GroupCounts.from_bags([{"Flu": 2, "AIDS": 1}]).sizes
         array([3])
         """
-        tallies = [Counter(bag) for bag in bags]
-        for g, tally in enumerate(tallies):
-            for value, count in tally.items():
-                if not isinstance(count, (int, np.integer)):
-                    raise DataError(f"group {g}: the count of {value!r} is {count!r}, not whole")
+        tallies = [tally_of(bag, g, groups) for g, bag in enumerate(bags)]
         sizes = [sum(tally.values()) for tally in tallies]
         return cls._from_tallies(tallies, sizes, groups, "single")
 
@@ -125,6 +129,7 @@ class GroupCounts:
         ----------
         people : iterable of groups; a group is an iterable of people
             A person is an iterable of values; it may be empty unless `semantics` is ``single``.
+            No value is missing (None, NaN, NaT, NA).
         semantics : {"single", "set", "multiset"}
             Under ``set`` a repeated value of one person is an error.
         groups : sequence, optional
@@ -141,12 +146,7 @@ class GroupCounts:
             tally: Counter[Label] = Counter()
             size = 0
             for p, person in enumerate(members):
-                if isinstance(person, str):
-                    raise DataError(
-                        f"person {p} of group {g} is the text {person!r}; "
-                        "give a set or list of values"
-                    )
-                own = list(person)
+                own = values_of(person, f"person {p} of group {g}", semantics)
                 if semantics == "single" and len(own) != 1:
                     raise DataError(
                         f"person {p} of group {g} has {len(own)} values; under 'single' "

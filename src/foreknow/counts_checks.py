@@ -1,13 +1,16 @@
-"""Checks of GroupCounts: arrays that fit together, counts that people can have."""
+"""Checks of GroupCounts: arrays that fit together, counts that people can have, labelled values."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.errors import DataError
+from foreknow.labels import Label, is_label, is_missing, not_a_label
 from foreknow.sparse import IntArray, row_sums
 
 if TYPE_CHECKING:
@@ -18,6 +21,8 @@ _MOST_PEOPLE = 2**53  # above it, a float no longer holds every whole number
 
 def check_counts(made: GroupCounts) -> None:
     """Raise `DataError` if the arrays contradict each other or the semantics."""
+    if (missing := made.values.first_missing) is not None:
+        raise DataError(f"the value label {missing} is {not_a_label(made.values[missing])}")
     sizes, offsets, codes, counts = made.sizes, made.offsets, made.codes, made.counts
     if len(offsets) != len(sizes) + 1 or offsets[0] != 0 or offsets[-1] != len(codes):
         raise DataError(
@@ -102,3 +107,48 @@ def check_total(amounts: IntArray, what: str) -> None:
     rough = float(amounts.sum(dtype=np.float64))
     if rough > 2**60 or (rough > 2**52 and sum(amounts.tolist()) > _MOST_PEOPLE):
         raise DataError(f"{rough:.3g} {what} in all: more than 2**53 cannot be counted")
+
+
+def tally_of(
+    bag: Iterable[Label] | Mapping[Any, int], g: int, groups: Sequence[Label] | None
+) -> Counter[Label]:
+    """Count the values of a bag; raise `DataError` for one that is missing or cannot be counted."""
+    group = f"group {g}" if groups is None or g >= len(groups) else f"group {groups[g]!r}"
+    if not isinstance(bag, Iterable):
+        raise DataError(f"{group} is {bag!r}; give the values of its people as a list")
+    if isinstance(bag, Mapping):
+        tally: Counter[Label] = Counter(bag)
+        for value, count in tally.items():
+            if is_missing(value):
+                raise DataError(f"{group}: a value is {not_a_label(value)}")
+            if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
+                raise DataError(f"{group}: the count of {value!r} is {count!r}, not whole")
+        return tally
+    values = list(bag)
+    try:
+        tally = Counter(values)
+        if not any(map(is_missing, tally)):
+            return tally
+    except TypeError:  # one cannot be looked up
+        pass
+    place = next(i for i, v in enumerate(values) if is_missing(v) or not is_label(v))
+    raise DataError(f"{group}: value {place} is {not_a_label(values[place])}")
+
+
+def values_of(person: Any, whose: str, semantics: str) -> list[Label]:
+    """List the values of a person; raise `DataError` for one that is missing or no label."""
+    if isinstance(person, (str, bytes, Mapping)) or not isinstance(person, Iterable):
+        what = "the text " if isinstance(person, str) else ""
+        raise DataError(f"{whose} is {what}{person!r}; give a set or list of values")
+    own = list(person)
+    for value in own:
+        if type(value) is str:
+            continue
+        if is_missing(value):
+            way_out = "label it, such as 'missing'"
+            if semantics != "single":
+                way_out += "; or leave it out: an empty set means that they have none"
+            raise DataError(f"{whose} has a missing value ({value}); {way_out}")
+        if not is_label(value):
+            raise DataError(f"{whose} has the value {not_a_label(value)}")
+    return own

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from foreknow.errors import DataError
 
@@ -17,6 +21,11 @@ class Labels(tuple[Label, ...]):
 
     def __new__(cls, labels: Iterable[Label] = ()) -> Labels:  # noqa: D102
         made = super().__new__(cls, labels)
+        try:
+            made.codes  # noqa: B018
+        except TypeError:
+            place = next(i for i, label in enumerate(made) if not is_label(label))
+            raise DataError(f"the value label {place} is {not_a_label(made[place])}") from None
         if len(made.codes) != len(made):
             twice = [label for label, n in Counter(made).items() if n > 1]
             raise DataError(f"the value label {twice[0]!r} is given twice")
@@ -27,19 +36,67 @@ class Labels(tuple[Label, ...]):
         """Position of each label."""
         return {label: code for code, label in enumerate(self)}
 
+    @cached_property
+    def first_missing(self) -> int | None:
+        """Position of the first label that stands for a missing value, if there is one."""
+        return next((code for code, label in enumerate(self) if is_missing(label)), None)
+
+
+def is_missing(label: Any) -> bool:
+    """Whether a label stands for a missing value: None, NaN, NaT or NA, of any library.
+
+    All but None are told by this: they do not equal themselves, so each would be a value of its
+    own. So would be a tuple with one of them.
+
+    >>> is_missing(float("nan")), is_missing(None), is_missing("nan")
+    (True, True, False)
+    """
+    if label is None:
+        return True
+    if isinstance(label, str):
+        return False
+    if isinstance(label, tuple):
+        return any(part is not None and is_missing(part) for part in label)
+    try:
+        return not label == label  # noqa: SIM201
+    except (TypeError, ArithmeticError):  # the NA of pandas; a signaling NaN
+        return True
+    except ValueError:  # an array
+        return False
+
+
+def is_label(value: Any) -> bool:
+    """Whether a value can be looked up."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def not_a_label(value: Any) -> str:
+    """Say of a value that it is missing, or cannot be looked up, and what to do."""
+    if is_missing(value):
+        return f"missing ({value}); label it, such as 'missing', or drop it"
+    return f"{value!r}, which cannot be a label; give texts or numbers"
+
 
 def in_order(labels: Iterable[Label]) -> list[Label]:
-    """Sort labels of any types: numbers by value, then texts, then the rest by name.
+    """Sort labels of any types: numbers by value, then texts, then the rest by type and name.
 
     >>> in_order(["b", 10, "a", 9])
     [9, 10, 'a', 'b']
     """
 
     def key(label: Label) -> tuple[int, Any, str]:
-        if isinstance(label, (int, float)) and not isinstance(label, bool):
-            return (0, label, "")
         if isinstance(label, str):
             return (1, label, "")
+        if isinstance(label, np.number):
+            label = label.item()
+        if isinstance(label, Decimal) and label.is_finite():
+            return (0, Fraction(label), "")  # which can be compared with other fractions
+        if isinstance(label, (int, float, Fraction)) and not isinstance(label, bool):
+            return (0, label, "")
         return (2, type(label).__name__, str(label))
 
     return sorted(labels, key=key)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from foreknow.errors import InputError
 from foreknow.jumping.functions import Person, Value
+from foreknow.labels import is_label, is_missing
 
 
 def checked_place(i: Any, n: int) -> int:
@@ -30,6 +31,6 @@ def read_table(table: Any) -> tuple[tuple[Person, ...], tuple[Value, ...]]:
     if not people:
         raise InputError("the table has no people")
     for person, value in zip(people, values, strict=True):
-        if value is None or value != value or not isinstance(value, Hashable):
+        if is_missing(value) or not is_label(value):
             raise InputError(f"{person!r} has no value that can be counted: {value!r}")
     return people, values
