@@ -299,12 +299,13 @@ class GroupCounts:
         """What judges have worked out about these counts, kept so that it is worked out once."""
         return {}
 
-    def top_sums(self, most: int) -> IntArray:
-        """Sum of the `most` largest counts of each group (of all, where there are fewer)."""
+    def top_sums(self, most: int, groups: IntArray | None = None) -> IntArray:
+        """Sum of the `most` largest counts of each (or each given) group; of all, if fewer."""
         most = min(most, self.n_values)
-        ends = np.minimum(self.offsets[:-1] + most, self.offsets[1:])
+        chosen = slice(None) if groups is None else groups
+        starts, ends = self.offsets[:-1][chosen], self.offsets[1:][chosen]
         running = self._running_descending
-        return running[ends] - running[self.offsets[:-1]]
+        return running[np.minimum(starts + most, ends)] - running[starts]
 
     @cached_property
     def _running_descending(self) -> IntArray:

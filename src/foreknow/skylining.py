@@ -14,8 +14,8 @@ import numpy as np
 from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure, Number, as_threshold
 from foreknow.adversaries.facts import Facts
+from foreknow.adversaries.fronts import front
 from foreknow.adversaries.minima import five
-from foreknow.adversaries.profiles import front
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.adversaries.skylines import Skyline, knowledge_skyline, knowledge_skylines
 from foreknow.counts import GroupCounts
@@ -190,9 +190,13 @@ class SkylineReport:
 
     def _of(self, value: Label) -> tuple[Point, ...]:
         try:
-            return self._points[self.values.index(value)]
-        except ValueError:
+            return self._points[self._place[value]]
+        except (KeyError, TypeError):
             raise InputError(f"this report is not about {value!r}") from None
+
+    @cached_property
+    def _place(self) -> dict[Label, int]:
+        return {value: i for i, value in enumerate(self.values)}
 
     def _disclosures(self, value: Label, points: Sequence[Point]) -> dict[Point, Disclosure]:
         """What many adversaries reach, in a few array operations for each l."""

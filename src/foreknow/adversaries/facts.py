@@ -18,8 +18,9 @@ from foreknow.adversaries.disclosure import Disclosure, Number, as_threshold, wo
 from foreknow.adversaries.facts_ledger import FactsLedger
 from foreknow.adversaries.facts_present import PresentLedger
 from foreknow.adversaries.facts_witness import FactsWitness, witness_of
+from foreknow.adversaries.fronts import front
 from foreknow.adversaries.minima import attaining, exact_minimum, five
-from foreknow.adversaries.profiles import Profiles, front
+from foreknow.adversaries.profiles import Profiles
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.adversaries.ratios import FloatArray
 from foreknow.counts import GroupCounts, Semantics

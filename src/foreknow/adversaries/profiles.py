@@ -22,13 +22,10 @@ from foreknow.adversaries.laws import LAWS, Law
 from foreknow.adversaries.ratios import Amount, FloatArray
 from foreknow.adversaries.ratios_many import spare_multiset, spare_set
 from foreknow.counts import GroupCounts
-from foreknow.sparse import IntArray
+from foreknow.sparse import IntArray, order_of
 
 # Relative distance within which two floats to spare may stand for any two fractions.
 _CLOSE = 1e-9
-# How many times all profiles are looked at to find the undominated ones; a few times suffice
-# unless large groups have many holders and small ones few, so that hardly one dominates another.
-_EFFORT = 64
 
 
 @dataclass(frozen=True)
@@ -96,6 +93,16 @@ class Profiles:
         others = sorted(bag.values(), reverse=True)[: self.l]
         return self.law.spare_exact(int(self.counts.sizes[group]), s, others)
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory the arrays take."""
+        kind = 0 if self.kind is None else self.kind.nbytes
+        return (
+            kind
+            + self.spare.nbytes
+            + sum(x.nbytes for x in (self.value, self.group, self.n, self.s))
+        )
+
     def take(self, index: NDArray[Any] | slice) -> Profiles:
         """Only the profiles at an index or mask."""
         return replace(
@@ -129,12 +136,8 @@ class Profiles:
         ).by_value()
 
     def by_value(self) -> Profiles:
-        """In order of value; 16 bits of it at a time, which NumPy sorts in linear time."""
-        order = np.argsort(self.value.astype(np.uint16), kind="stable")
-        for shift in range(16, int(self.value.max(initial=0)).bit_length(), 16):
-            high = (self.value[order] >> shift).astype(np.uint16)
-            order = order[np.argsort(high, kind="stable")]
-        return self.take(order)
+        """In order of value."""
+        return self.take(order_of(self.value))
 
     @property
     def starts(self) -> IntArray:
@@ -175,7 +178,8 @@ class Profiles:
             np.minimum.at(least, alive.value, score)
             candidates = np.flatnonzero(score == least[alive.value])
             chosen = np.zeros(n_values, dtype=np.int64)
-            chosen[alive.value[candidates]] = candidates
+            # The first of equal ones, so that ties go to the first group.
+            chosen[alive.value[candidates[::-1]]] = candidates[::-1]
             pivots = np.unique(chosen[alive.value[candidates]])
             pivot = alive.take(chosen[alive.value])
             better = (alive.n < pivot.n) | (alive.s > pivot.s) | alive._spares_less(pivot)
@@ -206,33 +210,6 @@ class Profiles:
         return perhaps
 
 
-def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:  # noqa: E741
-    """Undominated profiles of all values, or of one, in order of value; worked out once.
-
-    Parameters
-    ----------
-    counts : GroupCounts
-        Remembers them: whatever is asked later at this l costs microseconds.
-    l : int
-    code : int, optional
-        A value; all when left out.
-    """
-    l = min(l, counts.n_values)  # noqa: E741
-    memory = counts.memory
-    if ("front", l) in memory:
-        whole: Profiles = memory["front", l]
-        return whole if code is None else whole.of(code)
-    key = ("front", l, code) if code is not None else ("front", l)
-    if key not in memory:
-        wanted = None
-        if code is not None:
-            wanted = np.zeros(counts.n_values, dtype=bool)
-            wanted[code] = True
-        memory[key] = profiles(counts, l, wanted).undominated(_EFFORT).distinct()
-    found: Profiles = memory[key]
-    return found
-
-
 def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:  # noqa: E741
     """Profiles of all cells of the wanted values when l other values are used.
 
@@ -248,6 +225,11 @@ def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = Non
         Which values; all when left out.
     """
     cells = slice(None) if wanted is None else np.flatnonzero(wanted[counts.codes])
+    return profiles_of(counts, l, cells)
+
+
+def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:  # noqa: E741
+    """Profiles of some cells, in their order; see `profiles`."""
     group = counts.cell_groups[cells]
     s = counts.counts[cells]
     n = counts.sizes[group]
@@ -257,7 +239,11 @@ def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = Non
         return Profiles(value, group, n, s, spare, kind, counts, l)
     # The target value and the l most frequent others: the l+1 largest counts if the target value
     # is among them, the l largest and the target value itself if not; always the smaller sum.
-    excluded = np.minimum(counts.top_sums(l + 1)[group], counts.top_sums(l)[group] + s)
+    groups = None if len(group) > counts.n_groups else group
+    more, fewer = counts.top_sums(l + 1, groups), counts.top_sums(l, groups)
+    if groups is None:
+        more, fewer = more[group], fewer[group]
+    excluded = np.minimum(more, fewer + s)
     if counts.semantics == "single":
         return Profiles(value, group, n, s, n - excluded, None, counts, l)
     others = excluded - s
@@ -266,19 +252,32 @@ def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = Non
 
 def _spare_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:  # noqa: E741
     """What cells have to spare under ``set``, and which of them have exactly the same."""
-    l = min(l, counts.n_values)  # noqa: E741
-    order = np.lexsort((-counts.counts, counts.cell_groups))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order)) - counts.offsets[counts.cell_groups[order]]
-    tops = np.zeros((counts.n_groups, l + 1), dtype=np.int64)
-    first = rank <= l
-    tops[counts.cell_groups[first], rank[first]] = counts.counts[first]
+    l = min(l, int(np.diff(counts.offsets).max(initial=0)))  # noqa: E741
+    rank, top_cells = _ranked(counts)
     group, own = counts.cell_groups[cells], np.minimum(rank[cells], l)
+    present, place = np.unique(group, return_inverse=True)
+    starts, ends = counts.offsets[present], counts.offsets[present + 1]
+    tops = np.zeros((len(present), l + 1), dtype=np.int64)
+    for i in range(l + 1):
+        there = starts + i < ends
+        tops[there, i] = counts.counts[top_cells[starts[there] + i]]
     # All l+1 most frequent values but the target's own, or but the last.
     column = np.arange(l)
-    others = tops[group[:, None], column + (column >= own[:, None])]
+    others = tops[place[:, None], column + (column >= own[:, None])]
     n = counts.sizes[group]
     return spare_set(n, others), _classes([*others.T, n])
+
+
+def _ranked(counts: GroupCounts) -> tuple[IntArray, IntArray]:
+    """The rank of each cell within its group, most frequent first; and the cells in that order."""
+    key = "ranked cells"
+    if key not in counts.memory:
+        order = np.lexsort((-counts.counts, counts.cell_groups))
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order)) - counts.offsets[counts.cell_groups[order]]
+        counts.memory[key] = rank, order
+    found: tuple[IntArray, IntArray] = counts.memory[key]
+    return found
 
 
 def _classes(columns: list[IntArray]) -> IntArray:

@@ -7,27 +7,33 @@ point it tries, everything is worked out from the undominated profiles of each l
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
 
 from foreknow.adversaries.disclosure import Number, as_threshold
-from foreknow.adversaries.minima import exact_minimum
-from foreknow.adversaries.profiles import Profiles, front
+from foreknow.adversaries.fronts import front, fronts
+from foreknow.adversaries.minima import exact_minimum, five
+from foreknow.adversaries.profiles import Profiles
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
-from foreknow.adversaries.ratios import FloatArray, times
+from foreknow.adversaries.ratios import FloatArray
 from foreknow.counts import GroupCounts
 from foreknow.errors import DataError
 from foreknow.labels import Label
-from foreknow.sparse import IntArray
+from foreknow.sparse import IntArray, ranges
 
 Skyline: TypeAlias = list[tuple[int, int, int]]
 
 # Relative distance from the limit within which fractions decide instead of floats.
 _CLOSE = 1e-9
+# Of as many values, the fronts are remembered for further questions.
+_FEW = 1024
+# Positions and profiles worked on at once.
+_BLOCK = 1 << 17
 
 
 def knowledge_skyline(release: HasCounts, value: Label, confidence: Number) -> Skyline:
@@ -70,7 +76,7 @@ def knowledge_skyline(release: HasCounts, value: Label, confidence: Number) -> S
     limit = as_threshold(confidence)
     if not counts.totals[code]:
         raise DataError(f"no group contains the sensitive value {value!r}")
-    return _skyline(counts, code, limit, lambda l: front(counts, l, code))  # noqa: E741
+    return _skylines(counts, np.array([code]), limit)[0]
 
 
 def knowledge_skylines(release: HasCounts, confidence: Number) -> dict[Label, Skyline]:
@@ -90,89 +96,207 @@ def knowledge_skylines(release: HasCounts, confidence: Number) -> dict[Label, Sk
     """
     counts = counts_of(release)
     limit = as_threshold(confidence)
-    fronts: dict[int, Profiles] = {}
-
-    def of_value(code: int, l: int) -> Profiles:  # noqa: E741
-        if l not in fronts:
-            fronts[l] = front(counts, l)
-        return fronts[l].of(code)
-
-    return {
-        counts.values[code]: _skyline(counts, code, limit, lambda l: of_value(code, l))  # noqa: B023, E741
-        for code in np.flatnonzero(counts.totals).tolist()
-    }
+    codes = np.flatnonzero(counts.totals)
+    found = _skylines(counts, codes, limit)
+    return {counts.values[code]: own for code, own in zip(codes.tolist(), found, strict=True)}
 
 
-def _skyline(
-    counts: GroupCounts, code: int, limit: Fraction, front_of: Callable[[int], Profiles]
-) -> Skyline:
+@dataclass(eq=False)
+class _Class:
+    """Values that had the same profiles up to some l: what holds of one of them holds of all.
+
+    Attributes
+    ----------
+    stairs : int array
+        What is withstood at this l: for each m from 0, the largest k, as long as some is.
+    before : _Class or None
+        The class at the l before.
+    points : array, shape (points, 2)
+        The k and m of the corners at the l before.
+    """
+
+    stairs: IntArray
+    before: _Class | None = None
+    points: IntArray = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+    _all: Skyline | None = None
+
+    def skyline(self, l: int) -> Skyline:  # noqa: E741
+        """All points below this l."""
+        if self.before is None:
+            return []
+        if self._all is None:
+            own = [(l - 1, k, m) for k, m in self.points[::-1].tolist()]
+            self._all = [*self.before.skyline(l - 1), *own]
+        return self._all
+
+
+def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Skyline]:
+    """The skylines of some values, ascending and each occurring; all of one l before the next.
+
+    So that what was worked out for an l can be forgotten, and values that are alike are judged
+    once.
+    """
     n_others = int(np.count_nonzero(counts.totals)) - 1
     bar = (1 - limit) / limit
-    stairs = _Slice(front_of(0), bar).stairs()
-    points: Skyline = []
-    for l in range(n_others + 1):  # noqa: E741
-        if not len(stairs):
+    found: dict[int, Skyline] = {}
+    alive, own = codes, list[_Class]()  # the class of each value that is alive
+    for l in range(n_others + 2):  # noqa: E741
+        now: list[_Class] = []
+        if l > n_others:  # there is no further value to know of
+            ended: dict[int, _Class] = {}
+            for each in own:
+                if id(each) not in ended:
+                    none = np.full(len(each.stairs), -1)
+                    ended[id(each)] = _Class(none[:0], each, _corners(each.stairs, none))
+                now.append(ended[id(each)])
+        else:
+            for part in _fronts(counts, l, alive):
+                now += _next_classes(part, own[len(now) :], bar)
+        going = []
+        for place, (code, each) in enumerate(zip(alive.tolist(), now, strict=True)):
+            if len(each.stairs):
+                going.append(place)
+            else:
+                found[code] = each.skyline(l)
+        alive, own = alive[going], [now[place] for place in going]
+        if not going:
             break
-        above = stairs[:0]
-        if l < n_others:
-            above = _Slice(front_of(l + 1), bar).stairs_within(stairs)
-        # A corner is where one more relative, or one more of the l, costs a known person.
-        corner = np.append(stairs[1:] < stairs[:-1], True)
-        corner[: len(above)] &= above < stairs[: len(above)]
-        points += [(l, int(stairs[m]), m) for m in np.flatnonzero(corner).tolist()]
-        stairs = above
-    return sorted(points)
+    return [list(found[code]) for code in codes.tolist()]
+
+
+def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:  # noqa: E741
+    """The fronts of some values; remembered where there are few values."""
+    if len(codes) == 1:
+        return [front(counts, l, int(codes[0]))]
+    if counts.n_values > _FEW:
+        return fronts(counts, l, codes)
+    found = front(counts, l)
+    wanted = np.zeros(counts.n_values, dtype=bool)
+    wanted[codes] = True
+    return [found.take(wanted[found.value])]
+
+
+def _next_classes(found: Profiles, before: list[_Class], bar: Fraction) -> list[_Class]:
+    """The class of each value of some fronts; `before` has those at the l before, or is empty."""
+    starts = found.starts
+    ends = np.append(starts[1:], len(found))
+    rows = np.stack((found.n, found.s, found.identity), axis=1)
+    known: dict[tuple[int, bytes], int] = {}
+    first: list[int] = []  # of each new class, a value that is in it
+    number = []
+    for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        key = id(before[i]) if before else 0, rows[start:end].tobytes()
+        if key not in known:
+            known[key] = len(first)
+            first.append(i)
+        number.append(known[key])
+    cells, offsets = ranges(starts[first], ends[first])
+    slices = _Slices(found.take(cells), offsets, bar)
+    made: list[_Class] = [] if before else [_Class(stairs) for stairs in slices.stairs()]
+    if before:
+        parents = [before[i] for i in first]
+        stairs = slices.stairs_within([parent.stairs for parent in parents])
+        for parent, within in zip(parents, stairs, strict=True):
+            corners = _corners(parent.stairs, within)
+            made.append(_Class(within[within >= 0], parent, corners))
+    return [made[i] for i in number]
+
+
+def _corners(stairs: IntArray, above: IntArray) -> IntArray:
+    """The k and m where one more relative, or one more of the l, costs a known person."""
+    corner = np.append(stairs[1:] < stairs[:-1], True) & (above < stairs)
+    (m,) = np.nonzero(corner)
+    return np.stack((stairs[m], m), axis=1)
 
 
 @dataclass(frozen=True)
-class _Slice:
-    """What is withstood of k and m at one l, for one value.
+class _Slices:
+    """What is withstood of k and m at one l, for some values.
 
     Stairs are an array: for each m from 0, the largest k that is withstood; as long as some is.
+
+    Attributes
+    ----------
+    profiles : Profiles
+        Those of one value after the other.
+    offsets : int64 array, shape (values + 1,)
+        Where those of each value begin.
+    bar : Fraction
+        What the odds against must stay above.
     """
 
     profiles: Profiles
+    offsets: IntArray
     bar: Fraction
 
-    def stairs(self) -> IntArray:
-        """Find the stairs without knowing more."""
+    def stairs(self) -> list[IntArray]:
+        """Find the stairs of each value without knowing more."""
         # Whoever knows of as many people as a group has is certain.
-        most = int(self.profiles.n.min()) - 1
-        nobody = np.zeros(1, dtype=np.int64)
-        (most_m,) = _search(np.array([most]), lambda _, m: self.safe(np.zeros_like(m), m))
-        (most_k,) = _search(np.array([most]), lambda _, k: self.safe(k, nobody[: len(k)]))
-        return self.stairs_within(np.full(most_m + 1, most_k))
+        most = np.minimum.reduceat(self.profiles.n, self.offsets[:-1]) - 1
+        everyone = np.arange(len(most))
+        most_m = _search(most, lambda at, m: self.safe(everyone[at], np.zeros_like(m), m))
+        most_k = _search(most, lambda at, k: self.safe(everyone[at], k, np.zeros_like(k)))
+        lengths = (most_m + 1).tolist()
+        within = [np.full(many, k) for many, k in zip(lengths, most_k.tolist(), strict=True)]
+        return [found[found >= 0] for found in self.stairs_within(within)]
 
-    def stairs_within(self, most: IntArray) -> IntArray:
-        """Find the stairs, none of which is longer or higher than the given ones."""
-        found = _search(most, lambda m, k: self.safe(k, m))
-        return found[found >= 0]
+    def stairs_within(self, most: list[IntArray]) -> list[IntArray]:
+        """Find the stairs of each value, none of which is higher than those given; -1 for none."""
+        found: list[IntArray] = []
+        sizes = np.cumsum([0, *(len(each) for each in most)])
+        first = 0
+        while first < len(most):
+            end = int(np.searchsorted(sizes, sizes[first] + _BLOCK, side="right")) - 1
+            end = max(end, first + 1)
+            part = most[first:end]
+            lengths = [len(each) for each in part]
+            owner = np.repeat(np.arange(first, end), lengths)
+            m, _ = ranges(np.zeros(len(part), dtype=np.int64), np.array(lengths))
+            high = np.concatenate(part)
+            low = _search(high, partial(self._safe_at, owner, m))
+            found += np.split(low, np.cumsum(lengths)[:-1])
+            first = end
+        return found
 
-    def safe(self, k: IntArray, m: IntArray) -> Mask:
+    def safe(self, value: IntArray, k: IntArray, m: IntArray) -> Mask:
         """Whether each (k, m) is withstood; floats decide unless close, then fractions."""
-        ratio = self._negated_ratio(k, m)
+        ratio = np.empty(len(k))
+        # Values with as many holders are worked on together: that is what costs steps.
+        for places in self._alike(value):
+            ratio[places] = self._negated_ratio(value[places], k[places], m[places])
         bar = float(self.bar)
         safe = ratio > bar  # at bar 0 a float of 0 is exact
         if bar:
             for i in np.flatnonzero(np.abs(ratio - bar) <= _CLOSE * bar).tolist():
-                safe[i] = exact_minimum(self.profiles, int(k[i]), int(m[i])).ratio > self.bar
+                cells = slice(self.offsets[value[i]], self.offsets[value[i] + 1])
+                found = exact_minimum(self.profiles.take(cells), int(k[i]), int(m[i]))
+                safe[i] = found.ratio > self.bar
         return safe
 
-    def _negated_ratio(self, k: IntArray, m: IntArray) -> FloatArray:
+    def _safe_at(self, owner: IntArray, m: IntArray, places: IntArray, k: IntArray) -> Mask:
+        return self.safe(owner[places], k, m[places])
+
+    def _alike(self, value: IntArray) -> Iterator[IntArray]:
+        """Places of values whose holders are about as many, a block of profiles at a time."""
+        size = self._size[value]
+        for each in np.unique(size).tolist():
+            places = np.flatnonzero(size == each)
+            ends = np.cumsum(np.diff(self.offsets)[value[places]])
+            blocks = np.searchsorted(ends, np.arange(_BLOCK, int(ends[-1]), _BLOCK))
+            yield from (part for part in np.split(places, blocks) if len(part))
+
+    @cached_property
+    def _size(self) -> IntArray:
+        """The binary logarithm of the most holders of each value."""
+        most = np.maximum.reduceat(self.profiles.s, self.offsets[:-1])
+        return np.log2(most).astype(np.int64)
+
+    def _negated_ratio(self, value: IntArray, k: IntArray, m: IntArray) -> FloatArray:
         """NR of Theorem 2 at each (k, m)."""
-        n_cells, shape = len(self.profiles), (len(self.profiles), len(k))
-        cells = self.profiles.take(np.repeat(np.arange(n_cells), len(k)))
-        ks, ms = np.tile(k, n_cells), np.tile(m, n_cells)
-        t_known = cells.t(ks)
-        together = times(t_known, cells.v(ms, ks + 1)).reshape(shape).min(axis=0)
-        t_alone = np.full(len(k), self.profiles.t(0).min())
-        v_known = cells.v(ms, ks).reshape(shape).min(axis=0)
-        v_alone = cells.v(ms, 0).reshape(shape).min(axis=0)
-        crossed = np.minimum(
-            times(t_alone, v_known), times(t_known.reshape(shape).min(axis=0), v_alone)
-        )
-        least: FloatArray = np.minimum(together, crossed)
-        return least
+        cells, offsets = ranges(self.offsets[value], self.offsets[value + 1])
+        many = np.diff(offsets)
+        ratios = five(self.profiles.take(cells), np.repeat(k, many), np.repeat(m, many))
+        return ratios.least(offsets[:-1]).negated_ratio()
 
 
 def _search(most: IntArray, safe: Callable[[IntArray, IntArray], Mask]) -> IntArray:

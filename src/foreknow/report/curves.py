@@ -11,8 +11,9 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts import Facts
+from foreknow.adversaries.fronts import front
 from foreknow.adversaries.minima import five
-from foreknow.adversaries.profiles import front, profiles
+from foreknow.adversaries.profiles import profiles
 from foreknow.adversaries.protocol import Mask
 from foreknow.counts import GroupCounts
 from foreknow.labels import Label
