@@ -48,7 +48,7 @@ def _tally(keys: IntArray, weights: NDArray[Any] | None) -> tuple[IntArray, IntA
     if weights is None:
         keys.sort()
     else:
-        order = np.argsort(keys, kind="stable")
+        order = np.argsort(keys)
         keys, weights = keys[order], weights[order]
     if not len(keys):
         return keys, keys

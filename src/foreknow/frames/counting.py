@@ -136,7 +136,12 @@ def joined(
     *,
     as_tuples: bool,
 ) -> tuple[NDArray[Any], list[Label]]:
-    """Code and label of each group, from the codes and distinct values of its columns."""
+    """Code and label of each group, from the codes and distinct values of its columns.
+
+    Groups are in the order of their labels, whatever the order of rows: a null, then numbers by
+    value, texts by character. So the first of several is the same in each engine.
+    """
+    encoded = [_ranked(codes, found) for codes, found in encoded]
     if len(groups) == 1:
         codes, found = encoded[0]
         labels = to_python(groups[0], found)
@@ -147,6 +152,17 @@ def joined(
         for name, (codes, found) in zip(groups, encoded, strict=True)
     ]
     return keys, list(zip(*columns, strict=True))
+
+
+def _ranked(codes: NDArray[Any], found: pa.Array) -> tuple[NDArray[Any], pa.Array]:
+    """Codes into the distinct values of a column in ascending order."""
+    if pa.types.is_integer(found.type) and not found.null_count:
+        order = np.argsort(found.to_numpy())  # several times as fast as Arrow here
+    else:
+        order = pc.array_sort_indices(found, null_placement="at_start").to_numpy()
+    place = np.empty(len(order), dtype=codes.dtype)
+    place[order] = np.arange(len(order), dtype=codes.dtype)
+    return place[codes], found.take(pa.array(order))
 
 
 def places_of(name: str, labels: Sequence[Label], known: Sequence[Label]) -> IntArray:

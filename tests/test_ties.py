@@ -1,0 +1,160 @@
+"""Where several values, groups or people are as much at risk, the same are named every time."""
+
+import json
+import random
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import foreknow as fk
+from foreknow.counts import GroupCounts
+
+# Groups 20/f, 20/m, 30/f ... with the same bags, so that everything ties.
+AGES, SEXES = ("20 to 29", "30 to 39", "4", "40 to 49", None), ("f", "m")
+BAGS = (["Flu", "Flu", "HIV", "Cold"], ["Flu", "HIV", "Cold", "Cold"])
+ROWS = [
+    {"age": age, "sex": sex, "disease": value}
+    for i, age in enumerate(AGES)
+    for sex in SEXES
+    for value in BAGS[i % 2]
+]
+PRIORS = pd.DataFrame(
+    [
+        {"sex": sex, "value": value, "probability": chance}
+        for sex in SEXES
+        for value, chance in (("Flu", "1/2"), ("HIV", "1/4"), ("Cold", "1/4"))
+    ]
+)
+POINTS = [
+    fk.Facts(),
+    fk.Facts(1, 1, 1),
+    fk.Facts(2, 1, 1),
+    fk.Negations(1),
+    fk.Implications(1),
+    fk.Implications(3),
+    fk.Priors(PRIORS),
+]
+POLICY = fk.Policy([fk.Requirement(each, below="1/2") for each in POINTS])
+
+
+def shuffled(seed):
+    return random.Random(seed).sample(ROWS, len(ROWS))
+
+
+def pandas_frame(rows, folder):
+    return pd.DataFrame(rows)
+
+
+def polars_lazy(rows, folder):
+    return pl.DataFrame(rows).lazy()
+
+
+def arrow(rows, folder):
+    return pa.Table.from_pylist(rows)
+
+
+def duck(rows, folder):
+    return duckdb.connect().from_arrow(pa.Table.from_pylist(rows))
+
+
+def csv(rows, folder):
+    pd.DataFrame(rows).to_csv(folder / "release.csv", index=False)
+    return folder / "release.csv"
+
+
+def parquet(rows, folder):
+    pq.write_table(pa.Table.from_pylist(rows), folder / "release.parquet")
+    return folder / "release.parquet"
+
+
+def categories(rows, folder):
+    frame = pd.DataFrame(rows)
+    return frame.assign(age=pd.Categorical(frame["age"], ["40 to 49", *AGES[:3]]))
+
+
+SOURCES = (pandas_frame, polars_lazy, arrow, duck, csv, parquet, categories)
+
+
+def told(frame, policy=POLICY):
+    """What an audit says of each requirement, byte for byte."""
+    release = fk.Release.from_generalized(
+        frame, quasi_identifiers=["age", "sex"], sensitive="disease"
+    )
+    return json.dumps(fk.audit(release, policy).to_dict()["verdicts"], default=str)
+
+
+def test_the_order_of_rows_and_the_engine_change_nothing(tmp_path):
+    expected = told(pandas_frame(ROWS, tmp_path))
+    for seed in range(21):
+        make = SOURCES[seed % len(SOURCES)]
+        assert told(make(shuffled(seed), tmp_path)) == expected, make.__name__
+
+
+def test_the_first_value_and_then_the_first_group_are_named(tmp_path):
+    verdicts = json.loads(told(arrow(shuffled(1), tmp_path)))
+    for verdict in verdicts:
+        worst = verdict["worst"]
+        group = worst["witness"].get("target_group") or worst["witness"]["group"]
+        # Cold and Flu are alike; the missing age comes first, and it has the bag of Flu twice.
+        assert (worst["value"], group[0]) in (("Cold", "30 to 39"), ("Flu", None)), verdict
+        assert group[1] == "f"
+    assert [v["worst"]["value"] for v in verdicts[:6]] == ["Cold"] * 6
+
+
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_groups_are_in_the_order_of_their_labels(kind):
+    ids = [10, 9, 100, -1]
+    frame = pd.DataFrame(
+        {"gid": [kind(i) for i in ids for _ in "ab"], "disease": ["Flu", "HIV"] * 4}
+    )
+    release = fk.Release.from_groups(frame, group="gid", sensitive="disease")
+    expected = sorted(map(kind, ids))
+    assert [release.counts.group_label(g) for g in range(4)] == expected
+    assert fk.Facts().disclosure(release).witness.target_group == expected[0]
+
+
+def test_people_with_several_values_are_counted_in_the_same_order(tmp_path):
+    rows = [
+        {"person": f"p{g}{i}", "age": g, "disease": value}
+        for g in ("b", "c", "a")
+        for i, value in enumerate(["Flu", "HIV", "Flu", "Cold"])
+    ]
+    policy = fk.Policy(
+        [fk.Requirement(fk.Facts(*amounts), below="1/2") for amounts in ((0, 0, 0), (1, 1, 1))]
+    )
+    seen = set()
+    for seed in range(8):
+        frame = pa.Table.from_pylist(random.Random(seed).sample(rows, len(rows)))
+        release = fk.Release.from_groups(
+            frame, group="age", sensitive="disease", person="person", semantics="set"
+        )
+        seen.add(json.dumps(fk.audit(release, policy).to_dict()["verdicts"]))
+    (only,) = seen
+    assert json.loads(only)[0]["worst"]["witness"]["target_group"] == "a"
+
+
+def test_bags_keep_the_order_that_they_are_given_in():
+    counts = GroupCounts.from_bags([["Flu", "HIV"], ["Flu", "HIV"]], groups=["z", "a"])
+    for adversary in (fk.Facts(), fk.Facts(0, 1, 0), fk.Implications(1), fk.Negations(0)):
+        found = adversary.disclosure(counts)
+        assert (found.value, found.witness.target_group) == ("Flu", "z")
+        assert adversary.disclosures(counts)["HIV"].witness.target_group == "z"
+
+
+def test_of_equal_groups_the_first_is_the_target_wherever_it_stands():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        bags = [["a", "b", "c", "c"], ["b", "a", "d", "d"], ["a"] * 2 + ["b"] * 6 + ["e"] * 3]
+        order = rng.permutation(np.repeat(np.arange(3), 3)).tolist()
+        counts = GroupCounts.from_bags([bags[i] for i in order])
+        for value in "ab":
+            for adversary in (fk.Facts(1, 0, 0), fk.Facts(1, 1, 1), fk.Implications(2)):
+                witness = adversary.disclosures(counts)[value].witness
+                alike = bags[order[witness.target_position]]
+                first = min(p for p, i in enumerate(order) if sorted(bags[i]) == sorted(alike))
+                assert witness.target_position == first
