@@ -33,6 +33,7 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks.audit_five_million
 	$(BIN)/python -m benchmarks.skyline_check
+	$(BIN)/python -m benchmarks.many_values
 	$(BIN)/python -m benchmarks.mondrian_scale
 	$(BIN)/python -m benchmarks.adult_local_recoding
 	$(BIN)/python -m benchmarks.startup

@@ -1,5 +1,8 @@
 """The knowledge skyline against its definition, over enumerated worlds and over Facts."""
 
+import random
+import subprocess
+import sys
 from fractions import Fraction
 from itertools import product
 
@@ -12,6 +15,7 @@ from tests.adversaries.skylines import box_of, brute_skyline, exceeds
 from tests.oracle import many_worlds, worlds
 
 import foreknow as fk
+from foreknow.adversaries import fronts, skylines
 from foreknow.errors import DataError
 
 ALL = pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
@@ -256,3 +260,55 @@ def test_people_without_values_have_no_skylines(semantics):
     assert fk.knowledge_skylines(nothing, confidence="1/2") == {}
     with pytest.raises(DataError):
         fk.knowledge_skyline(nothing, value="a", confidence="1/2")
+
+
+# ---- many values -------------------------------------------------------------------------------
+
+
+@ALL
+def test_skylines_are_the_same_a_few_values_at_a_time(semantics, monkeypatch):
+    rng = random.Random(11)
+    whole = {}
+    for case in range(12):
+        people = [
+            [
+                [rng.choice("abcdef")]
+                if semantics == "single"
+                else rng.sample("abcdef", rng.randint(0, 3))
+                for _ in range(rng.randint(1, 9))
+            ]
+            for _ in range(rng.randint(1, 8))
+        ]
+        whole[case] = (
+            people,
+            fk.knowledge_skylines(fk.GroupCounts.from_people(people, semantics=semantics), "2/3"),
+        )
+    for module, name, small in (
+        (skylines, "_FEW", 0),
+        (skylines, "_BLOCK", 5),
+        (fronts, "_BLOCK", 4),
+        (fronts, "_AT_ONCE", 0),
+        (fronts, "_REMEMBERED", 0),
+    ):
+        monkeypatch.setattr(module, name, small)
+    for people, expected in whole.values():
+        same(fk.GroupCounts.from_people(people, semantics=semantics), expected, "2/3")
+
+
+@pytest.mark.slow
+def test_skylines_of_a_hundred_thousand_values_take_less_than_a_gigabyte():
+    program = """
+import numpy as np, foreknow as fk
+rng, n = np.random.default_rng(0), 1_000_000
+values = np.concatenate((np.arange(100_000), rng.integers(0, 100_000, n - 100_000)))
+counts = fk.GroupCounts.from_pairs(
+    np.arange(n) // 20, rng.permutation(values), values=range(100_000), n_groups=n // 20
+)
+found = fk.knowledge_skylines(counts, confidence="1/2")
+assert len(found) == 100_000 and all(found.values())
+(peak,) = (line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(int(peak) / 2**20)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 1
