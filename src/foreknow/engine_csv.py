@@ -22,7 +22,6 @@ from foreknow.errors import DataError
 DELIMITERS = ",;\t|"
 _BLOCK = 1 << 22
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
-Bools: TypeAlias = NDArray[np.bool_]
 Places: TypeAlias = NDArray[np.intp]
 
 _BOM = b"\xef\xbb\xbf"
@@ -163,20 +162,25 @@ class _Shape:
     def add(self, before: bytes, block: bytes, after: bytes) -> None:
         """Count a block."""
         around = np.frombuffer(before + block + after, np.uint8)
-        text = around[1:-1]
-        quotes = np.flatnonzero(text == _QUOTE)
-        self._refuse_stray(around, quotes)
-        newlines = self._outside(text == _NEWLINE, quotes)
-        ends = newlines[around[newlines] != _RETURN]  # of \r\n, the first is counted
-        returns = self._outside(text == _RETURN, quotes)
-        previous = around[np.concatenate([ends, returns])]
-        blank = int(np.count_nonzero((previous == _NEWLINE) | (previous == _RETURN)))
-        records = len(previous) - blank
-        self.blank += blank
+        previous, text = around[:-2], around[1:-1]
+        ends = text == _NEWLINE
+        after_end = previous == _NEWLINE
+        if b"\r" in before + block:  # of \r\n, the first ends a line
+            ends = (text == _RETURN) | (ends & (previous != _RETURN))
+            after_end |= previous == _RETURN
+        blank, delimiters = ends & after_end, text == self._delimiter
+        if self._quoted or b'"' in block:
+            quotes = text == _QUOTE
+            self._refuse_stray(around, np.flatnonzero(quotes))
+            outside = np.logical_xor.accumulate(quotes) == self._quoted
+            ends, blank, delimiters = ends & outside, blank & outside, delimiters & outside
+            self._quoted = not outside[-1]
+        n_blank = int(np.count_nonzero(blank))
+        records = int(np.count_nonzero(ends)) - n_blank
+        self.blank += n_blank
         self.records += records
-        self.fields += records + len(self._outside(text == self._delimiter, quotes))
+        self.fields += records + int(np.count_nonzero(delimiters))
         self._lines += _line_ends(text)
-        self._quoted ^= len(quotes) % 2 == 1
 
     def finish(self, last: bytes) -> None:
         """Count a last line without an end."""
@@ -185,14 +189,6 @@ class _Shape:
         if last not in (b"\n", b"\r"):
             self.records += 1
             self.fields += 1
-
-    def _outside(self, where: Bools, quotes: Places) -> Places:
-        """Positions that are not within quotes."""
-        found: Places = np.flatnonzero(where)
-        if not len(quotes):
-            return found[:0] if self._quoted else found
-        free: Places = found[(np.searchsorted(quotes, found) + self._quoted) % 2 == 0]
-        return free
 
     def _refuse_stray(self, around: NDArray[np.uint8], quotes: Places) -> None:
         """Raise `DataError` for a quote inside a field, or with a space or more beside it."""

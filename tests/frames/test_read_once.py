@@ -15,7 +15,7 @@ from foreknow.frames import open_table
 from foreknow.published import open_published
 
 N = 40
-SCHEMA = fk.Schema(quasi_identifiers=["age"], sensitive="disease", other=["name"], person="name")
+SCHEMA = fk.Schema(quasi_identifiers=["age"], sensitive="disease", other=["name"])
 TABLE = pa.table(
     {
         "name": [f"p{i}" for i in range(N)],
