@@ -38,7 +38,7 @@ FLOORS = """
     methods
     auditing
     skylining  naming  curving  surveying  attacking
-    verifier_facts  verifier_implications  verifier_priors
+    verifier_facts  verifier_files  verifier_implications  verifier_priors
     verifier
     certificate
     published

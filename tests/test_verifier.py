@@ -315,6 +315,34 @@ def test_a_missing_sensitive_value_is_refused_with_its_group(fmt, tmp_path):
         verify(release, [facts((0, 0, 0))])
 
 
+def test_what_a_reader_can_tell_apart_is_told_apart(tmp_path):
+    table = pa.table({"zip": [0.0, 0.0, -0.0, -0.0], "age": ["1"] * 4, "disease": list("sttt")})
+    pq.write_table(table, tmp_path / "release.parquet")
+    paths = {"release": tmp_path / "release.parquet"}
+    release = Written("generalized", ("zip", "age"), "disease", paths)
+    assert count_people(release) == (4, 2)
+    assert verify(release, [facts((0, 0, 0))])[0].probability == 1
+
+
+@pytest.mark.parametrize("row", ['"20" ,1,s', ' "20",1,s', '"20"x,1,s', "20,1,s,"])
+def test_a_file_that_readers_take_differently_is_refused(tmp_path, row):
+    path = tmp_path / "release.csv"
+    path.write_text(f'zip,age,disease\n"20",1,t\n{row}\n')
+    release = Written("generalized", ("zip", "age"), "disease", {"release": path})
+    with pytest.raises(CertificateError, match=r"cannot be read: release\.csv, line 3"):
+        verify(release, [facts((0, 0, 0))])
+
+
+@pytest.mark.parametrize("fmt", ["csv", "parquet"])
+def test_a_file_that_changes_between_its_tables_being_read_is_refused(tmp_path, fmt):
+    release = written("bucketized", bucketized(["sst", "tu"]), fmt, tmp_path)
+    _ = release.files
+    path = release.tables["sensitive"]
+    path.write_bytes(path.read_bytes())
+    with pytest.raises(CertificateError, match="changed while it was read"):
+        verify(release, [facts((0, 0, 0))])
+
+
 # ---- it shares nothing with what it verifies ---------------------------------------------------
 
 
@@ -336,6 +364,7 @@ def test_it_imports_readers_of_files_the_errors_and_the_standard_library_only(pa
     foreign = {name for name in imported if name.split(".")[0] not in sys.stdlib_module_names}
     own = {f"foreknow.{name}" for name in PARTS}
     readers = {"duckdb", "pyarrow.parquet", "numpy", "numpy.typing"}
+    readers |= {"foreknow.engine", "foreknow.engine_csv"}  # the one door to files
     assert foreign <= {*readers, "foreknow.errors", *own}
     assert ("duckdb" in foreign) == (part == "verifier")
     assert "importlib" not in imported

@@ -151,8 +151,8 @@ class Stamp:
     def __init__(self, paths: Sequence[Path]) -> None:
         self._known = {path: _status(path) for path in paths}
 
-    def check(self) -> None:
-        """Raise `DataError` for the first file that changed."""
+    def check(self, n_rows: int | None = None) -> None:
+        """Raise `DataError` for the first file that changed; a number of rows tells nothing."""
         for path, known in self._known.items():
             if _status(path) != known:
                 raise DataError(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.certificate import Certificate, digest_of, exact_text, finding_to_dict
+from foreknow.engine import Stamp
 from foreknow.errors import CertificateError, InputError, SchemaError
 from foreknow.policy import Policy
 from foreknow.published import CERTIFICATE, refuse_other_schema
@@ -151,6 +152,7 @@ def judge(
         folder = release if release.is_dir() else release.parent
         paths = {part: folder / f"{part}.{known.format}" for part in known.parts}
         problems = _unaccounted(folder, [path.name for path in paths.values()], beside)
+    stamp = Stamp(list(paths.values()))  # what is digested is what is judged
     for path, digest in zip(paths.values(), _digests(known), strict=True):
         if path.is_symlink() and path is not release:
             problems.append(f"{path.name} is a link, and no file of the folder")
@@ -166,6 +168,7 @@ def judge(
     try:
         findings = judged(written, required)
         people, n_groups = count_people(written)
+        stamp.check()
     except InputError as error:
         return None, [*problems, str(error)]
     except UnicodeDecodeError:

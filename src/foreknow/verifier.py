@@ -12,15 +12,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from foreknow.engine import Stamp, connect, literal, read_parquet
-from foreknow.engine_csv import CsvFile
+from foreknow.engine import connect
 from foreknow.errors import CertificateError, DataError, UnsupportedError
 from foreknow.verifier_facts import Cell, Group, worst_of
+from foreknow.verifier_files import File, count_rows, files_of, open_written
 from foreknow.verifier_implications import worst_implications
 from foreknow.verifier_priors import Chances, Worst, worst_priors
 
@@ -104,13 +103,9 @@ class Written:
     columns: Mapping[str, Sequence[str]] | None = None
 
     @cached_property
-    def files(self) -> dict[str, CsvFile | Stamp]:
+    def files(self) -> dict[str, File]:
         """The tables that are files, as they were when the first of them was opened."""
-        paths = {name: table for name, table in self.tables.items() if isinstance(table, Path)}
-        return {
-            name: Stamp([path]) if path.suffix == ".parquet" else CsvFile(path, ",")
-            for name, path in paths.items()
-        }
+        return files_of(self.tables)
 
     @cached_property
     def held(self) -> dict[Group, tuple[int, Bag]]:
@@ -325,15 +320,16 @@ def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple
     connection = connect()
     try:
         # Columns are called by position: DuckDB takes names that differ in case for one.
-        header, relation = _open(connection, written, table)
+        file = written.files.get(table)
+        header, relation = open_written(connection, written.tables[table], file)
         header = [_text(name, written.escaped, written.escaped) or "" for name in header]
         _require_columns(header, len(relation.columns), written, table)
         for column in columns:
             if column not in header:
                 raise CertificateError(f"the release has no column {column!r}")
-        keys = ", ".join(f"c{header.index(column)}" for column in columns)
-        rows = _apart(relation, keys.split(", "))
-        _refuse_changed(written, table, sum(row[-1] for row in rows))
+        rows = count_rows(relation, [f"c{header.index(column)}" for column in columns])
+        if file is not None:
+            file.check(sum(row[-1] for row in rows))
     except duckdb.Error as error:
         raise CertificateError(
             f"the release cannot be read: {str(error).splitlines()[0]}"
@@ -379,45 +375,3 @@ def _text(value: Any, escaped: bool, surely: bool = False) -> str | None:
     if surely and _ARMED.match(text):  # or two texts of the file would be one to us
         raise CertificateError(f"{text!r} is a formula, and formulas are certified as escaped")
     return text[1:] if escaped and _DISARMED.match(text) else text
-
-
-def _apart(relation: Any, keys: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Equal rows and how many; 0.0 and -0.0 are two, as they are to a reader who prints them."""
-    kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    floats = [i for i, key in enumerate(keys) if kinds[key] in ("FLOAT", "DOUBLE")]
-    signs = [f"signbit({keys[i]})" for i in floats]
-    groups = ", ".join([*keys, *signs])
-    found = []
-    for row in relation.aggregate(f"{groups}, count(*)", groups).fetchall():
-        values = list(row[: len(keys)])
-        for i, negative in zip(floats, row[len(keys) : -1], strict=True):
-            values[i] = -0.0 if negative and values[i] == 0 else values[i]
-        found.append((*values, row[-1]))
-    return found
-
-
-def _refuse_changed(written: Written, table: str, n_rows: int) -> None:
-    """Refuse a file of which not all was read, or that is not the one read before."""
-    file = written.files.get(table)
-    if isinstance(file, CsvFile):
-        file.check(n_rows)
-    elif file is not None:
-        file.check()
-
-
-def _open(connection: Any, written: Written, name: str) -> tuple[list[str], Any]:
-    table, file = written.tables[name], written.files.get(name)
-    if isinstance(file, CsvFile):
-        return file.header, file.relation(connection)
-    if isinstance(table, Path):
-        rows = connection.execute(
-            "SELECT name, num_children FROM parquet_schema(?)", [literal(table)]
-        )
-        header = [name for name, children in rows.fetchall() if not children]
-        relation = read_parquet(connection, [table])
-        inner = ['"' + column.replace('"', '""') + '"' for column in relation.columns]
-        return header, relation.project(", ".join(f"{c} AS c{i}" for i, c in enumerate(inner)))
-    header = table.column_names
-    return header, connection.from_arrow(
-        table.rename_columns([f"c{i}" for i in range(len(header))])
-    )
