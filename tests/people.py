@@ -50,7 +50,7 @@ def made(form="generalized", fmt="csv", *, table=None, seed=None, policy=EASY, r
 
 def short_report(monkeypatch):
     """Write a word for a report, which otherwise takes most of the time."""
-    monkeypatch.setattr(Audit, "to_html", lambda self, path: write_whole(path, "report"))
+    monkeypatch.setattr(Audit, "to_html", lambda self, path, **how: write_whole(path, "report"))
 
 
 FORMS = [(form, fmt) for form in ("generalized", "bucketized") for fmt in ("csv", "parquet")]

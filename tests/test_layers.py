@@ -38,6 +38,7 @@ FLOORS = """
     methods
     auditing
     skylining  naming  curving  surveying  attacking
+    kept_priors  learned_priors
     verifier_facts  verifier_files  verifier_implications  verifier_priors
     verifier
     certificate

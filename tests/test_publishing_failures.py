@@ -37,7 +37,7 @@ STEPS = {
     "certificate": (Certificate, "to_json"),
     "report": (Audit, "to_html"),
     "digest": (publishing, "digest_of"),
-    "owner": (publishing.json, "dumps"),
+    "owner": (publishing, "as_json"),
 }
 ERRORS = [
     ValueError("x"),
@@ -161,7 +161,7 @@ def test_what_exists_is_neither_replaced_nor_filled(kind, tmp_path):
 
 def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path, monkeypatch):
     out = tmp_path / "out"
-    monkeypatch.setattr(Audit, "to_html", lambda self, path: out.mkdir())
+    monkeypatch.setattr(Audit, "to_html", lambda self, path, **how: out.mkdir())
     with pytest.raises(OutputError, match="appeared meanwhile"):
         made().write(out)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -166,7 +166,7 @@ def test_a_file_leaves_the_old_one_whole_when_a_step_fails(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), KeyboardInterrupt()])
-@pytest.mark.parametrize("step", ["rename", "chmod", "fsync"])
+@pytest.mark.parametrize("step", ["rename", "mkdir", "fsync"])
 def test_a_folder_leaves_nothing_when_a_step_fails(tmp_path, monkeypatch, error, step):
     where = os if step == "fsync" else Path
     monkeypatch.setattr(where, step, raising(error))

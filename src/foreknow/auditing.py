@@ -145,12 +145,20 @@ class Audit:
         """Write the audit as JSON, whole or not at all."""
         write_whole(path, as_json(self.to_dict()))
 
-    def to_html(self, path: str | Path) -> None:
-        """Write a report, one HTML file that opens offline, whole or not at all."""
+    def to_html(self, path: str | Path, *, published: bool = False) -> None:
+        """Write a report, one HTML file that opens offline, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+        published : bool
+            Whether it goes with a release: then it does not show what was found by priors that
+            were learned, which are kept with the owner.
+        """
         # The one door upwards: results know how to be shown, without importing how until asked.
         from foreknow.report.html import audit_page
 
-        write_whole(path, audit_page(self))
+        write_whole(path, audit_page(self, published=published))
 
     def _repr_html_(self) -> str:
         from foreknow.report.html import audit_summary

@@ -207,22 +207,30 @@ class Certificate:
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"
 
-    def check(self, release: str | Path) -> list[str]:
+    def check(self, release: str | Path, priors: str | Path | None = None) -> list[str]:
         """Judge a written release afresh, and compare with what is certified.
 
         Parameters
         ----------
         release : path
             The folder that was written, or its release file.
+        priors : path, optional
+            The ``priors.json`` of the owner, where priors were learned and so are not in the
+            certificate; the one beside the release when left out.
 
         Returns
         -------
         list of str
             What is wrong; empty if the release is the certified one and safe.
+
+        Raises
+        ------
+        CertificateError
+            If it cannot be judged: a file is missing, or the priors are, and all else holds.
         """
         from foreknow.verification import judge
 
-        return judge(self, Path(release))[1]
+        return judge(self, Path(release), priors=priors)[1]
 
 
 def finding_to_dict(finding: Finding) -> dict[str, Any]:

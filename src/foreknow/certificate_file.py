@@ -22,7 +22,9 @@ from foreknow.errors import CertificateError, InputError
 from foreknow.numbers import as_fraction, as_threshold
 
 FORMAT = "foreknow certificate"
-FORMAT_VERSION = 2  # 1 knew one value per person only
+FORMAT_VERSION = 3  # 1 knew one value per person only, 2 no priors that are kept
+KEPT_FORMAT = "foreknow priors"
+KEPT_VERSION = 1
 _MOST_BYTES = 256 << 20
 
 
@@ -102,9 +104,24 @@ class _TableOfPriors(_Table):
         return self
 
 
+class _KeptTable(_Table):
+    """Priors that were learned from the table: the owner has them."""
+
+    attributes: _SomeNames
+    digest: _Digest
+
+
+_whole_or_kept = Discriminator(
+    lambda given: "kept" if isinstance(given, dict) and "digest" in given else "whole"
+)
+_AnyTable = Annotated[
+    Annotated[_TableOfPriors, Tag("whole")] | Annotated[_KeptTable, Tag("kept")], _whole_or_kept
+]
+
+
 class _Priors(_Table):
     semantics: Literal["joint", "binary"] = "joint"
-    tables: Annotated[list[_TableOfPriors], Field(min_length=1)]
+    tables: Annotated[list[_AnyTable], Field(min_length=1)]
 
 
 class _PriorsPoint(_Priors):
@@ -204,14 +221,22 @@ class _Release(_Table):
 class _Finding(_Table):
     requirement: _Amount
     adversary: dict[str, Any]
-    below: _Exact
+    below: _Exact | None
     inclusive: Literal[True] | None = None
     times: _Times | None = None
     value: str | None
     group: str | None
-    exact: _Exact
-    probability: float
+    exact: _Exact | None
+    probability: float | None
     safe: bool
+
+
+class _KeptPriors(_Table):
+    format: Literal["foreknow priors"]
+    version: Literal[1]
+    may_be_published: Literal[False]
+    key: _Digest
+    tables: Annotated[list[_TableOfPriors], Field(min_length=1)]
 
 
 class _Certificate(_Table):
@@ -246,6 +271,33 @@ def read_certificate(path: Path) -> dict[str, Any]:
         raise
     except ValueError as error:
         raise CertificateError(f"{name} is not JSON: {error}") from None
+
+
+def read_kept(path: Path) -> dict[str, Any]:
+    """Read the owner's file of priors that a certificate names by their digests.
+
+    Raises
+    ------
+    CertificateError
+        If the file is none.
+    """
+    name = repr(str(path))
+    if path.exists() and not path.is_file():
+        raise CertificateError(f"{name} is no file")
+    try:
+        table = from_json(read_text(path, _MOST_BYTES, CertificateError, name))
+        _KeptPriors.model_validate(table)
+    except ValidationError as error:
+        raise CertificateError(
+            f"{name} does not hold the priors of a release, as publish writes them to priors.json: "
+            f"it {_explain(error)}"
+        ) from None
+    except InputError:
+        raise
+    except ValueError as error:
+        raise CertificateError(f"{name} is not JSON: {error}") from None
+    found: dict[str, Any] = table
+    return found
 
 
 def checked(table: Any, name: str) -> dict[str, Any]:
@@ -309,7 +361,20 @@ def _contradiction(read: _Certificate) -> str | None:
                 for attribute in table.attributes:
                     if attribute not in known:
                         return f"priors are by {attribute!r}, which is not published of people"
+    kept = {place for place, table in enumerate(read.policy.require) if _is_kept(table)}
+    if kept and read.version < 3:
+        return "priors are named by a digest from version 3 on"
+    for finding in read.findings:
+        told = [finding.exact, finding.probability, *([] if finding.times else [finding.below])]
+        if None in told and finding.requirement not in kept:
+            return "a finding does not say what was found, though no priors of it are kept"
     return None
+
+
+def _is_kept(required: _Require) -> bool:
+    several = required.priors if isinstance(required.priors, list) else [required.priors]
+    tables = [table for priors in several if priors is not None for table in priors.tables]
+    return any(isinstance(table, _KeptTable) for table in tables)
 
 
 def _explain(error: ValidationError) -> str:
@@ -318,7 +383,7 @@ def _explain(error: ValidationError) -> str:
     place = "".join(
         f"[{part}]" if isinstance(part, int) else f".{part}"
         for part in first["loc"]
-        if part not in ("list", "table")
+        if part not in ("list", "table", "whole", "kept")
     ).removeprefix(".")
     if first["type"] == "missing":
         return f"lacks {place!r}"

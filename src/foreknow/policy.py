@@ -316,11 +316,6 @@ class Policy:
         """Columns that adversaries with priors know of everybody."""
         return {name for table in self.priors for name in table.attributes}
 
-    @property
-    def smoothed(self) -> list[str]:
-        """Tables of priors that were learned with smoothing."""
-        return [f"priors by {', '.join(t.attributes)}" for t in self.priors if t.smoothed]
-
     def monotone(self) -> bool:
         """Whether merging groups can never make a safe release unsafe."""
         return all(

@@ -78,6 +78,7 @@ class _TableOfPriors(_Table):
     attributes: list[StrictStr]
     values: list[StrictStr]
     rows: list[Any]
+    learned: bool = False
 
 
 class _PriorsTable(_Table):

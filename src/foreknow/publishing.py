@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import secrets
 from collections.abc import Mapping
@@ -26,9 +25,10 @@ from foreknow.errors import (
     InternalError,
     NoSafeRelease,
     OutputError,
-    PolicyError,
 )
 from foreknow.frames import write_csv, write_parquet
+from foreknow.kept_priors import KeptPriors
+from foreknow.learned_priors import learned_note, learned_tables, marked
 from foreknow.methods import Anonymizer, asks_policy, method_of, notes_of, said_by, settings_of
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy, PublishOptions
@@ -38,7 +38,7 @@ from foreknow.sparse import IntArray
 from foreknow.tables import COUNT, GROUP, bucketized, generalized, refuse_borrowed_priors
 from foreknow.utility import utility_of
 from foreknow.verifier import Finding, Written, same_groups, verify
-from foreknow.writing import whole_folder
+from foreknow.writing import as_json, whole_folder, write_whole
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +64,7 @@ class Publication:
     tables: Mapping[str, pa.Table]
     _options: PublishOptions = field(repr=False)
     _private: Mapping[str, Any] = field(repr=False)
+    _kept: KeptPriors | None = field(repr=False, default=None)
 
     def write(self, folder: str | Path) -> Certificate:
         """Write the release, its certificate and its report into a new folder.
@@ -78,6 +79,8 @@ class Publication:
             ``report.html`` (which may accompany them), and ``owner.json`` (to be kept: the key of
             the source's digest, and the seed). After a full-domain search also ``lattice.html``
             (to be kept: what else was safe, and what was not, tells more than the release).
+            Where priors were learned from the table also ``priors.json`` (to be kept: they can
+            state somebody's value as certain; `foreknow verify` asks for them).
 
         Returns
         -------
@@ -94,25 +97,24 @@ class Publication:
             said = self.certificate
             _log.info("reading the written release back")
             held = replace(said.written(self.tables), escaped=False)
-            _require_same(said.written(paths), held, said)
+            _require_same(said.written(paths), held, said, self._kept)
             digests = {path.name: digest_of(path) for path in paths.values()}
             certificate = replace(said, files=digests)
             certificate.to_json(aside / "certificate.json")
             _log.info("writing the report")
-            self.audit.to_html(aside / "report.html")
+            self.audit.to_html(aside / "report.html", published=True)
             if self.audit.lattice is not None:
                 self._write_lattice(aside / "lattice.html")
-            owner = aside / "owner.json"
-            owner.touch(mode=0o600)
-            owner.write_text(json.dumps(self._private, indent=2) + "\n", encoding="utf-8")
+            write_whole(aside / "owner.json", as_json(dict(self._private)), private=True)
+            if self._kept is not None:
+                write_whole(aside / "priors.json", as_json(self._kept.to_dict()), private=True)
         return certificate
 
     def _write_lattice(self, path: Path) -> None:
         from foreknow.report.lattice_html import lattice_page
 
         assert self.audit.lattice is not None
-        path.touch(mode=0o600)
-        path.write_text(lattice_page(self.audit.lattice, self._options.form), encoding="utf-8")
+        write_whole(path, lattice_page(self.audit.lattice, self._options.form), private=True)
 
     def _write_table(self, name: str, folder: Path) -> Path:
         table = self.tables[name]
@@ -190,16 +192,10 @@ def publish(
     if not isinstance(options, PublishOptions):
         raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
     # What is certified and reported is what was done, not what a file said before.
-    policy = replace(policy, schema=microdata.schema, options=options)
+    policy = marked(replace(policy, schema=microdata.schema, options=options), microdata)
     anonymizer = method_of(method if method is not None else options.method, policy)
     if options.format == "csv":
         _refuse_empty_texts(microdata)
-    for name in policy.smoothed:
-        raise PolicyError(
-            f"{name} were learned with smoothing: they would stand in the certificate, and the "
-            "true frequencies can be worked out from them. Learn them without smoothing, or give "
-            "probabilities of your own"
-        )
     _log.info("grouping %d people", microdata.n_people)
     found = grouping_of(anonymizer, microdata, policy, seed, explain=True)
     anonymizer, floors = found.settled or anonymizer, found.floors
@@ -227,10 +223,10 @@ def publish(
             f"{type(anonymizer).__name__} made groups that do not hold what the policy requires: "
             f"{'; '.join(policy.failures(release))}. It does not ask the whole policy: {advice}"
         )
-    certificate, private = _certify(
+    certificate, private, kept = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
-    return Publication(release, verdicts, certificate, tables, options, private)
+    return Publication(release, verdicts, certificate, tables, options, private, kept)
 
 
 def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
@@ -304,7 +300,7 @@ def _certify(
     columns: tuple[str, ...],
     verdicts: Audit,
     seed: int | None,
-) -> tuple[Certificate, dict[str, Any]]:
+) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
     semantics = microdata.schema.semantics
     written = Written(
@@ -324,8 +320,12 @@ def _certify(
         raise InternalError(f"the search and the verifier disagree: {claimed} and {found}")
     key = secrets.token_hex(32)
     settings = settings_of(anonymizer)
+    said, learned = policy.published(), learned_tables(policy)
+    kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
+    if kept is not None:
+        said["require"] = kept.withheld(said["require"])
     certificate = Certificate(
-        policy=policy.published(),
+        policy=said,
         form=options.form,
         format=options.format,
         groups=columns,
@@ -333,7 +333,7 @@ def _certify(
         people=verdicts.counts.n_people,
         n_groups=verdicts.counts.n_groups,
         method={"name": type(anonymizer).__name__, **settings},
-        findings=tuple(finding_to_dict(finding) for finding in findings),
+        findings=_told(findings, kept),
         source={
             "rows": microdata.n_rows,
             "digest": microdata.digest(bytes.fromhex(key)),
@@ -344,12 +344,13 @@ def _certify(
         semantics=semantics,
         minimal=_is_minimal(anonymizer, policy),
         notes=(
+            *([learned_note(learned)] if learned else []),
             *_notes(policy, verdicts.counts, microdata.schema.sensitive),
             *notes_of(anonymizer, policy, seed),
         ),
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
-    return certificate, private
+    return certificate, private, kept
 
 
 def _agree(claimed: Disclosure, found: Finding) -> bool:
@@ -375,8 +376,17 @@ def _notes(policy: Policy, counts: GroupCounts, sensitive: str) -> tuple[str, ..
     return tuple(notes)
 
 
-def _require_same(written: Written, held: Written, certificate: Certificate) -> None:
-    findings = verify(written, certificate.policy["require"])
-    agreed = [finding_to_dict(f) for f in findings] == [dict(f) for f in certificate.findings]
+def _told(findings: list[Finding], kept: KeptPriors | None) -> tuple[dict[str, Any], ...]:
+    """Findings as a certificate has them: without what tells of priors that are kept."""
+    said = [finding_to_dict(finding) for finding in findings]
+    return tuple(said if kept is None else map(kept.withheld_finding, said))
+
+
+def _require_same(
+    written: Written, held: Written, certificate: Certificate, kept: KeptPriors | None
+) -> None:
+    required = certificate.policy["require"]
+    findings = verify(written, required if kept is None else kept.filled(required))
+    agreed = _told(findings, kept) == tuple(dict(f) for f in certificate.findings)
     if not agreed or not same_groups(written, held):
         raise InternalError("the release reads back otherwise than it was written")

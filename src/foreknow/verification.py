@@ -18,13 +18,20 @@ from typing import Any
 from foreknow.certificate import Certificate, digest_of, exact_text, finding_to_dict
 from foreknow.engine import Stamp
 from foreknow.errors import CertificateError, InputError, SchemaError
+from foreknow.kept_priors import PRIORS, KeptPriors, is_kept
 from foreknow.policy import Policy
 from foreknow.published import CERTIFICATE, refuse_other_schema
 from foreknow.verifier import Finding, count_people
 from foreknow.verifier import verify as judged
 
 # What `publish` writes beside the release, and whether it is for its owner alone.
-_COMPANIONS = {CERTIFICATE: False, "report.html": False, "lattice.html": True, "owner.json": True}
+_COMPANIONS = {
+    CERTIFICATE: False,
+    "report.html": False,
+    "lattice.html": True,
+    "owner.json": True,
+    PRIORS: True,
+}
 # A file that looks like a table, by itself or packed, is part of what is published.
 _TABLES = """
 csv tsv tab psv txt dat parquet pq parq arrow feather ipc orc avro jsonl ndjson xls xlsx xlsm xlsb
@@ -82,7 +89,12 @@ class Verification:
         )
 
 
-def verify(folder: str | Path, policy: Policy | str | Path | None = None) -> Verification:
+def verify(
+    folder: str | Path,
+    policy: Policy | str | Path | None = None,
+    *,
+    priors: str | Path | None = None,
+) -> Verification:
     """Judge a written release afresh, from its files, and compare it with its certificate.
 
     Parameters
@@ -92,6 +104,9 @@ def verify(folder: str | Path, policy: Policy | str | Path | None = None) -> Ver
     policy : Policy or path, optional
         Judge by this policy, its schema and its requirements, and not by the publisher's. The
         certificate then only says how the files are written.
+    priors : path, optional
+        The owner's ``priors.json``, where priors were learned and so are not in the certificate;
+        the one beside the release when left out.
 
     Returns
     -------
@@ -101,7 +116,8 @@ def verify(folder: str | Path, policy: Policy | str | Path | None = None) -> Ver
     ------
     CertificateError
         If the release is not as certified, is not safe, or holds more than its policy accounts
-        for; if the certificate cannot be read, or contradicts itself.
+        for; if the certificate cannot be read, or contradicts itself; if priors are needed that
+        are kept with the owner.
     SchemaError
         If a policy is given that has other columns than the release.
 
@@ -122,14 +138,17 @@ def verify(folder: str | Path, policy: Policy | str | Path | None = None) -> Ver
     known = Certificate.load(path)
     if policy is not None and not isinstance(policy, Policy):
         policy = Policy.load(policy)
-    found, problems = judge(known, path.parent, policy)
+    found, problems = judge(known, path.parent, policy, priors)
     if found is None or problems:
         raise CertificateError("; ".join(problems))
     return found
 
 
 def judge(
-    known: Certificate, release: Path, policy: Policy | None = None
+    known: Certificate,
+    release: Path,
+    policy: Policy | None = None,
+    priors: str | Path | None = None,
 ) -> tuple[Verification | None, list[str]]:
     """Judge a written release; return what was found, and what is wrong.
 
@@ -140,6 +159,14 @@ def judge(
         Its folder; or its file, where it is one, under whatever name.
     policy : Policy, optional
         To judge by instead.
+    priors : path, optional
+        Those that the certificate names by digests.
+
+    Raises
+    ------
+    CertificateError
+        If something is missing without which nothing can be said: a file, or priors where nothing
+        else is wrong.
     """
     if not known.files:
         raise CertificateError("the certificate names no files; it was never written")
@@ -160,13 +187,23 @@ def judge(
             raise CertificateError(f"there is no file {str(path)!r}")
         if digest_of(path) != digest:
             problems.append(f"{path.name} is not the file that was certified (digest differs)")
+    kept, unjudged = None, frozenset[int]()
     if policy is None:
         required: Sequence[Mapping[str, Any]] = known.policy["require"]
+        unjudged = frozenset(place for place, table in enumerate(required) if is_kept(table))
+        kept = _kept(priors, next(iter(paths.values())).parent) if unjudged else None
+        if kept is not None:
+            required, unjudged = kept.filled(required), frozenset()
     else:
         known, required = _by_policy(known, policy)
     written = known.written(paths)
     try:
-        findings = judged(written, required)
+        findings = [
+            replace(finding, requirement=place)
+            for place, table in enumerate(required)
+            if place not in unjudged
+            for finding in judged(written, [table])
+        ]
         people, n_groups = count_people(written)
         stamp.check()
     except InputError as error:
@@ -180,7 +217,16 @@ def judge(
     problems += _unknown(required, {value for _, bag in written.held.values() for value in bag})
     problems += [_excess(finding) for finding in findings if not finding.safe]
     if policy is None:
-        problems += _differences(known, findings, (people, n_groups))
+        problems += _differences(known, findings, (people, n_groups), kept, unjudged)
+    if unjudged:
+        named = " and ".join(f"require[{place}]" for place in sorted(unjudged))
+        said = (
+            f"{named} cannot be checked without the priors, which are kept with the owner: ask "
+            f"for {PRIORS}, and name it by --priors FILE"
+        )
+        if not problems:
+            raise CertificateError(f"not verified: all else is as certified, but {said}")
+        problems.append(said)
     found = Verification(
         tuple(path.name for path in paths.values()),
         people,
@@ -196,6 +242,14 @@ def judge(
         known.notes if policy is None else (),
     )
     return found, problems
+
+
+def _kept(given: str | Path | None, folder: Path) -> KeptPriors | None:
+    """The priors that are kept with the owner, where they are at hand."""
+    beside = folder / PRIORS
+    if given is None and not beside.is_file():
+        return None
+    return KeptPriors.load(beside if given is None else given)
 
 
 def _digests(known: Certificate) -> list[str]:
@@ -270,7 +324,11 @@ def _excess(finding: Finding) -> str:
 
 
 def _differences(
-    known: Certificate, findings: Sequence[Finding], size: tuple[int, int]
+    known: Certificate,
+    findings: Sequence[Finding],
+    size: tuple[int, int],
+    kept: KeptPriors | None,
+    unjudged: frozenset[int],
 ) -> list[str]:
     """Where the certificate claims something else than is found.
 
@@ -278,10 +336,13 @@ def _differences(
     verifier takes the first by a fixed order.
     """
     problems = []
-    for finding, then in zip(findings, known.findings, strict=False):
+    certified = [then for then in known.findings if then["requirement"] not in unjudged]
+    for finding, then in zip(findings, certified, strict=False):
         if not finding.safe:
             continue
         now = finding_to_dict(finding)
+        if kept is not None:
+            now = kept.withheld_finding(now)
         place = f"require[{now['requirement']}]"
         if now["below"] != then["below"] or not _agree(now["exact"], then["exact"]):
             problems.append(
@@ -296,8 +357,8 @@ def _differences(
                     f"is {_shown(then.get(key))}"
                 )
                 break
-    if len(findings) != len(known.findings):
-        problems.append(f"{len(findings)} points are judged, {len(known.findings)} are certified")
+    if len(findings) != len(certified):
+        problems.append(f"{len(findings)} points are judged, {len(certified)} are certified")
     if size != (known.people, known.n_groups):
         problems.append(
             f"the release has {size[0]} people in {size[1]} groups; certified are "
@@ -319,6 +380,8 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:200]}..."
 
 
-def _agree(now: str, then: str) -> bool:
+def _agree(now: str | None, then: str | None) -> bool:
     """Whether two probabilities are written alike; of old, all digits were written."""
+    if now is None or then is None:
+        return now == then
     return now == then or now == exact_text(Fraction(then))

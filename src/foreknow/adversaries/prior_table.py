@@ -40,9 +40,9 @@ class PriorTable:
         A probability for each of the values.
     name : str
         What messages call the table.
-    smoothed : bool
-        Whether it was learned with smoothing: then the true frequencies can be worked out from
-        it, though the adversary is not taken to know them. It must not be published.
+    learned : bool
+        Whether it was learned from a table of people. Then it can state somebody's value as
+        certain: of a signature that only one person has. `publish` keeps it with the owner.
 
     Raises
     ------
@@ -61,7 +61,7 @@ class PriorTable:
     values: tuple[str, ...]
     chances: Mapping[Signature, tuple[Fraction, ...]]
     name: str = field(default="the priors", compare=False)
-    smoothed: bool = field(default=False, compare=False)
+    learned: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         for what, labels in (("attribute", self.attributes), ("value", self.values)):
@@ -154,10 +154,14 @@ class PriorTable:
                 [list(signature), [str(chance) for chance in row]]
                 for signature, row in self.chances.items()
             ],
+            **({"learned": True} if self.learned else {}),
         }
 
     def to_csv(self, path: str | Path) -> None:
         """Write the table as `Priors` reads it, with exact fractions, whole or not at all.
+
+        Learned priors have a further column, ``learned``, which says ``yes`` in each row. They are
+        for the owner of the table, and only the owner can read the file.
 
         Raises
         ------
@@ -166,15 +170,21 @@ class PriorTable:
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*self.attributes, "value", "probability"])
+        mark = ["yes"] if self.learned else []
+        if self.learned and "learned" in self.attributes:
+            raise DataError(
+                "the column 'learned' of a table of priors says where they are from; give the "
+                "attribute another name"
+            )
+        writer.writerow([*self.attributes, "value", "probability", *(["learned"] if mark else [])])
         for signature, row in self.chances.items():
             if None in signature or "" in signature:
                 raise DataError(
                     f"{self._text(signature)} cannot be written as CSV; give it a label"
                 )
             for value, chance in zip(self.values, row, strict=True):
-                writer.writerow([*signature, value, str(chance)])
-        write_whole(path, text.getvalue())
+                writer.writerow([*signature, value, str(chance), *mark])
+        write_whole(path, text.getvalue(), private=self.learned)
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], name: str = "the priors") -> PriorTable:
@@ -193,7 +203,7 @@ class PriorTable:
             raise DataError(f"{name}: {error}") from None
         except (KeyError, TypeError, ValueError):
             raise DataError(f"{name}: expected attributes, values, and rows of both") from None
-        return cls(attributes, values, chances, name)
+        return cls(attributes, values, chances, name, table.get("learned", False) is True)
 
     def __repr__(self) -> str:
         return (

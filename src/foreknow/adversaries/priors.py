@@ -127,9 +127,9 @@ class Priors:
         sensitive : str
         smoothing : number
             So many people with the values of the whole table are added to each signature. With 0,
-            a value that nobody of a signature has is known to be impossible there. Smoothed
-            priors are for audits: `publish` refuses them, since a certificate holds the priors,
-            and the true frequencies can be worked out from smoothed ones.
+            a value that nobody of a signature has is known to be impossible there. The true
+            frequencies can be worked out from smoothed ones, too: `publish` keeps all that is
+            learned with the owner.
         semantics : "joint" or "binary"
 
         Examples
@@ -156,7 +156,7 @@ class Priors:
                     f"roles; the sensitive one is {sensitive!r}"
                 )
         learned = [_made(count_chances(source, own, sensitive, added)) for own in sets]
-        return cls([replace(table, smoothed=added > 0) for table in learned], semantics)
+        return cls([replace(table, learned=True) for table in learned], semantics)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.
@@ -284,4 +284,4 @@ def _table(source: Any) -> PriorTable:
 
 
 def _made(read: Any) -> PriorTable:
-    return PriorTable(read.attributes, read.values, read.rows, read.name)
+    return PriorTable(read.attributes, read.values, read.rows, read.name, read.learned)

@@ -17,6 +17,7 @@ from foreknow.cli.curves import curves
 from foreknow.cli.options import BAD_INPUT, BUG, INTERRUPTED, UNSAFE, console, error_console
 from foreknow.cli.priors import priors
 from foreknow.cli.publishing import demo, publish, verify
+from foreknow.cli.signals import exit_code, unwind_on_signals
 from foreknow.cli.skyline import skyline
 from foreknow.cli.survey import survey
 from foreknow.cli.utility import utility
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input, "
-    "3 a bug in Foreknow, 130 interrupted.",
+    "3 a bug in Foreknow, 130 interrupted, 143 terminated.",
 )
 
 for command in (
@@ -63,6 +64,7 @@ def root(
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr, never a traceback."""
     try:
+        unwind_on_signals()
         code = app(standalone_mode=False)
         if code == INTERRUPTED:  # Typer's way to say so
             raise KeyboardInterrupt
@@ -75,7 +77,7 @@ def main() -> None:
         _fail(error, BUG)
     except (KeyboardInterrupt, typer.Abort):
         error_console().print("interrupted; nothing was left half-written")
-        sys.exit(INTERRUPTED)
+        sys.exit(exit_code())
     except OSError as error:
         with suppress(OSError):
             error_console().print(
@@ -88,7 +90,7 @@ def main() -> None:
             sys.exit(BAD_INPUT)
         if "interrupt" in str(error).lower():  # how an engine says that Ctrl-C reached it
             error_console().print("interrupted; nothing was left half-written")
-            sys.exit(INTERRUPTED)
+            sys.exit(exit_code())
         if os.environ.get("FOREKNOW_DEBUG"):
             raise
         bug = InternalError(f"{type(error).__name__}: {error}")

@@ -55,6 +55,10 @@ def verify(
         Path | None,
         typer.Option("--policy", "-p", help="Judge by this policy, not by the publisher's."),
     ] = None,
+    priors: Annotated[
+        Path | None,
+        typer.Option("--priors", help="The owner's priors.json, where priors are not published."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Judge a written release afresh and compare it with its certificate.
@@ -71,7 +75,7 @@ def verify(
     known = Certificate.load(certificate)
     rules = None if policy is None else Policy.load(policy)
     with progress("Judging the release afresh", quiet):
-        found, problems = judge(known, release or certificate.parent, rules)
+        found, problems = judge(known, release or certificate.parent, rules, priors)
     say = error_console()
     for problem in problems:
         said = one_line(problem, say.encoding)
@@ -97,7 +101,7 @@ def demo(
     say.print(f"Policy: {sample.policy_path()}\n", highlight=False, soft_wrap=True)
     _publish(sample.table_path(), rules, folder, seed, quiet=False)
     say.print()
-    verify(folder / "certificate.json", folder, quiet=False)
+    verify(folder / "certificate.json", folder, None, None, quiet=False)
 
 
 def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: bool) -> None:
@@ -122,6 +126,7 @@ def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: boo
         "report.html": "explains the release",
         "lattice.html": "[bold]keep it[/bold]: which generalizations are safe, and which not",
         "owner.json": "[bold]keep it[/bold]: the key of the source's digest",
+        "priors.json": "[bold]keep it[/bold]: the priors that were learned; verify asks for them",
     }
     for path in sorted(
         out.iterdir(), key=lambda p: (list(notes).index(p.name) if p.name in notes else -1, p.name)

@@ -19,6 +19,8 @@ from foreknow.numbers import as_fraction, quoted
 from foreknow.sparse import count_pairs
 
 VALUE, PROBABILITY = "value", "probability"
+# Says "yes" in each row of a table that was learned from people.
+LEARNED = "learned"
 _Signature: TypeAlias = "tuple[str | None, ...]"
 
 
@@ -29,6 +31,7 @@ class Chances(NamedTuple):
     attributes: tuple[str, ...]
     values: tuple[str, ...]
     rows: dict[_Signature, tuple[Fraction, ...]]
+    learned: bool = False
 
 
 def read_chances(source: Any) -> Chances:
@@ -39,7 +42,8 @@ def read_chances(source: Any) -> Chances:
     source : path or frame
         One row per signature and value, with columns ``value``, ``probability``, and one for each
         attribute. A probability is a number, or a text such as ``0.1`` or ``1/3``; a float stands
-        for the decimal that it prints as.
+        for the decimal that it prints as. A column ``learned`` that says ``yes`` in each row is no
+        attribute: the priors were learned from people.
 
     Raises
     ------
@@ -60,6 +64,9 @@ def read_chances(source: Any) -> Chances:
             f"{table.name} has no column of an attribute beside {VALUE!r} and {PROBABILITY!r}"
         )
     rows = fetch(table, [*attributes, VALUE, PROBABILITY])
+    learned = LEARNED in attributes and rows.column(LEARNED).unique().to_pylist() == ["yes"]
+    if learned:
+        attributes = tuple(name for name in attributes if name != LEARNED)
     signatures = zip(
         *(map(_text, rows.column(name).to_pylist()) for name in attributes), strict=True
     )
@@ -80,7 +87,7 @@ def read_chances(source: Any) -> Chances:
         known[value] = at, chance
     if not found:
         raise DataError(f"{table.name} has no rows")
-    return Chances(table.name, attributes, *_complete(table.name, attributes, found))
+    return Chances(table.name, attributes, *_complete(table.name, attributes, found), learned)
 
 
 def _complete(

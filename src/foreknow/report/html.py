@@ -18,7 +18,7 @@ from foreknow.report.curving_audit import curves_section
 from foreknow.report.figures import knowledge_figure, sizes_figure
 from foreknow.report.lattice_words import chosen_sentence
 from foreknow.report.page import figure_json, fragment, page
-from foreknow.report.percent import percent, point_limit
+from foreknow.report.percent import limit_text, percent, point_limit, times_text
 from foreknow.report.policy_rows import policy_rows
 from foreknow.report.priors_figure import priors_section
 from foreknow.report.sentences import (
@@ -41,12 +41,14 @@ _MOST_VALUES = 30
 _MOST_GROUPS = 5
 
 
-def audit_page(audit: Audit) -> str:
+def audit_page(audit: Audit, *, published: bool = False) -> str:
     """Write an audit as one HTML page that asks nothing of any network.
 
     Parameters
     ----------
     audit : Audit
+    published : bool
+        Whether it goes with a release, so it may not show what learned priors tell.
 
     Returns
     -------
@@ -66,7 +68,7 @@ def audit_page(audit: Audit) -> str:
         nouns=plural(noun),
         terms=Terms(noun, audit.counts.semantics),
         legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
-        sections=_sections(audit, noun),
+        sections=_sections(audit, noun, published=published),
         sizes=figure_json(sizes_figure(audit.counts)),
         utility=audit.utility,
         utility_line=utility_line(audit.utility),
@@ -103,7 +105,7 @@ class _Chance:
 
     text: str
     limit: str
-    width: str
+    width: str | None  # None where there is nothing to draw
     mark: str
     safe: bool
 
@@ -131,7 +133,9 @@ class _Section:
     more_values: str
 
 
-def _sections(audit: Audit, noun: str, brief: bool = False) -> list[_Section]:
+def _sections(
+    audit: Audit, noun: str, brief: bool = False, published: bool = False
+) -> list[_Section]:
     made = []
     for place, verdicts in enumerate(by_requirement(audit), 1):
         for part, verdict in enumerate(verdicts, 1):
@@ -139,8 +143,47 @@ def _sections(audit: Audit, noun: str, brief: bool = False) -> list[_Section]:
             title = requirement_title(verdict.requirement, place)
             anchor = f"requirement-{place}-{part}" if several else f"requirement-{place}"
             title = f"{title}, point {part}" if several else title
-            made.append(_section(audit.counts, verdict, noun, title, anchor, brief))
+            if published and _is_learned(verdict):
+                made.append(_withheld(audit.counts, verdict, noun, title, anchor))
+            else:
+                made.append(_section(audit.counts, verdict, noun, title, anchor, brief))
     return made
+
+
+def _is_learned(verdict: Verdict) -> bool:
+    adversary = verdict.point.adversary
+    return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
+
+
+def _withheld(
+    counts: GroupCounts, verdict: Verdict, noun: str, title: str, anchor: str
+) -> _Section:
+    """A verdict whose priors are kept with the owner: nothing that was found by them."""
+    point = verdict.point
+    limit = limit_text(point.below)
+    if point.relative:
+        limit = f"{times_text(point.below)} × prior"
+    return _Section(
+        anchor=anchor,
+        title=title,
+        about=values_phrase(verdict.requirement, noun),
+        safe=verdict.safe,
+        sentence=f"The requirement {'holds' if verdict.safe else 'fails'}. The priors were learned "
+        "from the table itself, so they are kept with the owner, and so is what can be found out "
+        "by them.",
+        knows=adversary_phrase(point.adversary, noun, counts.semantics),
+        short=telling(point.adversary, None, noun, counts.semantics).short,
+        value="–",
+        group="–",
+        chance=_Chance("kept with the owner", limit, None, "", verdict.safe),
+        details=(),
+        figure=None,
+        heading="",
+        caption="",
+        groups=[],
+        values=[],
+        more_values="",
+    )
 
 
 def _section(

@@ -1,0 +1,212 @@
+"""Priors learned from the table are never published with it: they stay with the owner."""
+
+import json
+import stat
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import foreknow as fk
+from foreknow.cli.entry import app
+
+SEXES = ["other", "man", "woman"]
+VALUES = ["flu", "cold", "hiv", "ulcer"]
+ROWS = {
+    # One person of another sex, who has gout: the priors by sex say so with certainty.
+    "sex": ["other", *["woman", "man"] * 20],
+    "age": [50, *(20 + i % 9 for i in range(40))],
+    "disease": ["gout", *(VALUES[i * i % 7 % 4] for i in range(40))],
+}
+SCHEMA = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
+OPTIONS = fk.PublishOptions(method="art", form="bucketized")
+GIVEN = {
+    "sex": [sex for sex in SEXES for _ in range(5)],
+    "value": ["gout", *VALUES] * 3,
+    "probability": ["0.2"] * 15,
+}
+
+
+def learned(smoothing=0):
+    return fk.Priors.learn(pa.table(ROWS), ["sex"], "disease", smoothing=smoothing)
+
+
+def made(priors, **limit):
+    policy = fk.Policy([fk.Requirement(priors, **(limit or {"at_most_times": 2}))])
+    return fk.publish(fk.Microdata(pa.table(ROWS), SCHEMA), policy, options=OPTIONS)
+
+
+def from_file(tmp_path, change=lambda text: text):
+    """Write learned priors as `foreknow priors` does, and give the file as any other."""
+    path = tmp_path / "statistics.csv"
+    learned().tables[0].to_csv(path)
+    path.write_text(change(path.read_text()))
+    return fk.Priors(path)
+
+
+def without_mark(text):
+    return "\n".join(line.rpartition(",")[0] for line in text.splitlines()) + "\n"
+
+
+def in_decimals(text):
+    head, *rows = without_mark(text).splitlines()
+    parts = [row.rpartition(",") for row in rows]
+    return "\n".join([head, *(f"{a},{float(Fraction(b)):.4f}" for a, _, b in parts)]) + "\n"
+
+
+WAYS = {
+    "learned": lambda path: learned(),
+    "learned with smoothing": lambda path: learned(3),
+    "a file of learned ones": from_file,
+    "a file without its mark": lambda path: from_file(path, without_mark),
+    "a file of rounded ones": lambda path: from_file(path, in_decimals),
+}
+
+
+@pytest.fixture(params=WAYS)
+def own(request, tmp_path):
+    return WAYS[request.param](tmp_path)
+
+
+def public(folder):
+    """What may be published of a folder: each file that the others may read."""
+    return {
+        path.name: path.read_text()
+        for path in folder.iterdir()
+        if stat.S_IMODE(path.stat().st_mode) & 0o077
+    }
+
+
+def test_no_published_file_holds_a_row_of_them(own, tmp_path):
+    publication = made(own)
+    publication.write(tmp_path / "out")
+    files = public(tmp_path / "out")
+    assert set(files) == {"people.csv", "sensitive.csv", "certificate.json", "report.html"}
+    certificate = json.loads(files["certificate.json"])
+    (table,) = certificate["policy"]["require"][0]["priors"]["tables"]
+    assert set(table) == {"attributes", "digest"}
+    (finding,) = certificate["findings"]
+    assert finding["safe"] is True
+    assert not {"value", "group", "exact", "probability", "below"} & {
+        key for key, found in finding.items() if found is not None
+    }
+    for name in ("certificate.json", "report.html"):
+        said = "".join(files[name].split())
+        assert '"rows":[' not in said, name
+        for sex in SEXES:
+            assert f'["{sex}"]' not in said, name
+            assert f"sex{sex}" not in said, name
+    assert "kept with the owner" in files["report.html"]
+    assert "Before and after" not in files["report.html"]
+    assert "gout" not in files["certificate.json"]
+    assert publication.to_dict()["findings"] == certificate["findings"]
+
+
+def test_what_they_give_away_is_said_in_words(tmp_path):
+    (note,) = [n for n in made(learned()).certificate.notes if "learned" in n]
+    assert "by sex" in note
+    assert "priors.json" in note
+    assert "their value is stated as certain" in note
+
+
+def test_priors_that_are_public_are_published_as_they_are(tmp_path):
+    made(fk.Priors(pa.table(GIVEN)), at_most="9/10").write(tmp_path / "out")
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    (table,) = certificate["policy"]["require"][0]["priors"]["tables"]
+    assert table["rows"][0] == [["other"], ["1/5"] * 5]
+    assert certificate["findings"][0]["value"] is not None
+    assert not (tmp_path / "out" / "priors.json").exists()
+
+
+def test_one_row_of_the_tables_own_is_enough(tmp_path):
+    mixed = dict(GIVEN)
+    mixed["probability"] = ["1", "0", "0", "0", "0", *["0.2"] * 10]
+    publication = made(fk.Priors(pa.table(mixed)), at_most_times=4)
+    (table,) = publication.certificate.policy["require"][0]["priors"]["tables"]
+    assert set(table) == {"attributes", "digest"}
+
+
+# ---- verifying ---------------------------------------------------------------------------------
+
+
+def verify(*arguments):
+    return CliRunner().invoke(app, ["verify", *map(str, arguments)])
+
+
+def outcome(run):
+    """Exit code as the command line gives it, and all it says."""
+    if isinstance(run.exception, fk.InputError):
+        return 2, str(run.exception)
+    return run.exit_code, run.output
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made(learned()).write(tmp_path / "out")
+    return tmp_path / "out"
+
+
+def test_with_the_file_beside_it_or_named_a_release_is_verified(folder, tmp_path):
+    kept = folder / "priors.json"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    code, said = outcome(verify(folder))
+    assert (code, "Verified" in said) == (0, True)
+    kept.rename(tmp_path / "elsewhere.json")
+    code, said = outcome(verify(folder, "--priors", tmp_path / "elsewhere.json"))
+    assert (code, "Verified" in said) == (0, True)
+
+
+def test_without_the_file_nothing_is_called_verified(folder):
+    (folder / "priors.json").unlink()
+    code, said = outcome(verify(folder))
+    assert code == 2
+    assert "Verified" not in said
+    assert "--priors" in said
+    assert "require[0]" in said
+
+
+def test_what_is_wrong_besides_is_said_without_the_file_too(folder):
+    (folder / "priors.json").unlink()
+    with (folder / "people.csv").open("a") as file:
+        file.write("man,20,1\n")
+    code, said = outcome(verify(folder))
+    assert code == 1
+    assert "people.csv is not the file that was certified" in said
+
+
+def test_other_priors_are_not_those_of_the_certificate(folder, tmp_path):
+    kept = json.loads((folder / "priors.json").read_text())
+    kept["tables"][0]["rows"][0][1] = ["0", "1", "0", "0", "0"]
+    (folder / "priors.json").write_text(json.dumps(kept))
+    code, said = outcome(verify(folder))
+    assert code == 2
+    assert "are not those of the certificate" in said
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": "foreknow priors"}', "[" * 10000])
+def test_a_file_that_holds_no_priors_is_refused(folder, content):
+    (folder / "priors.json").write_text(content)
+    code, said = outcome(verify(folder))
+    assert code == 2
+    assert "priors.json" in said
+
+
+def test_guesses_of_the_priors_cannot_be_tested(folder):
+    # Equal priors have other digests in other releases: a key that only the owner has is in them.
+    again = made(learned())
+    first = fk.Certificate.load(folder / "certificate.json")
+    tables = [c.policy["require"][0]["priors"]["tables"][0] for c in (first, again.certificate)]
+    assert tables[0]["digest"] != tables[1]["digest"]
+    key = json.loads((folder / "priors.json").read_text())["key"]
+    assert key not in (folder / "certificate.json").read_text()
+
+
+def test_a_release_that_breaks_the_limit_is_found_with_the_file(folder):
+    # The certificate asks for less than the release keeps: the priors make it fail.
+    certificate = json.loads((folder / "certificate.json").read_text())
+    certificate["policy"]["require"][0]["at_most_times"] = "1"
+    (folder / "certificate.json").write_text(json.dumps(certificate))
+    code, said = outcome(verify(folder))
+    assert code == 1
+    assert "Verified" not in said
