@@ -22,7 +22,7 @@ from foreknow.labels import Label
 from foreknow.limits import Point
 from foreknow.policy import Policy, Requirement
 from foreknow.utility import Utility, utility_of
-from foreknow.writing import as_json, write_whole
+from foreknow.writing import write_json_for_owner, write_whole
 
 FORMAT = "foreknow audit"
 FORMAT_VERSION = 1
@@ -142,8 +142,8 @@ class Audit:
         }
 
     def to_json(self, path: str | Path) -> None:
-        """Write the audit as JSON, whole or not at all."""
-        write_whole(path, as_json(self.to_dict()))
+        """Write the audit as JSON, for the owner only; whole or not at all."""
+        write_json_for_owner(path, self.to_dict())
 
     def to_html(self, path: str | Path, *, published: bool = False) -> None:
         """Write a report, one HTML file that opens offline, whole or not at all.
@@ -158,7 +158,7 @@ class Audit:
         # The one door upwards: results know how to be shown, without importing how until asked.
         from foreknow.report.html import audit_page
 
-        write_whole(path, audit_page(self, published=published))
+        write_whole(path, audit_page(self, published=published), private=not published)
 
     def _repr_html_(self) -> str:
         from foreknow.report.html import audit_summary

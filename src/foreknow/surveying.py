@@ -23,7 +23,7 @@ from foreknow.errors import InputError, UnsupportedError, did_you_mean
 from foreknow.labels import Label
 from foreknow.microdata import Microdata
 from foreknow.sparse import IntArray
-from foreknow.writing import as_json, write_whole
+from foreknow.writing import write_json_for_owner, write_whole
 
 FORMAT = "foreknow survey"
 FORMAT_VERSION = 1
@@ -182,15 +182,18 @@ class LatticeSurvey:
         }
 
     def to_json(self, path: str | Path) -> None:
-        """Write the survey as JSON, whole or not at all."""
-        write_whole(path, as_json(self.to_dict()))
+        """Write the survey as JSON, for the owner only; whole or not at all."""
+        write_json_for_owner(path, self.to_dict())
 
     def to_html(self, path: str | Path) -> None:
-        """Write a page with the figure, one HTML file that opens offline, whole or not at all."""
+        """Write a page with the figure, one HTML file that opens offline, whole or not at all.
+
+        It is for the owner, who alone can read the file.
+        """
         # A door upwards, as in auditing: results know how to be shown.
         from foreknow.report.survey_html import survey_page
 
-        write_whole(path, survey_page(self))
+        write_whole(path, survey_page(self), private=True)
 
     def _repr_html_(self) -> str:
         from foreknow.report.survey_html import survey_summary

@@ -199,6 +199,11 @@ def as_json(table: dict[str, Any]) -> str:
     return json.dumps(plain, indent=2, ensure_ascii=False, default=str, allow_nan=False) + "\n"
 
 
+def write_json_for_owner(path: str | Path, table: dict[str, Any]) -> None:
+    """Write plain values as JSON that only the owner may read, and that says so."""
+    write_whole(path, as_json({"may_be_published": False, **table}), private=True)
+
+
 def _finite(value: Any) -> Any:
     """Write NaN and infinity, which JSON lacks, as texts."""
     if isinstance(value, dict):

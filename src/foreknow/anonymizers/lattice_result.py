@@ -15,7 +15,7 @@ from foreknow._version import __version__
 from foreknow.anonymizers.lattice import Lattice, Node
 from foreknow.errors import InputError
 from foreknow.sparse import IntArray
-from foreknow.writing import as_json, write_whole
+from foreknow.writing import write_json_for_owner, write_whole
 
 FORMAT = "foreknow lattice"
 FORMAT_VERSION = 1
@@ -170,14 +170,17 @@ class LatticeResult:
         }
 
     def to_json(self, path: str | Path) -> None:
-        """Write what `to_dict` gives, whole or not at all."""
-        write_whole(path, as_json(self.to_dict()))
+        """Write what `to_dict` gives, for the owner only; whole or not at all."""
+        write_json_for_owner(path, self.to_dict())
 
     def to_html(self, path: str | Path) -> None:
-        """Write a page that shows the lattice and opens offline, whole or not at all."""
+        """Write a page that shows the lattice and opens offline, whole or not at all.
+
+        It is for the owner, who alone can read the file.
+        """
         from foreknow.report.lattice_html import lattice_page
 
-        write_whole(path, lattice_page(self))
+        write_whole(path, lattice_page(self), private=True)
 
     def _repr_html_(self) -> str:
         from foreknow.report.lattice_html import lattice_summary

@@ -24,7 +24,7 @@ from foreknow.labels import Label
 from foreknow.microdata import Microdata
 from foreknow.policy import Policy
 from foreknow.sparse import IntArray
-from foreknow.writing import as_json, write_whole
+from foreknow.writing import write_json_for_owner, write_whole
 
 FORMAT, FORMAT_VERSION = "foreknow attack", 1
 # Cases that are written out.
@@ -282,14 +282,14 @@ class Attack:
         }
 
     def to_json(self, path: str | Path) -> None:
-        """Write what `to_dict` gives, whole or not at all."""
-        write_whole(path, as_json(self.to_dict()))
+        """Write what `to_dict` gives, for the owner only; whole or not at all."""
+        write_json_for_owner(path, self.to_dict())
 
     def to_html(self, path: str | Path) -> None:
-        """Write a page that opens offline, whole or not at all."""
+        """Write a page that opens offline, for the owner only; whole or not at all."""
         from foreknow.report.attack_html import attack_page
 
-        write_whole(path, attack_page(self))
+        write_whole(path, attack_page(self), private=True)
 
     def _case(self, cell: int, code: int) -> Case:
         found = self._beliefs

@@ -181,7 +181,7 @@ def _text(path: Path) -> str:
 
 def _write(path: Path, release: Release, known: Statements, answers: list[Posterior]) -> None:
     from foreknow._version import __version__
-    from foreknow.writing import as_json, write_whole
+    from foreknow.writing import write_json_for_owner
 
     table = {
         "format": FORMAT,
@@ -191,7 +191,7 @@ def _write(path: Path, release: Release, known: Statements, answers: list[Poster
         **known.to_dict(),
         "answers": [answer.to_dict() for answer in answers],
     }
-    write_whole(path, as_json(table))
+    write_json_for_owner(path, table)
 
 
 def _shown(known: Statements, answers: list[Posterior]) -> list[RenderableType]:

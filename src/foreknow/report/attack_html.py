@@ -18,12 +18,13 @@ from foreknow.report.attack_words import (
 from foreknow.report.page import fragment, page
 from foreknow.report.words import some, visible
 
+_KEPT = "it names rows of the original table, and what they have"
 _MOST, _BRIEF = 200, 8
 
 
 def attack_page(attack: Attack) -> str:
     """Write an attack as one HTML page that asks nothing of any network."""
-    return page("attack.html.j2", "page.js", **_shown(attack, _MOST))
+    return page("attack.html.j2", "page.js", kept=_KEPT, **_shown(attack, _MOST))
 
 
 def attack_summary(attack: Attack) -> str:

@@ -48,6 +48,7 @@ def curves_page(curves: DisclosureCurves) -> str:
     return page(
         "curves.html.j2",
         "page.js",
+        kept="it says who is found out first, and by which knowledge",
         title=f"{curves_title(curves)} – {visible(curves.name)}",
         heading=curves_title(curves),
         name=visible(curves.name),

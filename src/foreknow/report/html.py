@@ -38,6 +38,10 @@ from foreknow.report.terms import Terms
 from foreknow.report.words import average_text, group_text, named, number, plural, some, visible
 
 _MOST_VALUES = 30
+_KEPT = (
+    "it says where the table is weakest and which facts would expose somebody there; the report "
+    "that foreknow publish writes is made to go with a release"
+)
 _MOST_GROUPS = 5
 
 
@@ -59,6 +63,7 @@ def audit_page(audit: Audit, *, published: bool = False) -> str:
     return page(
         "page.html.j2",
         "page.js",
+        kept=None if published else _KEPT,
         title=f"{headline(audit)} – {visible(audit.name)}",
         name=visible(audit.name),
         audit=audit,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-def page(template: str, script: str, **shown: Any) -> str:
+def page(template: str, script: str, *, kept: str | None, **shown: Any) -> str:
     """Write one HTML page that asks nothing of any network.
 
     Scripts are admitted by their digests, so that nothing in a label could run even if it got
@@ -29,6 +29,8 @@ def page(template: str, script: str, **shown: Any) -> str:
     ----------
     template, script : str
         Files among the templates.
+    kept : str or None
+        Why the page is for the owner only; None where it may be published with the release.
     **shown
         What the template shows.
     """
@@ -41,6 +43,7 @@ def page(template: str, script: str, **shown: Any) -> str:
             style=Markup(resource("style.css")),
             library=Markup(library),
             script=Markup(own),
+            kept=kept,
             digests=" ".join(digest(text) for text in (library, own)),
             **shown,
         )

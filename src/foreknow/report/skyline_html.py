@@ -45,6 +45,7 @@ def skyline_page(report: SkylineReport) -> str:
     return page(
         "skyline.html.j2",
         "skyline.js",
+        kept="it says how little knowledge finds people out, and in which groups",
         title=f"{title(report)} – {visible(report.name)}",
         heading=title(report),
         name=visible(report.name),

@@ -40,6 +40,7 @@ def survey_page(survey: LatticeSurvey) -> str:
     return page(
         "survey.html.j2",
         "page.js",
+        kept="it is about the raw table, and about generalizations of it that are not published",
         title=f"{survey_title(survey)} – {visible(survey.name)}",
         heading=survey_title(survey),
         name=visible(survey.name),

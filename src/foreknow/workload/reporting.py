@@ -16,7 +16,7 @@ from foreknow.workload.covers import Covers
 from foreknow.workload.forms import Form
 from foreknow.workload.measuring import Asked, QueryError, require_microdata
 from foreknow.workload.reading import reading_of
-from foreknow.writing import as_json, write_whole
+from foreknow.writing import write_json_for_owner
 
 FORMAT = "foreknow utility"
 FORMAT_VERSION = 1
@@ -62,8 +62,8 @@ class UtilityReport:
         }
 
     def to_json(self, path: str | Path) -> None:
-        """Write the report as JSON, whole or not at all."""
-        write_whole(path, as_json(self.to_dict()))
+        """Write the report as JSON, for the owner only; whole or not at all."""
+        write_json_for_owner(path, self.to_dict())
 
     def __repr__(self) -> str:
         ncp = self.utility.average_ncp
