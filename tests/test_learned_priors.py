@@ -57,7 +57,7 @@ def in_decimals(text):
 
 WAYS = {
     "learned": lambda path: learned(),
-    "learned with smoothing": lambda path: learned(3),
+    "learned with smoothing": lambda path: learned("1/10"),
     "a file of learned ones": from_file,
     "a file without its mark": lambda path: from_file(path, without_mark),
     "a file of rounded ones": lambda path: from_file(path, in_decimals),

@@ -140,7 +140,7 @@ def test_other_requirements_may_fail_what_art_makes():
         fk.publish(fk.Microdata(pa.table(rows), schema), both, options=options, seed=3)
 
 
-def test_smoothed_priors_are_not_published(tmp_path):
+def test_smoothed_priors_are_kept_with_the_owner(tmp_path):
     """The true frequencies follow from them: 24 people, one alone in signature X."""
     sexes = ["x", *"mf" * 12]
     rows = {"sex": sexes, "disease": ["hiv", *(VALUES[i % 5] for i in range(24))]}
@@ -149,8 +149,9 @@ def test_smoothed_priors_are_not_published(tmp_path):
     microdata = fk.Microdata(pa.table(rows), schema)
     policy = fk.Policy([fk.Requirement(known, at_most="1/2")])
     options = fk.PublishOptions(method="art", form="bucketized")
-    with pytest.raises(PolicyError, match="priors by sex were learned with smoothing"):
-        fk.publish(microdata, policy, options=options)
+    made = fk.publish(microdata, policy, options=options)
+    (table,) = made.certificate.policy["require"][0]["priors"]["tables"]
+    assert set(table) == {"attributes", "digest"}
 
 
 def test_what_art_makes_is_not_said_to_be_about_several_values():
@@ -160,7 +161,8 @@ def test_what_art_makes_is_not_said_to_be_about_several_values():
     options = fk.PublishOptions(method="art", form="bucketized")
     policy = fk.Policy([fk.Requirement(known, at_most="1/3")])
     made = fk.publish(fk.Microdata(pa.table(rows), schema), policy, options=options, seed=3)
-    assert made.certificate.notes == ()
+    (note,) = made.certificate.notes
+    assert note.startswith("the priors by sex were learned from the table itself")
     assert "at_most=1/3" in str(made.certificate.method["limits"])
 
 
