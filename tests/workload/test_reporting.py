@@ -121,7 +121,7 @@ def test_a_report_is_plain_values(report, tmp_path):
         error.average for error in report.errors
     ]
     report.to_json(tmp_path / "u.json")
-    assert json.loads((tmp_path / "u.json").read_text()) == told
+    assert json.loads((tmp_path / "u.json").read_text()) == {"may_be_published": False, **told}
 
 
 def printed(report):
