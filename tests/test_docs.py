@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from foreknow import policy_file
-from foreknow.cli import app
+from foreknow.cli.entry import app
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

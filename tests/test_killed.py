@@ -24,14 +24,15 @@ with whole_folder("out") as aside:
 # The same, as a command that is told to end.
 TOLD = """
 import sys
-from foreknow.cli.signals import exit_code, unwind_on_signals
-unwind_on_signals()
+from foreknow.cli.interrupts import Interrupts
+interrupts = Interrupts()
+interrupts.watch()
 try:
     exec(sys.argv[1])
 except KeyboardInterrupt:
-    sys.exit(exit_code())
+    sys.exit(interrupts.told())
 """
-COMMAND = "from foreknow.cli.entry import main; main()"
+COMMAND = "from foreknow.cli import main; main()"
 
 
 def python(code, folder, *arguments, **how):

@@ -1,17 +1,32 @@
 """One family of exceptions; each message says what is wrong and what would be right.
 
 `InputError` and its kin are a user's mistakes: the command line prints them in one line and
-exits with 2. `NoSafeRelease` is an answer, not a mistake (exit 1). `InternalError` is ours.
+exits with 2. `NoSafeRelease` is an answer, not a mistake (exit 1). `NotEnoughMemory` is neither a
+mistake nor a verdict (exit 2). `InternalError` is ours.
 """
 
 from __future__ import annotations
 
 import difflib
+import errno
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 # How much of a long text is shown before and after a caret.
 _BESIDE = 60
+
+# How engines and the linker say that there is no memory, where the type of the error does not.
+_NO_MEMORY = (
+    "bad_alloc",
+    "bad allocation",
+    "cannot allocate memory",
+    "failed to allocate",
+    "failed to map segment",
+    "failed to launch worker thread",
+    "can't start new thread",
+    "out of memory",
+)
 
 
 class ForeknowError(Exception):
@@ -98,11 +113,47 @@ class NoSafeRelease(ForeknowError):
     """Not even one group of everybody is safe; the message says which requirement fails."""
 
 
+class NotEnoughMemory(ForeknowError, MemoryError):
+    """The machine, or a limit on the process, has too little memory; no verdict was reached."""
+
+    def __init__(self, needed_for: str) -> None:
+        super().__init__(
+            f"not enough memory for {needed_for}; use a machine with more, raise the limit on this "
+            "process if it has one (ulimit -v), or give fewer columns or rows, Parquet rather "
+            "than CSV"
+        )
+
+
 class InternalError(ForeknowError):
     """An invariant of Foreknow itself is broken; please report it (exit 3)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}. This is probably a bug in Foreknow; please report it.")
+
+
+def short_of_memory(error: BaseException) -> bool:
+    """Whether an error of Python or of an engine says that there is not enough memory."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+        return True
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    if isinstance(error, ForeknowError):  # may quote a value or a name
+        return False
+    said = str(error).lower()
+    return any(words in said for words in _NO_MEMORY)
+
+
+@contextmanager
+def memory_for(what: str) -> Iterator[None]:
+    """Raise `NotEnoughMemory` for whatever says that there is none; also a decorator."""
+    try:
+        yield
+    except NotEnoughMemory:
+        raise
+    except Exception as error:
+        if short_of_memory(error):
+            raise NotEnoughMemory(what) from error
+        raise
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -115,12 +115,3 @@ def test_a_name_that_is_too_long_for_a_file_is_one_line(call, arguments):
     assert "File name too long" in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert sorted(p.name for p in call.folder.iterdir()) == ["policy.toml", "table.csv"]
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-@pytest.mark.parametrize("arguments", [("audit", "table.csv", "-p", "policy.toml"), ("--help",)])
-def test_an_output_that_is_full_is_one_line_and_no_verdict(call, arguments):
-    with open("/dev/full", "w") as full:
-        refused = call(*arguments, stdout=full)
-    assert refused.returncode == 2
-    assert refused.stderr == "foreknow: [Errno 28] No space left on device\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -14,14 +14,33 @@ from foreknow.cli.asking import ask
 from foreknow.cli.attacking import attack
 from foreknow.cli.auditing import audit
 from foreknow.cli.curves import curves
-from foreknow.cli.options import BAD_INPUT, BUG, INTERRUPTED, UNSAFE, console, error_console
+from foreknow.cli.interrupts import INTERRUPTED, Interrupts
+from foreknow.cli.memory import prepare
+from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, console
 from foreknow.cli.priors import priors
 from foreknow.cli.publishing import demo, publish, verify
-from foreknow.cli.signals import exit_code, unwind_on_signals
 from foreknow.cli.skyline import skyline
+from foreknow.cli.streams import streams
 from foreknow.cli.survey import survey
 from foreknow.cli.utility import utility
-from foreknow.errors import ForeknowError, InputError, InternalError, NoSafeRelease, StatementError
+from foreknow.errors import (
+    ForeknowError,
+    InputError,
+    InternalError,
+    NoSafeRelease,
+    NotEnoughMemory,
+    StatementError,
+    short_of_memory,
+)
+
+# Commands whose exit code or files are the outcome; what the others print is.
+_SETTLED = ("audit", "attack", "publish", "verify", "demo", "priors")
+
+# Characters of a message, which may quote anybody's file.
+_MOST = 3_000
+
+# Set free where memory has run out, so that this can be said.
+_SPARE = 4 << 20
 
 app = typer.Typer(
     name="foreknow",
@@ -30,7 +49,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input, "
-    "3 a bug in Foreknow, 130 interrupted, 143 terminated.",
+    "3 a bug in Foreknow, 130 interrupted, 143 terminated. They stand when the output is closed or full.",
 )
 
 for command in (
@@ -49,63 +68,90 @@ for command in (
     app.command()(command)
 
 
+@dataclass
+class _Call:
+    """What was called, for who looks at the outcome."""
+
+    command: str | None = None
+
+
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Audit and publish tables about people against adversaries who already know something."""
+    if isinstance(context.obj, _Call):
+        context.obj.command = context.invoked_subcommand
     if version:
         console().print(f"foreknow {__version__}", highlight=False)
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
-def main() -> None:
-    """Run the command line; a user's mistake is one line on stderr, never a traceback."""
+def run(interrupts: Interrupts) -> int:
+    """Run the command line and return its exit code; a mistake is one line on stderr."""
+    call = _Call()
+    with streams() as (out, _):
+        code = _outcome(call, interrupts)
+        out.flush()
+        if out.full:
+            _say(f"standard output cannot be written: {out.full}")
+            if code == 0 and call.command not in _SETTLED:
+                return BAD_INPUT
+    return code
+
+
+def _outcome(call: _Call, interrupts: Interrupts) -> int:
+    spare = [bytes(_SPARE)]
     try:
-        unwind_on_signals()
-        code = app(standalone_mode=False)
-        if code == INTERRUPTED:  # Typer's way to say so
-            raise KeyboardInterrupt
-        sys.exit(code)
-    except NoSafeRelease as error:
-        _fail(error, UNSAFE)
-    except InputError as error:
-        _fail(error, BAD_INPUT)
-    except ForeknowError as error:
-        _fail(error, BUG)
-    except (KeyboardInterrupt, typer.Abort):
-        error_console().print("interrupted; nothing was left half-written")
-        sys.exit(exit_code())
-    except OSError as error:
-        with suppress(OSError):
-            error_console().print(
-                f"foreknow: {error}", markup=False, highlight=False, soft_wrap=True
-            )
-        os._exit(BAD_INPUT)  # a full disk would make Python fail again at its own exit
-    except Exception as error:
-        if hasattr(error, "show"):
-            error.show()  # of the command line's own grammar, such as an unknown option
-            sys.exit(BAD_INPUT)
-        if "interrupt" in str(error).lower():  # how an engine says that Ctrl-C reached it
-            error_console().print("interrupted; nothing was left half-written")
-            sys.exit(exit_code())
+        prepare()
+        code = app(standalone_mode=False, obj=call)
+    except BaseException as error:
+        spare.clear()
+        if interrupts.came or isinstance(error, (KeyboardInterrupt, typer.Abort)):
+            return interrupts.told()
+        try:
+            return _told(error)
+        except MemoryError:
+            return _told(NotEnoughMemory("the rest"))
+    if code == INTERRUPTED:  # Typer's way to say so
+        return interrupts.told()
+    return int(code or 0)
+
+
+def _told(error: BaseException) -> int:
+    """Say what went wrong, and return the exit code of it."""
+    if isinstance(error, NoSafeRelease):
+        code = UNSAFE
+    elif isinstance(error, (InputError, NotEnoughMemory)):
+        code = BAD_INPUT
+    elif isinstance(error, ForeknowError):
+        code = BUG
+    elif hasattr(error, "show"):
+        error.show()  # of the command line's own grammar, such as an unknown option
+        return BAD_INPUT
+    elif short_of_memory(error):
+        error, code = NotEnoughMemory("this table"), BAD_INPUT
+    elif isinstance(error, OSError):
+        code = BAD_INPUT
+    elif isinstance(error, SystemExit):
+        error, code = InputError("the method ended the program, by sys.exit"), BAD_INPUT
+    else:
         if os.environ.get("FOREKNOW_DEBUG"):
-            raise
+            raise error
         bug = InternalError(f"{type(error).__name__}: {error}")
-        error_console().print(
-            f"foreknow: {bug} FOREKNOW_DEBUG=1 shows where.", markup=False, soft_wrap=True
-        )
-        sys.exit(BUG)
+        error, code = ForeknowError(f"{bug} FOREKNOW_DEBUG=1 shows where."), BUG
+    _say(error, pointing=isinstance(error, StatementError))
+    return code
 
 
-def _fail(error: ForeknowError, code: int) -> None:
-    from foreknow.report.console import one_line
-
-    say = error_console()
-    # Only a statement's caret takes lines of its own; others would be a file's own words.
-    lines = str(error).split("\n") if isinstance(error, StatementError) else [str(error)]
-    said = "\n".join(one_line(line, say.encoding) for line in lines)
-    say.print(f"foreknow: {said}", markup=False, highlight=False, soft_wrap=True)
-    sys.exit(code)
+def _say(said: object, *, pointing: bool = False) -> None:
+    """Write a line to stderr; only a caret below a text may be in a line of its own."""
+    text = str(said)
+    short = text if len(text) <= _MOST else f"{text[:_MOST]}..."
+    shown = "".join(
+        char if char.isprintable() or (pointing and char == "\n") else ascii(char)[1:-1]
+        for char in short
+    )
+    print(f"foreknow: {shown}", file=sys.stderr, flush=True)

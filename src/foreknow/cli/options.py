@@ -11,7 +11,7 @@ from rich.console import Console
 
 from foreknow.errors import OutputError
 
-UNSAFE, BAD_INPUT, BUG, INTERRUPTED = 1, 2, 3, 130
+UNSAFE, BAD_INPUT, BUG = 1, 2, 3
 
 PolicyPath = Annotated[Path, typer.Option("--policy", "-p", help="The policy file (TOML).")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

@@ -1,0 +1,5 @@
+"""Run the command line as a module: python -m foreknow."""
+
+from foreknow.cli import main
+
+main()

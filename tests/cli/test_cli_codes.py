@@ -1,0 +1,171 @@
+"""The exit code is the verdict's, whatever becomes of what is printed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.cli.desk import POLICY, TABLE
+
+import foreknow as fk
+
+SOURCE = Path(fk.__file__).parents[1]
+
+# Import once, then fork for each call: descriptors 1 and 2 are real, and so is the end of Python.
+FORKS = """
+import json, os, sys
+import foreknow.auditing, foreknow.publishing, foreknow.report.terminal, foreknow.skylining
+from foreknow.cli import main
+
+def place(number, where):
+    if where == "left":
+        reader, writer = os.pipe()
+        os.close(reader)
+        os.dup2(writer, number)
+    elif where is not None:
+        os.dup2(os.open(where, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+
+found = []
+for i, (arguments, out, err) in enumerate(json.loads(sys.argv[1])):
+    child = os.fork()
+    if not child:
+        place(1, out or f"out{i}.txt")
+        place(2, err or f"err{i}.txt")
+        sys.argv[1:] = arguments
+        main()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    said = open(f"err{i}.txt").read() if err is None else ""
+    printed = open(f"out{i}.txt").read() if out is None else ""
+    found.append((status, printed, said))
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture
+def forked(tmp_path):
+    """Run calls, each with its standard output and error; (code, out, err) of each."""
+    (tmp_path / "table.csv").write_text(TABLE)
+    (tmp_path / "policy.toml").write_text(POLICY)
+    (tmp_path / "unsafe.toml").write_text(POLICY.replace("0.9", "0.1"))
+
+    def run(*calls, **environment):
+        done = subprocess.run(
+            [sys.executable, "-c", FORKS, json.dumps(calls)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(SOURCE), **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        return [tuple(found) for found in json.loads(done.stdout.splitlines()[-1])]
+
+    run.folder = tmp_path
+    return run
+
+
+SAFE = ["audit", "grouped.csv", "-p", "policy.toml"]
+UNSAFE = ["audit", "grouped.csv", "-p", "unsafe.toml"]
+GROUPED = "age,sex,disease\n" + "a,f,flu\na,f,cold\n" * 4
+SKYLINE = ["skyline", "grouped.csv", "-c", "0.9", "-s", "disease", "--quasi-identifiers", "age"]
+
+
+@pytest.mark.parametrize("out", ["left", "/dev/full"])
+def test_an_output_that_is_closed_or_full_leaves_the_verdict_its_code(forked, out):
+    (forked.folder / "grouped.csv").write_text(GROUPED)
+    calls = [
+        (SAFE, 0),
+        (UNSAFE, 1),
+        (["publish", "table.csv", "-p", "policy.toml", "-o", "made"], 0),
+        (["verify", "made"], 0),
+        (["publish", "table.csv", "-p", "unsafe.toml", "-o", "none"], 1),
+        (["audit", "none.csv", "-p", "policy.toml"], 2),
+        (SKYLINE, 2 if out == "/dev/full" else 0),  # where the answer is what is printed
+        (["--help"], 2 if out == "/dev/full" else 0),
+        (["nothing"], 2),
+    ]
+    found = forked(*((arguments, out, None) for arguments, _ in calls))
+    assert [code for code, _, _ in found] == [code for _, code in calls]
+    for (_, _, said), (arguments, _) in zip(found, calls, strict=True):
+        assert "Traceback" not in said
+        assert "Exception ignored" not in said
+        if arguments in (SAFE, UNSAFE, SKYLINE):
+            full = "foreknow: standard output cannot be written: No space left on device\n"
+            assert said == (full if out == "/dev/full" else "")
+    assert (forked.folder / "made" / "certificate.json").exists()
+
+
+@pytest.mark.parametrize("err", ["left", "/dev/full"])
+def test_errors_that_nobody_can_read_leave_the_code_as_it_is(forked, err):
+    (forked.folder / "grouped.csv").write_text(GROUPED)
+    made = ["publish", "table.csv", "-p", "unsafe.toml", "-o", "none"]
+    calls = [(SAFE, 0), (made, 1), (["audit", "none.csv", "-p", "policy.toml"], 2), (["no"], 2)]
+    both = [(arguments, where, err) for arguments, _ in calls for where in (None, err)]
+    found = forked(*both)
+    assert [code for code, _, _ in found] == [code for _, code in calls for _ in range(2)]
+    assert found[0][1] != ""
+
+
+def test_a_file_that_an_option_asks_for_is_written_or_the_code_is_two(forked):
+    (forked.folder / "grouped.csv").write_text(GROUPED)
+    (code, _, said), (left, _, _) = forked(
+        ([*SAFE, "--json", "/dev/full"], None, None),
+        ([*SAFE, "--json", "/dev/stdout"], "left", None),
+    )
+    assert (code, left) == (2, 2)
+    assert "cannot write '/dev/full': No space left on device; nothing was written" in said
+
+
+# ---- as a program ------------------------------------------------------------------------------
+
+
+def shell(folder, command, module="foreknow"):
+    """Run a line of the shell in which `foreknow` is the command line."""
+    return subprocess.run(
+        ["sh", "-c", command.replace("foreknow", f"'{sys.executable}' -m {module}")],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_streams_that_are_closed_from_the_start(forked):
+    (forked.folder / "grouped.csv").write_text(GROUPED)
+    command = "foreknow audit grouped.csv -p unsafe.toml <&- >&- 2>&-; echo $?"
+    assert shell(forked.folder, command).stdout == "1\n"
+
+
+def test_the_package_runs_as_a_module(tmp_path):
+    done = shell(tmp_path, "foreknow --version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"foreknow {fk.__version__}\n", "")
+
+
+@pytest.mark.parametrize("delay", [0.03, 0.1, 0.2, 0.4])
+def test_an_interrupt_while_parts_are_imported_is_one_line(forked, delay):
+    # The child says when it is at the door; what comes before is Python itself.
+    start = (
+        "import sys; from foreknow.cli import main; print(flush=True); sys.argv[1:] = {}; main()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", start.format(["audit", "table.csv", "-p", "policy.toml"])],
+        cwd=forked.folder,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.readline()
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) in (
+        (130, "interrupted; nothing was left half-written\n"),
+        (0, ""),  # it was faster
+    )
