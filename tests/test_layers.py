@@ -16,7 +16,8 @@ SRC = Path(__file__).parents[1] / "src" / "foreknow"
 FLOORS = """
     errors  _version
     engine  numbers
-    engine_csv  documents
+    engine_csv  texts
+    documents
     labels
     sparse  writing  streamlining  jumping
     counts_checks

@@ -124,14 +124,14 @@ def test_a_loaded_policy_makes_the_same_table_again(load):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(PolicyError, match=r"policy '.*nowhere\.toml' cannot be read: No such file"):
+    with pytest.raises(PolicyError, match=r"policy '.*nowhere\.toml' does not exist"):
         Policy.load(tmp_path / "nowhere.toml")
     with pytest.raises(PolicyError, match="cannot be read: Is a directory"):
         Policy.load(str(tmp_path))
 
 
 def test_another_encoding_is_refused(load):
-    with pytest.raises(PolicyError, match=r"policy\.toml is not UTF-8; save it again as UTF-8"):
+    with pytest.raises(PolicyError, match=r"policy\.toml', line \d+: not UTF-8; save"):
         load(REQUIRE.encode() + "# é\n".encode("latin-1"))
 
 

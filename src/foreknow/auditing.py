@@ -17,7 +17,7 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.anonymizers.lattice_result import LatticeResult
 from foreknow.counts import GroupCounts
-from foreknow.errors import DataError, InputError, UnsupportedError
+from foreknow.errors import DataError, InputError, UnsupportedError, memory_for
 from foreknow.labels import Label
 from foreknow.limits import Point
 from foreknow.policy import Policy, Requirement
@@ -179,6 +179,7 @@ class Audit:
         return f"Audit({self.name}: UNSAFE in {failing} of {many} {noun})"
 
 
+@memory_for("the audit")
 def audit(
     release: HasCounts,
     policy: Policy,

@@ -17,9 +17,10 @@ from pydantic import (
     model_validator,
 )
 
-from foreknow.documents import from_json, read_text
+from foreknow.documents import from_json
 from foreknow.errors import CertificateError, InputError
 from foreknow.numbers import as_fraction, as_threshold
+from foreknow.texts import read_text
 
 FORMAT = "foreknow certificate"
 FORMAT_VERSION = 3  # 1 knew one value per person only, 2 no priors that are kept

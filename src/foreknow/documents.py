@@ -11,10 +11,8 @@ import re
 import tomllib
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-from foreknow.errors import InputError
 from foreknow.numbers import MOST_DIGITS, is_long
 
 MOST_DEPTH = 32
@@ -34,26 +32,6 @@ _NO_BRACKETS = re.compile(r"[^\[\]{}]+")
 _BETWEEN_KEYS = re.compile(r"[=\[\]{},\n]")
 _LONG_WORD = re.compile(rf"[^\s=\[\]{{}},]{{{2 * MOST_DIGITS}}}")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
-
-
-def read_text(path: Path, most: int, kind: type[InputError], what: str) -> str:
-    """Read a text of at most so many bytes.
-
-    Raises
-    ------
-    InputError
-        Of the kind given, whose message starts with `what`.
-    """
-    try:
-        with path.open("rb") as file:
-            content = file.read(most + 1)
-    except OSError as error:
-        raise kind(f"{what} cannot be read: {error.strerror}") from None
-    except ValueError as error:  # a path that no system takes
-        raise kind(f"{what} cannot be read: {error}") from None
-    if len(content) > most:
-        raise kind(f"{what} is larger than {most >> 20} MB, which no such file needs to be")
-    return content.decode("utf-8")
 
 
 def from_json(text: str) -> Any:

@@ -34,6 +34,13 @@ from foreknow.hierarchy import (
 )
 from foreknow.hierarchy_decimals import exact
 from foreknow.sparse import IntArray
+from foreknow.texts import read_text
+
+# Room for a million values and their levels.
+_MOST_BYTES = 64 << 20
+
+# Longer whole numbers cannot be written as texts, nor does a column hold them.
+_MOST_BITS = 4096
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,8 @@ class Ordered:
         for value in given:
             if not isinstance(value, (str, int, float, Decimal, date)):
                 raise HierarchyError(f"an order lists texts, numbers or dates, not {value!r}")
+            if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+                raise HierarchyError("an order has a number of too many digits")
             if _identity(value) in seen:
                 raise HierarchyError(f"the value {shown(value)} is twice in the order")
             seen.add(_identity(value))
@@ -217,6 +226,8 @@ class Tree:
     def _cell(self, cell: Any, row: int, level: int) -> str:
         if not isinstance(cell, (str, int, float, Decimal, date)):
             raise HierarchyError(f"{self._place(row)}: {cell!r} is neither text nor number")
+        if isinstance(cell, int) and cell.bit_length() > _MOST_BITS:
+            raise HierarchyError(f"{self._place(row)}: a number of too many digits")
         text = _texts(cell)[0].strip()
         if level and not text:
             raise HierarchyError(f"{self._place(row)}: there is no label for level {level}")
@@ -253,7 +264,7 @@ def read_rows(path: Path) -> tuple[list[list[str]], list[int]]:
     Parameters
     ----------
     path : Path
-        A UTF-8 file, with or without a byte order mark.
+        A UTF-8 file of at most 64 MB, with or without a byte order mark.
 
     Raises
     ------
@@ -261,16 +272,7 @@ def read_rows(path: Path) -> tuple[list[list[str]], list[int]]:
         If the file cannot be read, is empty, is not UTF-8, or has a quote out of place.
     """
     name = f"hierarchy file {str(path)!r}"
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise HierarchyError(f"{name} does not exist") from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise HierarchyError(f"{name}, line {line}: not UTF-8; save the file as UTF-8") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise HierarchyError(f"{name} cannot be read: {reason}") from None
+    text = read_text(path, _MOST_BYTES, HierarchyError, name)
     head = next((line for line in text.splitlines() if line.strip()), None)
     if head is None:
         raise HierarchyError(f"{name} is empty; it needs rows like 'value;level 1;*'")

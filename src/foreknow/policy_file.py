@@ -24,7 +24,7 @@ from foreknow.adversaries.prior_table import PriorTable
 from foreknow.adversaries.priors import Priors
 from foreknow.adversaries.protocol import Adversary
 from foreknow.counts import Semantics
-from foreknow.documents import from_toml, read_text
+from foreknow.documents import from_toml
 from foreknow.errors import ForeknowError, InputError, PolicyError, did_you_mean
 from foreknow.frames.columns import Kind
 from foreknow.method_tables import (
@@ -39,6 +39,7 @@ from foreknow.method_tables import (
 from foreknow.method_tables import CheckedTable as _Table
 from foreknow.policy import FileFormat, Form, Policy, PublishOptions, Requirement
 from foreknow.schema import Schema
+from foreknow.texts import read_text
 
 _Amount = Annotated[StrictInt, Field(ge=0)]
 _MOST_BYTES = 16 << 20
@@ -186,12 +187,9 @@ class _PolicyTable(_Table):
 
 def load_policy(path: Path) -> Policy:
     """Read a policy file; see `Policy.load`."""
+    text = read_text(path, _MOST_BYTES, PolicyError, f"the policy {str(path)!r}")
     try:
-        text = read_text(path, _MOST_BYTES, PolicyError, f"the policy {str(path)!r}")
-    except UnicodeDecodeError:
-        raise PolicyError(f"{path.name} is not UTF-8; save it again as UTF-8") from None
-    try:
-        table = from_toml(text.removeprefix("\ufeff"))
+        table = from_toml(text)
     except ValueError as error:
         raise PolicyError(f"{path.name} is not valid TOML: {error}") from None
     return policy_from(table, path.parent, path.name)

@@ -25,6 +25,7 @@ from foreknow.errors import (
     InternalError,
     NoSafeRelease,
     OutputError,
+    memory_for,
 )
 from foreknow.frames import write_csv, write_parquet
 from foreknow.kept_priors import KeptPriors
@@ -66,6 +67,7 @@ class Publication:
     _private: Mapping[str, Any] = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
 
+    @memory_for("writing and verifying the release")
     def write(self, folder: str | Path) -> Certificate:
         """Write the release, its certificate and its report into a new folder.
 
@@ -139,6 +141,7 @@ class Publication:
         return self.certificate.to_dict()
 
 
+@memory_for("the release")
 def publish(
     microdata: Microdata,
     policy: Policy,

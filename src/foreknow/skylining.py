@@ -19,7 +19,7 @@ from foreknow.adversaries.minima import five
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.adversaries.skylines import Skyline, knowledge_skyline, knowledge_skylines
 from foreknow.counts import GroupCounts
-from foreknow.errors import DataError, InputError
+from foreknow.errors import DataError, InputError, memory_for
 from foreknow.labels import Label
 from foreknow.writing import write_json_for_owner, write_whole
 
@@ -230,6 +230,7 @@ class SkylineReport:
         return int(np.count_nonzero(self.counts.totals)) - 1
 
 
+@memory_for("the skyline")
 def skyline_report(
     release: HasCounts,
     values: Iterable[Label] | None = None,

@@ -17,7 +17,7 @@ from typing import Any
 
 from foreknow.certificate import Certificate, digest_of, exact_text, finding_to_dict
 from foreknow.engine import Stamp
-from foreknow.errors import CertificateError, InputError, SchemaError
+from foreknow.errors import CertificateError, InputError, SchemaError, memory_for
 from foreknow.kept_priors import PRIORS, KeptPriors, is_kept
 from foreknow.policy import Policy
 from foreknow.published import CERTIFICATE, refuse_other_schema
@@ -144,6 +144,7 @@ def verify(
     return found
 
 
+@memory_for("judging the release afresh")
 def judge(
     known: Certificate,
     release: Path,

@@ -17,7 +17,13 @@ from typing import Any
 import duckdb
 
 from foreknow.engine import connect
-from foreknow.errors import CertificateError, DataError, UnsupportedError
+from foreknow.errors import (
+    CertificateError,
+    DataError,
+    NotEnoughMemory,
+    UnsupportedError,
+    short_of_memory,
+)
 from foreknow.verifier_facts import Cell, Group, worst_of
 from foreknow.verifier_files import File, count_rows, files_of, open_written
 from foreknow.verifier_implications import worst_implications
@@ -331,6 +337,8 @@ def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple
         if file is not None:
             file.check(sum(row[-1] for row in rows))
     except duckdb.Error as error:
+        if short_of_memory(error):
+            raise NotEnoughMemory("judging the release afresh") from error
         raise CertificateError(
             f"the release cannot be read: {str(error).splitlines()[0]}"
         ) from None

@@ -182,9 +182,14 @@ def test_a_file_of_statements_has_lines(asking, desk):
     desk.put("known.txt", "Tom != Cancer\n\nGary Flu\n")
     _, _, err = asking("-a", "Tom", "--statements", "known.txt")
     assert err.startswith("foreknow: known.txt, line 3: expected '='")
-    assert "there is no file 'none.txt'" in asking("-a", "Tom", "--statements", "none.txt")[2]
+    assert (
+        "the file 'none.txt' does not exist" in asking("-a", "Tom", "--statements", "none.txt")[2]
+    )
     desk.put("known.txt", b"\xff\xfe")
-    assert "known.txt is not UTF-8" in asking("-a", "Tom", "--statements", "known.txt")[2]
+    assert (
+        "the file 'known.txt', line 1: not UTF-8"
+        in asking("-a", "Tom", "--statements", "known.txt")[2]
+    )
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,11 @@ POLICIES = {
         "",
     ),
     "not TOML": ("[schema\n", "policy.toml is not valid TOML", "line 1"),
-    "not UTF-8": (POLICY.replace("flu", "é").encode("latin-1"), "policy.toml is not UTF-8", ""),
+    "not UTF-8": (
+        POLICY.replace("flu", "é").encode("latin-1"),
+        "not UTF-8; save the file as UTF-8",
+        "",
+    ),
 }
 
 
@@ -160,7 +164,7 @@ def test_a_policy_that_cannot_be_meant(desk, command, content, place, hint):
 @pytest.mark.parametrize("command", ["publish", "audit"])
 def test_a_policy_that_is_not_there(desk, command):
     said = desk.refused(*getattr(desk, command)(policy="none.toml"))
-    assert "the policy 'none.toml' cannot be read: No such file" in said
+    assert "the policy 'none.toml' does not exist" in said
 
 
 @pytest.mark.parametrize(
@@ -232,7 +236,7 @@ def test_an_audit_never_writes_over_a_file_of_the_folder_it_reads(desk, option):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "'certificate.json' cannot be read: No such file"),
+        (None, "'certificate.json' does not exist"),
         ("{", "'certificate.json' is not JSON"),
         ("{}", "'certificate.json' is not a foreknow certificate"),
         ('{"format": "foreknow certificate", "version": 9}', "is of version 9"),
@@ -283,4 +287,5 @@ def test_a_folder_whose_files_are_not_those_certified_is_refused(desk, form, fil
     said = desk.refused(*desk.audit(release="out"))
     assert f"{file}.csv is not the file of 'out' that was certified" in said
     path.unlink()
-    assert f"{file}.csv is not the file of 'out'" in desk.refused(*desk.audit(release="out"))
+    said = desk.refused(*desk.audit(release="out"))
+    assert f"there is no file '{file}.csv' in 'out'" in said

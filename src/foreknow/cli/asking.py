@@ -37,6 +37,9 @@ FORMAT, FORMAT_VERSION = "foreknow answers", 1
 # A fraction longer than this says less than its decimals.
 _SHORT = 11
 
+# Room for a hundred thousand statements, more than can be judged.
+_MOST_BYTES = 16 << 20
+
 
 def ask(
     release: Annotated[Path, typer.Argument(help="CSV or Parquet with the names of people.")],
@@ -166,14 +169,9 @@ def _read_prior(path: Path) -> Mapping[tuple[str, str], str]:
 
 
 def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8-sig")
-    except FileNotFoundError:
-        raise DataError(f"there is no file {str(path)!r}") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    from foreknow.texts import read_text
+
+    return read_text(path, _MOST_BYTES, DataError, f"the file {str(path)!r}")
 
 
 # ---- showing -----------------------------------------------------------------------------------

@@ -49,7 +49,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input, "
-    "3 a bug in Foreknow, 130 interrupted, 143 terminated. They stand when the output is closed or full.",
+    "3 a bug in Foreknow, 130 interrupted, 143 terminated. They stand when the output is closed "
+    "or full.",
 )
 
 for command in (

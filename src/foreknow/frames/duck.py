@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from foreknow.engine import connect, read_parquet
 from foreknow.engine_csv import CsvFile
-from foreknow.errors import DataError
+from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 from foreknow.frames.sources import check_columns
 
 _BATCH = 1 << 20
@@ -121,6 +121,8 @@ def _clear_errors(name: str) -> Iterator[None]:
         yield
     # Arrow passes on, as an error of its own, what DuckDB meets while rows are fetched.
     except (duckdb.Error, pa.ArrowException, OSError) as error:
+        if short_of_memory(error):
+            raise NotEnoughMemory(f"reading {name}") from error
         text = str(error)
         line = re.search(r"on Line: (\d+)", text)
         where = f"{name}, line {line[1]}" if line else name

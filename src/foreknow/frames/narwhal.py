@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from narwhals.exceptions import NarwhalsError
 
-from foreknow.errors import DataError
+from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 from foreknow.frames.sources import check_columns
 
 _SEVERAL = (set, frozenset, tuple, np.ndarray)  # of values in one cell, beside a list
@@ -71,6 +71,8 @@ class NarwhalsTable:
         except OverflowError:
             raise DataError(f"{self.name} holds a number beyond 64 bits; make it text") from None
         except (pa.ArrowException, TypeError) as error:
+            if short_of_memory(error):
+                raise NotEnoughMemory(f"reading {self.name}") from error
             first = str(error).splitlines()[0]
             raise DataError(
                 f"{self.name} holds a column of mixed types: {first}; make it one type"

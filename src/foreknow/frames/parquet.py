@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from foreknow.engine import Stamp
-from foreknow.errors import DataError
+from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 from foreknow.frames.sources import check_columns
 
 # Up to here two columns of codes fit the memory of a small machine, and counting them is faster
@@ -98,6 +98,8 @@ class ParquetTable:
         try:
             return step()
         except (pa.ArrowException, OSError, KeyError) as error:
+            if short_of_memory(error):
+                raise NotEnoughMemory(f"reading {self.name}") from error
             first = (str(error).splitlines() or [type(error).__name__])[0]
             raise DataError(f"{self.name} cannot be read as Parquet: {first}") from None
 
