@@ -20,7 +20,7 @@ from foreknow.certificate_file import (
     read_certificate,
 )
 from foreknow.documents import from_json
-from foreknow.errors import CertificateError, memory_for
+from foreknow.errors import CertificateError
 from foreknow.verifier import Finding, Written
 from foreknow.writing import as_json, write_whole
 
@@ -207,7 +207,6 @@ class Certificate:
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"
 
-    @memory_for("judging the release afresh")
     def check(self, release: str | Path, priors: str | Path | None = None) -> list[str]:
         """Judge a written release afresh, and compare with what is certified.
 

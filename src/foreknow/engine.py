@@ -27,6 +27,10 @@ try:
     import fcntl
 except ImportError:  # Windows: a folder that a killed process left stays
     fcntl = None  # type: ignore[assignment]
+try:
+    import resource
+except ImportError:
+    resource = None  # type: ignore[assignment]
 
 _PREFIX = "foreknow-"
 _LOCK = "lock"
@@ -44,10 +48,19 @@ def connect() -> Any:
             "temp_directory": str(scratch()),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
+            **_within_limit(),
         }
     )
     _connections.add(connection)
     return connection
+
+
+def _within_limit() -> dict[str, str]:
+    """Where the address space is limited, which DuckDB does not look at, it may use a third."""
+    if resource is None:
+        return {}
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return {} if soft == resource.RLIM_INFINITY else {"memory_limit": f"{soft // 3}B"}
 
 
 def scratch() -> Path:

@@ -175,7 +175,11 @@ def _create(path: Path, mode: int) -> int:
 
 
 def require_new(path: str | Path) -> None:
-    """Raise `OutputError` if something of that name exists."""
+    """Raise `OutputError` if something of that name exists, or it is no name for engines."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise OutputError(f"{str(path)!r}: the name is not UTF-8; choose another") from None
     if Path(path).exists() or Path(path).is_symlink():
         raise OutputError(f"{str(path)!r} exists already; name a new folder, or remove it first")
 

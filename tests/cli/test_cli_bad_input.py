@@ -146,7 +146,7 @@ POLICIES = {
     "not TOML": ("[schema\n", "policy.toml is not valid TOML", "line 1"),
     "not UTF-8": (
         POLICY.replace("flu", "é").encode("latin-1"),
-        "not UTF-8; save the file as UTF-8",
+        "policy.toml', line 7: not UTF-8",
         "",
     ),
 }

@@ -169,3 +169,112 @@ def test_an_interrupt_while_parts_are_imported_is_one_line(forked, delay):
         (130, "interrupted; nothing was left half-written\n"),
         (0, ""),  # it was faster
     )
+
+
+# ---- memory ------------------------------------------------------------------------------------
+
+LIMITED = """
+import os, resource, sys
+import foreknow.auditing, foreknow.publishing, foreknow.skylining, foreknow.verification
+from foreknow.cli import main
+
+def size():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+for room, *arguments in [line.split() for line in sys.argv[1].splitlines()]:
+    if not os.fork():
+        if room != "all":
+            limit = max(size() + (int(room) << 20), 645 << 20)
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        sys.argv[1:] = arguments
+        main()
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+"""
+
+
+def limited(folder, *calls):
+    """Run calls, each begun with the megabytes that are free; (exit codes, stderr)."""
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, "\n".join(calls)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    return [int(line) for line in done.stdout.split()], done.stderr
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A table that needs some hundred megabytes, as a release too."""
+    folder = tmp_path_factory.mktemp("large")
+    rows = "".join(f"{i % 97},{i},{i % 7}\n" for i in range(150_000))
+    (folder / "table.csv").write_text("age,zip,disease\n" + rows)
+    policy = POLICY.replace('identifiers = ["name"]\n', "").replace('"sex"', '"zip"')
+    (folder / "policy.toml").write_text(policy.replace("0.9", "0.95").replace('["flu"]', "[1]"))
+    return folder
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_too_little_memory_is_neither_a_verdict_nor_a_bug(large):
+    audit = "audit table.csv -p policy.toml -q"
+    publish = "publish table.csv -p policy.toml -q -o"
+    skyline = "skyline table.csv -s disease --quasi-identifiers zip -c 0.9 -q"
+    codes, said = limited(large, f"64 {audit}", f"64 {publish} none", f"64 {skyline}")
+    assert codes[0] in (1, 2)  # what the libraries reserve differs
+    assert codes[1] == 2
+    assert codes[2] in (0, 2)
+    lines = said.splitlines()
+    assert len(lines) == codes.count(2)
+    assert all(line.startswith("foreknow: not enough memory for ") for line in lines)
+    assert sorted(path.name for path in large.iterdir()) == ["policy.toml", "table.csv"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+def test_an_address_space_that_is_too_small_to_start_is_told_at_once(large):
+    done = shell(large, "ulimit -v 300000; foreknow audit table.csv -p policy.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("foreknow: not enough memory for Foreknow to start")
+
+
+def test_engines_say_in_many_ways_that_memory_is_short(monkeypatch):
+    import duckdb
+
+    from foreknow.errors import memory_for
+
+    for error in (
+        MemoryError(),
+        duckdb.OutOfMemoryException("Out of Memory Error: failed to pin block"),
+        OSError(12, "Cannot allocate memory"),
+        ImportError("libarrow.so: failed to map segment from shared object"),
+        RuntimeError("std::bad_alloc"),
+    ):
+        with pytest.raises(MemoryError, match="not enough memory for this") as caught:
+            _raise_within(memory_for("this"), error)
+        assert isinstance(caught.value, fk.ForeknowError)
+        assert not isinstance(caught.value, fk.InputError)
+
+
+def _raise_within(context, error):
+    with context:
+        raise error
+
+
+def test_a_verifier_without_memory_does_not_say_not_as_certified(desk, monkeypatch):
+    import duckdb
+
+    from foreknow import verifier
+
+    desk.run(*desk.publish())
+
+    def short(*given):
+        raise duckdb.OutOfMemoryException("Out of Memory Error: failed to allocate")
+
+    monkeypatch.setattr(verifier, "connect", short)
+    monkeypatch.setattr(verifier, "_apart", short)
+    code, _, err = desk.run("verify", "out")
+    assert code == 2
+    assert err.startswith("foreknow: not enough memory for judging the release afresh")

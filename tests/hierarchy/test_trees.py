@@ -1,8 +1,10 @@
 """Trees: rows of a value and its levels, in Python and in files."""
 
+import os
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -182,6 +184,28 @@ def test_files_are_checked(tmp_path, content, message):
     with pytest.raises(HierarchyError) as caught:
         Tree.read(path)
     assert str(caught.value).startswith(message.replace("PATH", str(path)))
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
+def test_files_without_an_end_are_refused(tmp_path):
+    with pytest.raises(HierarchyError, match=r"'/dev/zero' is larger than 64 MB"):
+        Tree.read("/dev/zero")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(HierarchyError, match=r"cannot be read: it is a named pipe; give a file"):
+        Tree.read(tmp_path / "pipe")
+
+
+def test_what_is_no_text_is_refused(tmp_path):
+    (tmp_path / "h.csv").write_bytes(b"a;x\nb;\0\n")
+    with pytest.raises(HierarchyError, match=r"line 2: a null character; is it a text file\?"):
+        Tree.read("h.csv", tmp_path)
+
+
+def test_numbers_of_thousands_of_digits_are_refused():
+    with pytest.raises(HierarchyError, match="row 1: a number of too many digits"):
+        Tree([[10**5000, "x"]])
+    with pytest.raises(HierarchyError, match="a number of too many digits"):
+        Ordered([1, 10**5000])
 
 
 def test_files_that_cannot_be_read(tmp_path):

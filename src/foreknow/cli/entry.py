@@ -36,11 +36,10 @@ from foreknow.errors import (
 # Commands whose exit code or files are the outcome; what the others print is.
 _SETTLED = ("audit", "attack", "publish", "verify", "demo", "priors")
 
-# Characters of a message, which may quote anybody's file.
-_MOST = 3_000
-
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20
+
+_MOST_OF_A_LINE = 3000
 
 app = typer.Typer(
     name="foreknow",
@@ -150,9 +149,10 @@ def _told(error: BaseException) -> int:
 def _say(said: object, *, pointing: bool = False) -> None:
     """Write a line to stderr; only a caret below a text may be in a line of its own."""
     text = str(said)
-    short = text if len(text) <= _MOST else f"{text[:_MOST]}..."
+    if len(text) > _MOST_OF_A_LINE:  # a file may hold a text of any length
+        text = f"{text[:_MOST_OF_A_LINE]}..."
     shown = "".join(
         char if char.isprintable() or (pointing and char == "\n") else ascii(char)[1:-1]
-        for char in short
+        for char in text
     )
     print(f"foreknow: {shown}", file=sys.stderr, flush=True)
