@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.hierarchy.laying import DISEASES, lay, never, path_of, refusal
 
 from foreknow.errors import HierarchyError
-from foreknow.hierarchy_files import Tree
+from foreknow.hierarchy_files import Ordered, Tree
 
 
 def test_tree_keeps_siblings_together_in_order_of_appearance():
