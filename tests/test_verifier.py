@@ -324,7 +324,7 @@ def test_what_a_reader_can_tell_apart_is_told_apart(tmp_path):
     assert verify(release, [facts((0, 0, 0))])[0].probability == 1
 
 
-@pytest.mark.parametrize("row", ['"20" ,1,s', ' "20",1,s', '"20"x,1,s', "20,1,s,"])
+@pytest.mark.parametrize("row", ['"20" ,1,s', ' "20",1,s', "20,1,s,"])
 def test_a_file_that_readers_take_differently_is_refused(tmp_path, row):
     path = tmp_path / "release.csv"
     path.write_text(f'zip,age,disease\n"20",1,t\n{row}\n')
