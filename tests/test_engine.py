@@ -197,16 +197,17 @@ def test_a_fork_that_ends_does_not_take_the_folder_along():
 
 def test_only_folders_of_ours_are_swept(aside, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(aside))
-    (aside / "foreknow-notes").mkdir()
-    (aside / "foreknow-notes" / "mine.txt").write_text("keep")
-    (aside / "foreknow-old").mkdir()
-    os.utime(aside / "foreknow-old", (0, 0))
+    (aside / "foreknow-spill-notes").mkdir()
+    (aside / "foreknow-spill-notes" / "mine.txt").write_text("keep")
+    (aside / "foreknow-spill-old").mkdir()
+    os.utime(aside / "foreknow-spill-old", (0, 0))
     old = time.time() - 9999
-    os.utime(aside / "foreknow-notes", (old, old))
-    (aside / "foreknow-link").symlink_to(aside / "foreknow-notes")
+    os.utime(aside / "foreknow-spill-notes", (old, old))
+    (aside / "foreknow-spill-link").symlink_to(aside / "foreknow-spill-notes")
     engine._sweep()
-    assert {path.name for path in aside.iterdir()} == {"foreknow-notes", "foreknow-link"}
-    assert (aside / "foreknow-notes" / "mine.txt").read_text() == "keep"
+    left = {path.name for path in aside.iterdir()}
+    assert left == {"foreknow-spill-notes", "foreknow-spill-link"}
+    assert (aside / "foreknow-spill-notes" / "mine.txt").read_text() == "keep"
 
 
 def test_no_other_place_opens_a_database():

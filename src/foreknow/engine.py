@@ -32,7 +32,7 @@ try:
 except ImportError:
     resource = None  # type: ignore[assignment]
 
-_PREFIX = "foreknow-"
+_PREFIX = "foreknow-spill-"
 _LOCK = "lock"
 _HOUR = 3600
 _PATTERN = re.compile(r"[*?\[]")

@@ -55,17 +55,17 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
     known = Certificate.load(folder / CERTIFICATE)
     if set(known.files) != {f"{part}.{known.format}" for part in known.parts}:
         raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
-    for name in known.files:
-        if not (folder / name).is_file():
-            raise CertificateError(f"there is no file {name!r} in {str(folder)!r}")
     # Opened before they are digested: a table that changes afterwards cannot be read any more.
-    tables = {part: open_table(folder / f"{part}.{known.format}") for part in known.parts}
-    for name, digest in known.files.items():
-        if digest_of(folder / name) != digest:
+    tables = {}
+    for part in known.parts:
+        path = folder / f"{part}.{known.format}"
+        opened = open_table(path) if path.is_file() else None
+        if opened is None or digest_of(path) != known.files[path.name]:
             raise CertificateError(
-                f"{name} is not the file of {str(folder)!r} that was certified; name the file "
+                f"{path.name} is not the file of {str(folder)!r} that was certified; name the file "
                 "itself to audit it as it is"
             )
+        tables[part] = opened
     if schema is not None:
         refuse_other_schema(known, schema)
     columns = [*known.groups, known.sensitive]
