@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LOWEST := .venv-lowest
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lowest lint bench clean
 
 help:
 	@echo "make demo   publish, audit and verify the bundled sample into demo/"
 	@echo "make test   run all tests (FOREKNOW_NIGHTLY=1 adds the exhaustive ones)"
+	@echo "make lowest tests with the lowest versions that pyproject.toml allows, in $(LOWEST)/"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  measured claims, printed as ratios"
 
@@ -24,6 +26,21 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
+
+$(LOWEST)/.ready: pyproject.toml .ci/lowest.py
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.3"
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--only-binary :all: --constraint $(LOWEST)/lowest.txt \
+		--build-constraint $(LOWEST)/lowest.txt --editable . --group dev
+	@touch $(LOWEST)/.ready
+
+# What meets other libraries: commands, engines, files and pages. The rest is arithmetic.
+lowest: $(LOWEST)/.ready
+	$(LOWEST)/bin/foreknow --help > $(LOWEST)/help.txt
+	$(LOWEST)/bin/python -m pytest -n auto tests/cli tests/frames tests/report \
+		tests/test_publishing*.py tests/test_verifier.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -50,4 +67,4 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.attack
 
 clean:
-	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
