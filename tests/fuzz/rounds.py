@@ -1,0 +1,215 @@
+"""Rounds of mutants: seeds, what must hold of every call, and where a fault is kept for replay."""
+
+import contextlib
+import datetime
+import json
+import os
+import random
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import foreknow as fk
+
+HERE = Path(__file__).resolve()
+SOURCE, ROOT = Path(fk.__file__).resolve().parents[1], HERE.parents[2]
+
+FIXED = "a fixed seed"
+NIGHTLY = os.environ.get("FOREKNOW_NIGHTLY") == "1"
+# At night another seed each day, or the one to be replayed.
+SEED = os.environ.get("FOREKNOW_FUZZ_SEED") or (
+    datetime.date.today().isoformat() if NIGHTLY else FIXED
+)
+KEPT = Path(os.environ.get("FOREKNOW_FUZZ_FOLDER") or Path(tempfile.gettempdir()) / "foreknow-fuzz")
+
+# How long one call may take: seconds of the processor, since the machine may be busy.
+PROCESSOR_SECONDS = 10
+# When a call counts as hanging.
+CLOCK_SECONDS = 120
+SHOWN = 8
+
+# What a terminal must never be sent from a file that is read: an escape sequence, text that runs
+# backwards.
+ESCAPE, BACKWARDS = "\x1b[31m", "\u202e"
+FORBIDDEN = (b"\x1b", b"\x9b[", BACKWARDS.encode())
+
+
+class Fault(AssertionError):
+    """Something that must not be, with one mutant."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one call of the command line said."""
+
+    argv: tuple
+    code: int
+    out: bytes
+    err: bytes
+    seconds: float
+
+    def __str__(self):
+        both = (self.out + self.err)[-1500:].decode("utf-8", "replace")
+        return f"{shlex.join(['foreknow', *self.argv])}\nexit {self.code}, said {both!r}"
+
+
+class Worker:
+    """The process in which commands run; a new one after a crash."""
+
+    def __init__(self):
+        self._process = None
+        self._folder = Path(tempfile.mkdtemp(prefix="foreknow-worker-"))
+        self._said = self._folder / "out", self._folder / "err"
+
+    def run(self, folder, *argv):
+        """Run a command, and refuse what no command may do."""
+        argv = tuple(map(str, argv))
+        called = shlex.join(["foreknow", *argv])
+        answer = self._ask(called, {"folder": str(folder), "argv": argv})
+        out, err = (path.read_bytes() for path in self._said)
+        if "raised" in answer:
+            raise Fault(f"{called}\n{answer['raised']}")
+        said = Said(argv, answer["code"], out, err, answer["seconds"])
+        check(said)
+        return said
+
+    def read(self, folder, reading, **given):
+        """Ask a reading; a dict with ``read`` or ``refused``."""
+        called = f"{reading}({given})"
+        answer = self._ask(called, {"folder": str(folder), "reading": reading, "given": given})
+        if "raised" in answer:
+            raise Fault(f"{called}\n{answer['raised']}")
+        if answer["seconds"] > PROCESSOR_SECONDS:
+            raise Fault(f"{called}\ntook {answer['seconds']:.0f} s")
+        return answer
+
+    def close(self):
+        """End the process, if there is one."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+        self._process = None
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _ask(self, called, request):
+        process = self._process = self._process or self._start()
+        try:
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+            ready, _, _ = select.select([process.stdout], [], [], CLOCK_SECONDS)
+            line = process.stdout.readline() if ready else None
+        except BrokenPipeError:
+            line = ""
+        if line:
+            return json.loads(line)
+        process.kill()
+        code = process.wait()
+        self._process = None
+        if line is None:
+            raise Fault(f"{called}\nhangs: no answer after {CLOCK_SECONDS} s")
+        how = signal.Signals(-code).name if code < 0 else f"exit {code}"
+        last = self._said[1].read_bytes()[-2000:].decode("utf-8", "replace")
+        raise Fault(f"{called}\nended the process: {how}\n{last}")
+
+    def _start(self):
+        self._folder.mkdir(exist_ok=True)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(SOURCE), str(ROOT)]),
+            "PYTHONUTF8": "1",
+            "COLUMNS": "100",
+        }
+        for name in ("FOREKNOW_DEBUG", "FORCE_COLOR", "PYTHONDEVMODE"):
+            environment.pop(name, None)
+        return subprocess.Popen(
+            [sys.executable, str(HERE.with_name("worker.py")), *map(str, self._said)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            text=True,
+        )
+
+
+def check(said):
+    """Refuse what no call of the command line may do."""
+    if said.code not in (0, 1, 2):
+        raise Fault(f"exit {said.code}: {said}")
+    if b"Traceback" in said.out + said.err:
+        raise Fault(f"a traceback: {said}")
+    if said.code == 2 and not said.err.strip():
+        raise Fault(f"refused without a word: {said}")
+    for sign in FORBIDDEN:
+        if sign in said.out + said.err:
+            raise Fault(f"{sign!r} reaches the terminal: {said}")
+    if said.seconds > PROCESSOR_SECONDS:
+        raise Fault(f"took {said.seconds:.0f} s: {said}")
+
+
+def alone(said, folder):
+    """Run the same as a process of its own: it must end alike."""
+    process = subprocess.run(
+        [sys.executable, "-m", "foreknow.cli", *said.argv],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONUTF8": "1", "COLUMNS": "100"},
+        capture_output=True,
+        timeout=CLOCK_SECONDS,
+        check=False,
+    )
+    again = Said(said.argv, process.returncode, process.stdout, process.stderr, 0)
+    check(again)
+    if again.code != said.code:
+        raise Fault(f"exit {again.code} as a process of its own, {said.code} in the worker: {said}")
+
+
+class Rounds:
+    """Mutants of one kind, one after the other, each of a seed of its own."""
+
+    def __init__(self, kind, worker, folder):
+        self.kind, self.worker, self._folder = kind, worker, folder
+
+    def play(self, attempt, count, seed):
+        """Call ``attempt(chance, folder, worker)`` so often; keep the folders of faults."""
+        faults = []
+        only = os.environ.get("FOREKNOW_FUZZ_ONLY")
+        for i in [int(only)] if only else range(count):
+            place = self._folder / f"{self.kind}-{i}"
+            place.mkdir()
+            try:
+                attempt(random.Random(f"{self.kind} {seed} {i}"), place, self.worker)
+            except Fault as fault:
+                faults.append(self._keep(place, seed, i, fault))
+            shutil.rmtree(place, ignore_errors=True)
+        if faults:
+            more = f"\n\n... and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
+            said = "\n\n".join(faults[:SHOWN])
+            raise Fault(f"{len(faults)} of {count} mutants:\n\n{said}{more}")
+
+    def _keep(self, place, seed, i, fault):
+        kept = KEPT / f"{self.kind}-{seed}-{i}".replace(" ", "-")
+        shutil.rmtree(kept, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(place, kept, symlinks=True)
+            (kept / "FAULT.txt").write_text(str(fault), "utf-8", "backslashreplace")
+        return (
+            f"mutant {i}, kept in {kept}; again with FOREKNOW_FUZZ_SEED={shlex.quote(str(seed))} "
+            f"FOREKNOW_FUZZ_ONLY={i}\n{fault}"
+        )
+
+
+def rounds(nightly, by_day=20):
+    """Parametrize a test by `count` and `seed`: a few of a fixed seed, at night many of the day."""
+    night = pytest.param(nightly, SEED, marks=pytest.mark.slow, id="nightly")
+    chosen = os.environ.get("FOREKNOW_FUZZ_SEED") or FIXED
+    nightly = int(os.environ.get("FOREKNOW_FUZZ_COUNT") or nightly)
+    return pytest.mark.parametrize(
+        ("count", "seed"), [pytest.param(by_day, chosen, id="a few"), night]
+    )
