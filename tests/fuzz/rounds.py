@@ -207,9 +207,9 @@ class Rounds:
 
 def rounds(nightly, by_day=20):
     """Parametrize a test by `count` and `seed`: a few of a fixed seed, at night many of the day."""
+    nightly = int(os.environ.get("FOREKNOW_FUZZ_COUNT") or nightly)
     night = pytest.param(nightly, SEED, marks=pytest.mark.slow, id="nightly")
     chosen = os.environ.get("FOREKNOW_FUZZ_SEED") or FIXED
-    nightly = int(os.environ.get("FOREKNOW_FUZZ_COUNT") or nightly)
     return pytest.mark.parametrize(
         ("count", "seed"), [pytest.param(by_day, chosen, id="a few"), night]
     )

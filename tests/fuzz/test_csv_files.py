@@ -67,6 +67,13 @@ def mutant(chance):
     return mutated_bytes(chance, data) if chance.random() < 0.4 else data
 
 
+def csv_text(rows):
+    """Rows as the bytes of a CSV file."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
+    return text.getvalue().encode()
+
+
 # ---- the oracle ---------------------------------------------------------------------------------
 
 
