@@ -65,3 +65,13 @@ def hierarchy(path, values):
         pairs = list(zip(levels.ancestors, levels.labels, strict=True))[:-1]
         found.append([values[leaf], [labels[nodes[place]] for nodes, labels in pairs]])
     return found
+
+
+def priors(path):
+    """Each signature and value with its probability."""
+    (table,) = fk.Priors(path).tables
+    return [
+        [list(signature), value, str(said)]
+        for signature, row in table.chances.items()
+        for value, said in zip(table.values, row, strict=True)
+    ]

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from tests.fuzz.mutations import ODD, mutated_text
-from tests.fuzz.rounds import BACKWARDS, ESCAPE, Fault, alone, rounds
+from tests.fuzz.rounds import BACKWARDS, Fault, alone, rounds
 
 TABLE = "gid,age,zip,disease\n1,20,02138,Flu\n1,21,02139,Cold\n2,30,02138,Flu\n2,31,02139,HIV\n"
 BASES = (

@@ -1,0 +1,251 @@
+"""Certificates, mutated: one that is verified says of the release what the first one said."""
+
+import copy
+import csv
+import hashlib
+import json
+import shutil
+from collections import Counter, defaultdict
+from fractions import Fraction
+
+import pytest
+from tests.fuzz.mutations import mutated_bytes, mutated_text
+from tests.fuzz.rounds import BACKWARDS, ESCAPE, Fault, alone, rounds
+
+# What nobody can check who has only the release: how it was made, of what, and what else the owner
+# should know. A mutant that differs in these alone says nothing else of the release.
+FREE = ("source", "seeded", "versions", "method", "minimal", "notes")
+TABLE = "name,age,sex,disease\n" + "".join(
+    f"P{i},{20 + i},{'fm'[i % 2]},{('Flu', 'Cold', 'Flu', 'HIV', 'Cold')[i % 5]}\n" for i in range(20)
+)
+SEVERAL = "name,age,disease\n" + "".join(
+    f"P{i // 2},{20 + i // 2},{('Flu', 'Cold', 'HIV')[i % 3]}\n" for i in range(24)
+)
+POLICY = """[schema]
+identifiers = ["name"]
+quasi_identifiers = ["age", "sex"]
+sensitive = "disease"
+
+[[require]]
+values = ["HIV"]
+facts = { l = 1, k = 1, m = 1 }
+below = 0.9
+
+[[require]]
+facts = [{ l = 0, k = 0, m = 0, below = 0.8 }, { l = 1, below = "9/10" }]
+"""
+SETS = """[schema]
+quasi_identifiers = ["age"]
+person = "name"
+semantics = "set"
+sensitive = "disease"
+
+[[require]]
+facts = { l = 1, k = 1 }
+below = 0.99
+"""
+
+
+@pytest.fixture(scope="session")
+def published(worker, tmp_path_factory):
+    """Folders that `foreknow publish` wrote, to be mutated."""
+    folder = tmp_path_factory.mktemp("published")
+    made = {}
+    for name, table, policy, more in (
+        ("one", TABLE, POLICY, []),
+        ("two", TABLE, POLICY, ["--form", "bucketized"]),
+        ("sets", SEVERAL, SETS, []),
+    ):
+        (folder / "people.csv").write_text(table)
+        (folder / "policy.toml").write_text(policy)
+        out = ["--out", name, "--seed", "1", *more]
+        said = worker.run(folder, "publish", "people.csv", "--policy", "policy.toml", *out)
+        assert said.code == 0, said
+        (folder / name / "owner.json").unlink()
+        (folder / name / "report.html").unlink()
+        verified = worker.run(folder, "verify", name)
+        assert verified.code == 0, verified
+        made[name] = folder / name, verified
+    return made
+
+
+# ---- the mutator --------------------------------------------------------------------------------
+
+LEAVES = (
+    *(None, True, False, 0, 1, -1, 2, 9, 0.5, 1e308, -0.0, 10**30, 1.5, "", "0", "1/2", "1", "0.5"),
+    *("HIV", "Flu", "disease", "age", "single", "set", "generalized", "bucketized", "csv", "parquet"),
+    *("1e-99999999", "1/0", "nan", "../release.csv", "/etc/passwd", "release.csv", "*.csv", "\x00"),
+    *(f"x{ESCAPE}y", f"{BACKWARDS}safe", "[red]x[/red]", "\ud800", "x" * 5000, "9" * 5000),
+    *([], {}, ["HIV"], {"L": 9}, {"facts": {"l": 0}}, [[]], [None]),
+)
+
+
+def places(value, path=()):
+    """Paths of everything in a JSON value."""
+    yield path
+    if isinstance(value, dict):
+        inner = list(value.items())
+    else:
+        inner = enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield from places(item, (*path, key))
+
+
+def at(value, path):
+    for key in path:
+        value = value[key]
+    return value
+
+
+def changed(chance, table):
+    """One to three changes of keys and values somewhere in the certificate."""
+    table = copy.deepcopy(table)
+    for _ in range(chance.choice((1, 1, 1, 2, 3))):
+        *above, key = chance.choice([path for path in places(table) if path])
+        holder = at(table, above)
+        kind = chance.choice(("leaf", "leaf", "leaf", "near", "drop", "add", "swap", "double"))
+        if kind == "leaf":
+            holder[key] = chance.choice(LEAVES)
+        elif kind == "near":
+            holder[key] = near(chance, holder[key])
+        elif kind == "drop":
+            del holder[key]
+        elif kind == "swap":
+            other = at(table, chance.choice(list(places(table))))
+            holder[key] = copy.deepcopy(other)
+        elif isinstance(holder, list):
+            holder.insert(key, copy.deepcopy(holder[key]))
+        elif kind == "add":
+            name = chance.choice(("x", "l", "K", "at_most", "values", "notes", "safe", ESCAPE))
+            holder[name] = chance.choice(LEAVES)
+    return table
+
+
+def near(chance, value):
+    """Something close to a value."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return value + chance.choice((-1, 1, 0.5))
+    if isinstance(value, str):
+        return chance.choice((value + " ", value.upper(), value[:-1], value + ESCAPE, [value]))
+    if isinstance(value, list):
+        return chance.sample(value, len(value)) if len(value) > 1 else value * 2
+    return {**value, "x": 1} if isinstance(value, dict) else 0
+
+
+def as_text(chance, table):
+    """JSON, with a key that stands twice, or deeper than anybody reads, now and then."""
+    text = json.dumps(table, indent=chance.choice((None, 2)), ensure_ascii=chance.random() < 0.7)
+    if chance.random() < 0.1:
+        key = chance.choice(('"safe": true', '"people": 3', '"below": "1"', '"l": 0', '"x": NaN'))
+        at = chance.choice([i for i, char in enumerate(text) if char == "{"])
+        text = text[: at + 1] + key + ", " + text[at + 1 :]
+    if chance.random() < 0.03:
+        text = "[" * 100_000 + text if chance.random() < 0.5 else text[:-2] + ',"x":' + "9" * 5000 + "}"
+    return text.encode("utf-8", "surrogatepass")
+
+
+# ---- the oracle ---------------------------------------------------------------------------------
+
+
+def once(pairs):
+    """An object whose keys stand once."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key stands twice")
+    return dict(pairs)
+
+
+def said_by(data):
+    """What a certificate says of a release; a ValueError where it is none."""
+    table = json.loads(data.decode("utf-8"), object_pairs_hook=once, parse_float=str)
+    return {key: item for key, item in table.items() if key not in FREE}
+
+
+def harmless(data, first):
+    """Whether a verified mutant says the same as the first one."""
+    try:
+        return said_by(data) == said_by(first)
+    except (ValueError, RecursionError, AttributeError):
+        return False
+
+
+# ---- the rounds ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def attempt(published):
+    def attempt(chance, folder, worker):
+        name = chance.choice(("one", "one", "two", "sets"))
+        source, verified = published[name]
+        shutil.copytree(source, folder / "out")
+        path = folder / "out" / "certificate.json"
+        first = path.read_bytes()
+        if name == "one" and chance.random() < 0.2:
+            return other_release(chance, folder, worker, first)
+        data = as_text(chance, changed(chance, json.loads(first)))
+        if chance.random() < 0.2:
+            data = mutated_bytes(chance, first)
+        path.write_bytes(data)
+        said = worker.run(folder, "verify", "out")
+        if said.code == 0 and not harmless(data, first):
+            raise Fault(f"verified, though it says something else: {said}")
+        if said.code == 0 and claims(said) != claims(verified):
+            raise Fault(f"the same certificate, but another claim: {said}\nat first {verified}")
+        if chance.random() < 0.02:
+            alone(said, folder)
+        if chance.random() < 0.1:
+            worker.run(folder, "audit", "out", "--policy", str(source.parent / "policy.toml"))
+
+    return attempt
+
+
+def claims(said):
+    """What was printed but for the notes, which are the owner's words."""
+    return [line for line in said.out.splitlines() if not line.startswith(b"Note: ")]
+
+
+def other_release(chance, folder, worker, first):
+    """The release changed, and the certificate made to fit, as a liar would."""
+    path = folder / "out" / "release.csv"
+    path.write_bytes(mutated_text(chance, path.read_text("utf-8"), 2))
+    table = json.loads(first)
+    table["release"]["files"]["release.csv"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    if (bags := strict_bags(path.read_bytes())) is not None:
+        table["release"]["people"] = sum(bag.total() for bag in bags.values())
+        table["release"]["n_groups"] = len(bags)
+    (folder / "out" / "certificate.json").write_text(json.dumps(table))
+    said = worker.run(folder, "verify", "out")
+    if said.code:
+        return
+    if bags is None:
+        raise Fault(f"verified, though no strict reader reads the release: {said}")
+    worst = max(Fraction(max(bag.values()), bag.total()) for bag in bags.values())
+    if worst >= Fraction(8, 10):
+        raise Fault(f"verified below 0.8, though the highest share is {worst}: {said}")
+
+
+def strict_bags(data):
+    """The bag of each group of the written release; None if no strict reader reads it."""
+    try:
+        lines = data.decode("utf-8").splitlines(keepends=True)
+        rows = [row for row in csv.reader(lines, strict=True) if row]
+    except (UnicodeDecodeError, csv.Error):
+        return None
+    if not rows or any(len(row) != len(rows[0]) for row in rows):
+        return None
+    header = rows[0]
+    if sorted(header) != ["age", "disease", "sex"] or len(rows) < 2:
+        return None
+    bags = defaultdict(Counter)
+    for row in rows[1:]:
+        cells = dict(zip(header, row, strict=True))
+        if not cells["disease"]:
+            return None
+        bags[cells["age"], cells["sex"]][cells["disease"]] += 1
+    return bags
+
+
+@rounds(nightly=3000)
+def test_a_certificate_that_is_verified_says_what_is_so(play, attempt, count, seed):
+    play(attempt, count, seed)
