@@ -27,8 +27,10 @@ def counts(path, groups, sensitive="disease", nulls=True):
             raise ValueError("a null where none may be")
         bag = found.setdefault(tuple(group), {})
         bag[value] = bag.get(value, 0) + 1
-    return [[[text(part) for part in group], [[text(v), many] for v, many in bag.items()]]
-            for group, bag in found.items()]
+    return [
+        [[text(part) for part in group], [[text(v), many] for v, many in bag.items()]]
+        for group, bag in found.items()
+    ]
 
 
 def labels(column):

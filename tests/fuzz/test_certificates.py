@@ -16,7 +16,8 @@ from tests.fuzz.rounds import BACKWARDS, ESCAPE, Fault, alone, rounds
 # should know. A mutant that differs in these alone says nothing else of the release.
 FREE = ("source", "seeded", "versions", "method", "minimal", "notes")
 TABLE = "name,age,sex,disease\n" + "".join(
-    f"P{i},{20 + i},{'fm'[i % 2]},{('Flu', 'Cold', 'Flu', 'HIV', 'Cold')[i % 5]}\n" for i in range(20)
+    f"P{i},{20 + i},{'fm'[i % 2]},{('Flu', 'Cold', 'Flu', 'HIV', 'Cold')[i % 5]}\n"
+    for i in range(20)
 )
 SEVERAL = "name,age,disease\n" + "".join(
     f"P{i // 2},{20 + i // 2},{('Flu', 'Cold', 'HIV')[i % 3]}\n" for i in range(24)
@@ -73,7 +74,18 @@ def published(worker, tmp_path_factory):
 
 LEAVES = (
     *(None, True, False, 0, 1, -1, 2, 9, 0.5, 1e308, -0.0, 10**30, 1.5, "", "0", "1/2", "1", "0.5"),
-    *("HIV", "Flu", "disease", "age", "single", "set", "generalized", "bucketized", "csv", "parquet"),
+    *(
+        "HIV",
+        "Flu",
+        "disease",
+        "age",
+        "single",
+        "set",
+        "generalized",
+        "bucketized",
+        "csv",
+        "parquet",
+    ),
     *("1e-99999999", "1/0", "nan", "../release.csv", "/etc/passwd", "release.csv", "*.csv", "\x00"),
     *(f"x{ESCAPE}y", f"{BACKWARDS}safe", "[red]x[/red]", "\ud800", "x" * 5000, "9" * 5000),
     *([], {}, ["HIV"], {"L": 9}, {"facts": {"l": 0}}, [[]], [None]),
@@ -142,7 +154,11 @@ def as_text(chance, table):
         at = chance.choice([i for i, char in enumerate(text) if char == "{"])
         text = text[: at + 1] + key + ", " + text[at + 1 :]
     if chance.random() < 0.03:
-        text = "[" * 100_000 + text if chance.random() < 0.5 else text[:-2] + ',"x":' + "9" * 5000 + "}"
+        text = (
+            "[" * 100_000 + text
+            if chance.random() < 0.5
+            else text[:-2] + ',"x":' + "9" * 5000 + "}"
+        )
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -182,7 +198,8 @@ def attempt(published):
         path = folder / "out" / "certificate.json"
         first = path.read_bytes()
         if name == "one" and chance.random() < 0.2:
-            return other_release(chance, folder, worker, first)
+            other_release(chance, folder, worker, first)
+            return
         data = as_text(chance, changed(chance, json.loads(first)))
         if chance.random() < 0.2:
             data = mutated_bytes(chance, first)

@@ -1,4 +1,4 @@
-"""Hierarchy files, mutated: each value has the ancestors that a strict reader finds, or is refused."""
+"""Hierarchy files, mutated: each value has the ancestors that a strict reader finds."""
 
 import csv
 import io
@@ -39,7 +39,9 @@ def mutant(chance):
         elif kind == "double":
             rows.append(list(row))
         elif kind == "cell":
-            row[chance.randrange(len(row))] = chance.choice(("lung", "ill", "flu", "missing", "", "*"))
+            row[chance.randrange(len(row))] = chance.choice(
+                ("lung", "ill", "flu", "missing", "", "*")
+            )
         elif len(row) > 2:
             row.pop()
     delimiter = chance.choice(";;\t,")

@@ -121,7 +121,9 @@ def broken(chance, data, end):
     """
     length = int.from_bytes(data[-8:-4], "little")
     footer = len(data) - 8 - length
-    kind = chance.choice(("codes", "codes", "anywhere", "pages", "footer", "length", "cut", "magic"))
+    kind = chance.choice(
+        ("codes", "codes", "anywhere", "pages", "footer", "length", "cut", "magic")
+    )
     if kind == "codes":
         at = end - chance.randint(1, 3)
         return data[:at] + bytes([data[at] ^ chance.randint(1, 255)]) + data[at + 1 :]
@@ -133,9 +135,11 @@ def broken(chance, data, end):
             flipped[chance.randrange(len(flipped))] ^= 1 << chance.randrange(8)
         return data[:footer] + bytes(flipped) + data[-8:]
     if kind == "length":
-        return data[:-8] + chance.choice((0, 1, length + 1, 2**31, 2**32 - 1)).to_bytes(
-            4, "little"
-        ) + data[-4:]
+        return (
+            data[:-8]
+            + chance.choice((0, 1, length + 1, 2**31, 2**32 - 1)).to_bytes(4, "little")
+            + data[-4:]
+        )
     if kind == "cut":
         return data[: chance.randrange(len(data))]
     if kind == "magic":

@@ -103,7 +103,7 @@ VALUES = (
     *("true", "false", '""', '"1/3"', '"1/0"', '" 1/2 "', '"٣/٤"', '"1e-99999999"', '"0.5x"'),
     *('"1_0/2_0"', '"-1/2"', '"50%"', '"nan"', "[]", "{}", "[[]]", '["Flu"]', "[1]", '[true, "a"]'),
     *("2024-02-29", "10:00:00", "2024-02-29T10:00:00Z", "9" * 30, "9" * 5000, "0." + "3" * 400),
-    *('{ l = 1 }', '{ l = 9223372036854775808 }', '{ k = 1.0 }', '{ label = "x" }', '"Flu"'),
+    *("{ l = 1 }", "{ l = 9223372036854775808 }", "{ k = 1.0 }", '{ label = "x" }', '"Flu"'),
     *('"disease"', '"age"', '"mondrian"', '"anatomy"', '["age", "age"]', '"set"', '"../x"'),
     *("'''\n'''", f'"{BACKWARDS}"', '"\\u001b[31m"', '"\\u0000"', '"\\ud800"', '"\\U0001F600"'),
     "[" * 200 + "]" * 200,
@@ -112,7 +112,17 @@ VALUES = (
 NAMES = (
     *("below", "at_most", "at_most_times", "facts", "l", "k", "m", "values", "except", "name"),
     *("person", "group", "missing", "other", "types", "semantics", "format", "form", "method"),
-    *("anatomy", "art", "jump", "safe", "streamliner", "hierarchies", "below ", "Below", '"x\\u001b"'),
+    *(
+        "anatomy",
+        "art",
+        "jump",
+        "safe",
+        "streamliner",
+        "hierarchies",
+        "below ",
+        "Below",
+        '"x\\u001b"',
+    ),
     *("negations", "implications", "priors", "file", "tables", '""', "a.b.c", "excepts", "1"),
 )
 
@@ -211,7 +221,9 @@ def number(limit):
         text = limit.strip()
     else:
         raise Wrong(f"{limit} is no limit")
-    if not re.fullmatch(r"[+-]?(\d[\d_]*(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?|\d[\d_]*/\d[\d_]*", text):
+    if not re.fullmatch(
+        r"[+-]?(\d[\d_]*(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?|\d[\d_]*/\d[\d_]*", text
+    ):
         raise Wrong(f"{limit} is no limit")
     try:
         return Fraction(text)

@@ -23,8 +23,34 @@ priors = { file = "priors.csv" }
 at_most = "9/10"
 """
 CHANCES = (
-    *("0", "1", "0.5", ".5", "5e-1", "1/2", " 1/2", "1/2 ", "-0.1", "1.1", "1/0", "nan", "inf", "", "x"),
-    *("1e-400", "1e-99999999", "1_0/2_0", "٣/٤", "0.5.5", "1/2/3", "0x1", "9" * 5000, "0." + "1" * 3000),
+    *(
+        "0",
+        "1",
+        "0.5",
+        ".5",
+        "5e-1",
+        "1/2",
+        " 1/2",
+        "1/2 ",
+        "-0.1",
+        "1.1",
+        "1/0",
+        "nan",
+        "inf",
+        "",
+        "x",
+    ),
+    *(
+        "1e-400",
+        "1e-99999999",
+        "1_0/2_0",
+        "٣/٤",
+        "0.5.5",
+        "1/2/3",
+        "0x1",
+        "9" * 5000,
+        "0." + "1" * 3000,
+    ),
     *("1e-310", "0.99999999999999999999", "+0.5", "50%", "1/3", "0,5"),
 )
 WEIGHTS = "person,value,weight\nAnn,Flu,1/2\nBob,HIV,0\n"
@@ -45,7 +71,9 @@ def mutant(chance):
         elif kind == "double":
             rows.append(list(row))
         else:
-            header[chance.randrange(3)] = chance.choice(("age", "value", "Value", "probability", "x"))
+            header[chance.randrange(3)] = chance.choice(
+                ("age", "value", "Value", "probability", "x")
+            )
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n", quoting=chance.choice((0, 1)))
     writer.writerows([header, *rows])
@@ -93,7 +121,8 @@ def number(text):
 
 def attempt(chance, folder, worker):
     if chance.random() < 0.2:
-        return weights(chance, folder, worker)
+        weights(chance, folder, worker)
+        return
     data = mutant(chance)
     (folder / "priors.csv").write_bytes(data)
     found = worker.read(folder, "priors", path="priors.csv")

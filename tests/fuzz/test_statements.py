@@ -1,4 +1,4 @@
-"""Statements, written in every way and mutated: they mean what a small reader says, or are refused."""
+"""Statements, written in every way and mutated: they mean what a small reader says."""
 
 import json
 import re
@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from tests.fuzz.mutations import ODD, mutated_bytes
 from tests.fuzz.rounds import Fault, alone, rounds
+from tests.fuzz.test_csv_files import csv_text
 from tests.oracle.statement_worlds import posterior, worlds
 
 PLAIN = ["Tom", "Ann", "Tom-Lee", "4", "Ed", "gid", "Not-so", "x.y"]
@@ -92,7 +93,9 @@ def tokens(text):
     found, at = [], 0
     while at < len(text):
         char = text[at]
-        sign = next((s for s in ("<->", "->", "!=", "=", "(", ")", ",") if text.startswith(s, at)), None)
+        sign = next(
+            (s for s in ("<->", "->", "!=", "=", "(", ")", ",") if text.startswith(s, at)), None
+        )
         if char.isspace():
             at += 1
         elif char == "#":
@@ -264,10 +267,8 @@ def attempt(chance, folder, worker):
 
 def ask(chance, folder, worker, given, right):
     """The same at the command line, where the statement is in a file or an argument."""
-    from tests.fuzz.test_csv_files import csv_text
-
     rows = given["rows"]
-    (folder / "t.csv").write_bytes(csv_text([list(rows[0]), *map(lambda r: r.values(), rows)]))
+    (folder / "t.csv").write_bytes(csv_text([list(rows[0]), *(row.values() for row in rows)]))
     argv = ["ask", "t.csv", "--group", "group", "--sensitive", "disease", "--person", "name"]
     argv += ["--about", given["person"], "--value", given["value"], "--json", "answer.json"]
     text = given["statement"]
