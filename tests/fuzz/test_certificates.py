@@ -15,6 +15,8 @@ from tests.fuzz.rounds import BACKWARDS, ESCAPE, Fault, alone, rounds
 # What nobody can check who has only the release: how it was made, of what, and what else the owner
 # should know. A mutant that differs in these alone says nothing else of the release.
 FREE = ("source", "seeded", "versions", "method", "minimal", "notes")
+FREE_IN_POLICY = ("publish",)
+FREE_IN_SCHEMA = ("identifiers", "person", "types", "hierarchies", "missing", "group")
 TABLE = "name,age,sex,disease\n" + "".join(
     f"P{i},{20 + i},{'fm'[i % 2]},{('Flu', 'Cold', 'Flu', 'HIV', 'Cold')[i % 5]}\n"
     for i in range(20)
@@ -174,15 +176,22 @@ def once(pairs):
 
 def said_by(data):
     """What a certificate says of a release; a ValueError where it is none."""
-    table = json.loads(data.decode("utf-8"), object_pairs_hook=once, parse_float=str)
-    return {key: item for key, item in table.items() if key not in FREE}
+    table = without(json.loads(data.decode(), object_pairs_hook=once, parse_float=str), FREE)
+    policy = without(table["policy"], FREE_IN_POLICY)
+    schema = {"semantics": "single", **without(policy["schema"], FREE_IN_SCHEMA)}
+    release = {"semantics": "single", **table["release"]}
+    return {**table, "policy": {**policy, "schema": schema}, "release": release}
+
+
+def without(table, keys):
+    return {key: item for key, item in table.items() if key not in keys}
 
 
 def harmless(data, first):
     """Whether a verified mutant says the same as the first one."""
     try:
         return said_by(data) == said_by(first)
-    except (ValueError, RecursionError, AttributeError):
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
         return False
 
 
@@ -218,8 +227,10 @@ def attempt(published):
 
 
 def claims(said):
-    """What was printed but for the notes, which are the owner's words."""
-    return [line for line in said.out.splitlines() if not line.startswith(b"Note: ")]
+    """What was printed before the notes, which are the publisher's words."""
+    lines = said.out.splitlines()
+    notes = [i for i, line in enumerate(lines) if line.startswith((b"Note: ", b"The publisher "))]
+    return lines[: min(notes, default=len(lines))]
 
 
 def other_release(chance, folder, worker, first):
