@@ -338,3 +338,38 @@ def test_the_first_column_that_is_not_there_is_named():
 def test_path_objects_and_texts_are_the_same(tmp_path):
     path = csv_file(TABLE, tmp_path)
     assert open_table(Path(path)).columns == open_table(str(path)).columns == ["gid", "disease"]
+
+
+# ---- what is broken ---------------------------------------------------------------------------
+
+
+def beyond(code, entries=("Flu", "AIDS", "Cold")):
+    """Dictionary codes of which one points beyond the entries."""
+    indices = pa.array([0, 1, code, 0], pa.int32())
+    return pa.DictionaryArray.from_arrays(indices, pa.array(entries), safe=False)
+
+
+@pytest.mark.parametrize("column", ["gid", "disease"])
+@pytest.mark.parametrize("hold", ["parquet", "arrow"])
+def test_a_code_that_points_beyond_its_entries_is_no_null_and_no_value(tmp_path, column, hold):
+    columns = {"gid": ["a", "a", "b", "b"], "disease": ["Flu", "AIDS", "Flu", "Flu"]}
+    broken = pa.table({**columns, column: beyond(3)})
+    if hold == "parquet":
+        pq.write_table(broken, tmp_path / "broken.parquet")
+        broken = tmp_path / "broken.parquet"
+    with pytest.raises(DataError, match=r"(?s)out of bounds|dictionary bounds"):
+        counted(broken)
+
+
+def test_a_code_far_beyond_its_entries_is_bad_input_too():
+    table = pa.table({"gid": [1, 1, 2, 2], "disease": beyond(99)})
+    with pytest.raises(DataError, match="the column 'disease' is broken"):
+        counted(table)
+
+
+def test_half_precision_numbers_may_make_groups(tmp_path):
+    table = pa.table({"gid": pa.array([1.5, 1.5, 2.0], pa.float16()), "disease": ["x", "y", "x"]})
+    pq.write_table(table, tmp_path / "half.parquet")
+    for source in (table, tmp_path / "half.parquet"):
+        found = Release.from_generalized(source, quasi_identifiers=["gid"], sensitive="disease")
+        assert bags(found.counts) == {(1.5,): {"x": 1, "y": 1}, (2.0,): {"x": 1}}

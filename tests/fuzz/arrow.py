@@ -44,6 +44,8 @@ def labels(column):
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
         width = pa.int32() if pa.types.is_time32(kind) else pa.int64()
         return column.cast(width).to_pylist()
+    if pa.types.is_date(kind):
+        return column.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64()).to_pylist()
     cells = column.to_pylist()
     return [None if cell is None or cell != cell else cell for cell in cells]
 

@@ -76,9 +76,7 @@ class ParquetTable:
             if name not in schema.names:
                 raise DataError.unknown_column(name, schema.names, file.name)
         texts = [name for name in names if _is_text(schema.field(name).type)]
-        found = self._read(
-            lambda: _opened(file, read_dictionary=texts).read(columns=names).select(names)
-        )
+        found = self._read(lambda: _valid(_opened(file, read_dictionary=texts), names))
         for name in texts:
             column = found.column(name).cast(_CODED)
             found = found.set_column(found.column_names.index(name), name, column)
@@ -107,6 +105,13 @@ class ParquetTable:
 def _opened(file: Path, **how: Any) -> pq.ParquetFile:
     """Open one file by its literal name; a name that looks like an address is none."""
     return pq.ParquetFile(pa.OSFile(os.path.abspath(file)), **how)
+
+
+def _valid(file: pq.ParquetFile, names: list[str]) -> pa.Table:
+    """Read some columns; what is broken in them, such as a code without an entry, is an error."""
+    found = file.read(columns=names).select(names)
+    found.validate(full=True)
+    return found
 
 
 def _parts(folder: Path) -> list[Path]:

@@ -39,11 +39,13 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     Raises
     ------
     DataError
-        If the column holds no plain values: lists, structs, binaries, objects.
+        If the column holds no plain values: lists, structs, binaries, objects; or codes that
+        point beyond the entries of their dictionary.
     """
     kind = array.type
     if pa.types.is_dictionary(kind):
         _refuse_nested(name, kind.value_type)
+        _refuse_broken(name, array)
         array = unified(array)
         if not array.num_chunks:
             return array.cast(kind.value_type)
@@ -75,6 +77,8 @@ def refuse_twins(name: str, array: pa.ChunkedArray) -> None:
         array, kind = array.cast(kind.value_type), kind.value_type
     if not pa.types.is_floating(kind):
         return
+    if pa.types.is_float16(kind):
+        array, kind = array.cast(pa.float32()), pa.float32()
     twins = "NaN and null" if array.null_count and pc.any(pc.is_nan(array)).as_py() else None
     zeros = array.filter(pc.fill_null(pc.equal(array, pa.scalar(0, kind)), False))
     if len(set(map(str, pc.unique(zeros.cast(pa.float64())).to_pylist()))) > 1:
@@ -117,6 +121,14 @@ def to_python(name: str, values: pa.Array) -> list[Any]:
     except (OverflowError, ValueError) as error:
         raise DataError(f"column {name!r}: {error}; make it text") from None
     return found
+
+
+def _refuse_broken(name: str, array: pa.ChunkedArray) -> None:
+    """A code beyond the entries is no value; the first one would be taken for a null."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"the column {name!r} is broken: {error}") from None
 
 
 def _refuse_nested(name: str, kind: pa.DataType) -> None:
