@@ -210,3 +210,47 @@ def test_a_release_that_breaks_the_limit_is_found_with_the_file(folder):
     code, said = outcome(verify(folder))
     assert code == 1
     assert "Verified" not in said
+
+
+CHANGES = {
+    "another limit": lambda c: c["policy"]["require"][0].update(at_most_times="5"),
+    "other columns": lambda c: tables_of(c)[0].update(attributes=["age"]),
+    "another digest": lambda c: tables_of(c)[0].update(digest="0" * 64),
+    "one more digest": lambda c: tables_of(c).append({"attributes": ["age"], "digest": "0" * 64}),
+    "rows beside the digest": lambda c: tables_of(c)[0].update(rows=[], values=["flu"]),
+    "another reading": lambda c: c["policy"]["require"][0]["priors"].update(semantics="binary"),
+    "a finding with a worst case": lambda c: c["findings"][0].update(exact="1/9", value="flu"),
+    "a finding of others": lambda c: c["findings"][0].update(adversary={"facts": {"l": 9}}),
+    "a finding that is unsafe": lambda c: c["findings"][0].update(safe=False),
+    "no finding": lambda c: c.update(findings=[]),
+    "an old version": lambda c: c.update(version=2),
+    "fewer people": lambda c: c["release"].update(people=40),
+    "nothing found of facts": lambda c: c["policy"]["require"][0].update(
+        priors=None, facts={"l": 1}, at_most_times=None, below="1"
+    ),
+}
+
+
+def tables_of(certificate):
+    return certificate["policy"]["require"][0]["priors"]["tables"]
+
+
+@pytest.mark.parametrize("at_hand", [True, False])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_certificate_that_says_something_else_is_refused(folder, change, at_hand):
+    if not at_hand:
+        (folder / "priors.json").unlink()
+    certificate = json.loads((folder / "certificate.json").read_text())
+    CHANGES[change](certificate)
+    (folder / "certificate.json").write_text(json.dumps(certificate))
+    code, said = outcome(verify(folder))
+    assert code in (1, 2)
+    assert "Verified" not in said
+
+
+def test_a_release_can_be_judged_by_ones_own_policy_without_the_file(folder, tmp_path):
+    (folder / "priors.json").unlink()
+    policy = fk.Policy([fk.Requirement(fk.Priors(pa.table(GIVEN)), at_most=1)], SCHEMA)
+    assert fk.verify(folder, policy).n_groups > 1
+    with pytest.raises(fk.InputError, match="cannot be checked without the priors"):
+        fk.verify(folder)
