@@ -13,6 +13,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.counts import GroupCounts
+from foreknow.verifier import Written, verify
 
 # Groups 20/f, 20/m, 30/f ... with the same bags, so that everything ties.
 AGES, SEXES = ("20 to 29", "30 to 39", "4", "40 to 49", None), ("f", "m")
@@ -158,3 +159,41 @@ def test_of_equal_groups_the_first_is_the_target_wherever_it_stands():
                 alike = bags[order[witness.target_position]]
                 first = min(p for p, i in enumerate(order) if sorted(bags[i]) == sorted(alike))
                 assert witness.target_position == first
+
+
+def findings(rows):
+    """What the verifier finds of a table, as text."""
+    written = Written(
+        "generalized", ["age", "sex"], "disease", {"release": pa.Table.from_pylist(rows)}
+    )
+    return [
+        (found.value, found.group, found.probability)
+        for found in verify(written, POLICY.to_dict()["require"])
+    ]
+
+
+def test_the_verifier_finds_the_same_whatever_the_order_of_rows():
+    expected = findings(ROWS)
+    assert all(findings(shuffled(seed)) == expected for seed in range(6))
+    # Cold is the first value by its text, and 30 to 39 the first age with two of it.
+    assert expected[0][:2] == ("Cold", "30 to 39, f")
+    assert [found[0] for found in expected] == ["Cold"] * 6 + ["Flu"]
+
+
+def test_the_verifier_names_the_first_value_before_the_first_group():
+    rows = [
+        {"age": age, "sex": "f", "disease": value}
+        for age, bag in (("20", ["Flu", "Flu", "HIV"]), ("30", ["Cold", "Cold", "HIV"]))
+        for value in bag
+    ]
+    written = Written("generalized", ["age"], "disease", {"release": pa.Table.from_pylist(rows)})
+    even = {"attributes": ["sex"], "values": ["Cold", "Flu", "HIV"]}
+    even["rows"] = [[["f"], ["1/3"] * 3]]
+    for kind in (
+        {"facts": {"l": 0}},
+        {"negations": {"k": 0}},
+        {"implications": {"k": 0}},
+        {"priors": {"semantics": "joint", "tables": [even]}},
+    ):
+        (found,) = verify(written, [{**kind, "below": "1/2"}])
+        assert (found.value, found.group) == ("Cold", "30"), kind

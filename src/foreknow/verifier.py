@@ -43,6 +43,10 @@ _MOST_OF_A_BAG = 10**7
 class Finding:
     """The worst that the verifier found for one point of one requirement.
 
+    Of several that are as bad it is the first value, by its text, and for this value the first
+    group, by the texts of its columns and a missing one first; under facts before it a group that
+    everybody who is meant can be of. So equal releases have equal findings.
+
     Attributes
     ----------
     requirement : int

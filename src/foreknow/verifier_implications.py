@@ -48,7 +48,8 @@ def worst_implications(
             if cell not in odds:
                 odds[cell] = [cell[0].odds(cell[1], x) for x in range(k + 1)]
             ratio = min(odds[cell][x] * others[k - x] for x in range(k + 1))
-            if worst is None or ratio < worst[0]:
+            # Of equal ones the first value; of its groups the first, in the order of `held`.
+            if worst is None or (ratio, value) < worst[:2]:
                 worst = ratio, value, group
     if worst is None:
         return None, None, Fraction(0)

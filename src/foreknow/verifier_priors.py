@@ -122,7 +122,9 @@ def worst_priors(
             continue
         for value, signature, chance in _exact(case, wanted, chances, reading):
             prior = chances.of(signature, value)
-            if chance * best[3] > best[2] * prior if relative else chance > best[2]:
+            own, known = (chance * best[3], best[2] * prior) if relative else (chance, best[2])
+            # Of equal ones the first value; of its groups the first, in the order of `held`.
+            if own > known or (own == known > 0 and value < (best[0] or "")):
                 best = (value, group, chance, prior)
     return best
 

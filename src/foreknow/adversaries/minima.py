@@ -17,6 +17,8 @@ from foreknow.sparse import IntArray
 Place: TypeAlias = Literal["one group", "with family", "with target"]
 
 _CLOSE = 1e-9
+# So few profiles are compared as fractions at once: to choose among them takes longer.
+_FEW = 4
 
 
 class Five(NamedTuple):
@@ -101,7 +103,8 @@ def exact_minimum(found: Profiles, k: int, m: int) -> ExactMinimum:
     Ties go to one group for all, in which case the places are always possible: two different
     groups are named only where they are strictly better, and then they do differ.
     """
-    found = attaining(found, k, m)
+    if len(found) > _FEW:
+        found = attaining(found, k, m)
     n, s, spare, law = found.n.tolist(), found.s.tolist(), found.exact_spare(), found.law
     cells = range(len(n))
     t_known = [law.t_exact(n[i], s[i], spare[i], k) for i in cells]
