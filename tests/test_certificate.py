@@ -89,7 +89,7 @@ def test_a_certificate_says_what_was_required_and_found_and_with_which_versions(
     [
         (b"", "is not JSON"),
         (b"{", "is not JSON"),
-        (b"\xff\xfe", "not UTF-8"),
+        (b"\xff\xfe", "line 1: not UTF-8"),
         (b"[]", "is not a foreknow certificate"),
         (b"null", "is not a foreknow certificate"),
         (b"{}", "is not a foreknow certificate"),
