@@ -185,7 +185,7 @@ def test_kills_at_random_moments_leave_all_or_nothing(tmp_path):
         moments += any(tmp_path.glob(".foreknow-*"))
         run.send_signal(getattr(signal, name))
         run.communicate()
-        hidden = [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+        hidden = {path for path in tmp_path.iterdir() if path.name.startswith(".")}
         assert name == "SIGKILL" or not hidden
         for left in hidden:
             assert stat.S_IMODE(left.stat().st_mode) & 0o077 == 0
@@ -194,6 +194,6 @@ def test_kills_at_random_moments_leave_all_or_nothing(tmp_path):
                 listing(tmp_path / "out")
             )
             subprocess.run(["rm", "-r", str(tmp_path / "out")], check=True)
-    write_whole(tmp_path / "next", "text")
-    assert listing(tmp_path) == ["next"]
+        write_whole(tmp_path / "next", "text")
+        assert listing(tmp_path) == ["next"]
     assert moments > 20
