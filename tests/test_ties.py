@@ -177,7 +177,7 @@ def test_the_verifier_finds_the_same_whatever_the_order_of_rows():
     assert all(findings(shuffled(seed)) == expected for seed in range(6))
     # Cold is the first value by its text, and 30 to 39 the first age with two of it.
     assert expected[0][:2] == ("Cold", "30 to 39, f")
-    assert [found[0] for found in expected] == ["Cold"] * 6 + ["Flu"]
+    assert {found[0] for found in expected} == {"Cold"}
 
 
 def test_the_verifier_names_the_first_value_before_the_first_group():

@@ -111,23 +111,21 @@ class _Class:
         What is withstood at this l: for each m from 0, the largest k, as long as some is.
     before : _Class or None
         The class at the l before.
-    points : array, shape (points, 2)
-        The k and m of the corners at the l before.
+    points : list of (l, k, m)
+        The corners at the l before.
     """
 
     stairs: IntArray
     before: _Class | None = None
-    points: IntArray = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
-    _all: Skyline | None = None
+    points: Skyline = field(default_factory=list)
 
-    def skyline(self, l: int) -> Skyline:  # noqa: E741
+    def skyline(self) -> Skyline:
         """All points below this l."""
-        if self.before is None:
-            return []
-        if self._all is None:
-            own = [(l - 1, k, m) for k, m in self.points[::-1].tolist()]
-            self._all = [*self.before.skyline(l - 1), *own]
-        return self._all
+        parts, at = list[Skyline](), self
+        while at.before is not None:
+            parts.append(at.points)
+            at = at.before
+        return [point for part in reversed(parts) for point in part]
 
 
 def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Skyline]:
@@ -137,31 +135,36 @@ def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Sky
     once.
     """
     n_others = int(np.count_nonzero(counts.totals)) - 1
+    # No group has more other values: to know of more of them adds nothing.
+    most = min(n_others, int(np.diff(counts.offsets).max(initial=0)))
     bar = (1 - limit) / limit
     found: dict[int, Skyline] = {}
     alive, own = codes, list[_Class]()  # the class of each value that is alive
-    for l in range(n_others + 2):  # noqa: E741
+    for l in range(most + 1):  # noqa: E741
         now: list[_Class] = []
-        if l > n_others:  # there is no further value to know of
-            ended: dict[int, _Class] = {}
-            for each in own:
-                if id(each) not in ended:
-                    none = np.full(len(each.stairs), -1)
-                    ended[id(each)] = _Class(none[:0], each, _corners(each.stairs, none))
-                now.append(ended[id(each)])
-        else:
-            for part in _fronts(counts, l, alive):
-                now += _next_classes(part, own[len(now) :], bar)
-        going = []
-        for place, (code, each) in enumerate(zip(alive.tolist(), now, strict=True)):
-            if len(each.stairs):
-                going.append(place)
-            else:
-                found[code] = each.skyline(l)
+        for part in _fronts(counts, l, alive):
+            now += _next_classes(part, own[len(now) :], bar, l)
+        _settle(found, alive, now)
+        going = [place for place, each in enumerate(now) if len(each.stairs)]
         alive, own = alive[going], [now[place] for place in going]
         if not going:
             break
+    last: dict[int, _Class] = {}
+    for each in own:
+        none = np.full(len(each.stairs), -1)
+        last[id(each)] = _Class(none[:0], each, _corners(n_others, each.stairs, none))
+    _settle(found, alive, [last[id(each)] for each in own])
     return [list(found[code]) for code in codes.tolist()]
+
+
+def _settle(found: dict[int, Skyline], codes: IntArray, classes: list[_Class]) -> None:
+    """Note the skylines of those values of which nothing is withstood any more."""
+    known: dict[int, Skyline] = {}
+    for code, each in zip(codes.tolist(), classes, strict=True):
+        if not len(each.stairs):
+            if id(each) not in known:
+                known[id(each)] = each.skyline()
+            found[code] = known[id(each)]
 
 
 def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:  # noqa: E741
@@ -176,7 +179,12 @@ def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
     return [found.take(wanted[found.value])]
 
 
-def _next_classes(found: Profiles, before: list[_Class], bar: Fraction) -> list[_Class]:
+def _next_classes(
+    found: Profiles,
+    before: list[_Class],
+    bar: Fraction,
+    l: int,  # noqa: E741
+) -> list[_Class]:
     """The class of each value of some fronts; `before` has those at the l before, or is empty."""
     starts = found.starts
     ends = np.append(starts[1:], len(found))
@@ -197,16 +205,17 @@ def _next_classes(found: Profiles, before: list[_Class], bar: Fraction) -> list[
         parents = [before[i] for i in first]
         stairs = slices.stairs_within([parent.stairs for parent in parents])
         for parent, within in zip(parents, stairs, strict=True):
-            corners = _corners(parent.stairs, within)
+            corners = _corners(l - 1, parent.stairs, within)
             made.append(_Class(within[within >= 0], parent, corners))
     return [made[i] for i in number]
 
 
-def _corners(stairs: IntArray, above: IntArray) -> IntArray:
-    """The k and m where one more relative, or one more of the l, costs a known person."""
+def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:  # noqa: E741
+    """Where one more relative, or one more of the l, costs a known person; sorted."""
     corner = np.append(stairs[1:] < stairs[:-1], True) & (above < stairs)
-    (m,) = np.nonzero(corner)
-    return np.stack((stairs[m], m), axis=1)
+    (m,) = np.nonzero(corner[::-1])
+    m = len(stairs) - 1 - m
+    return list(zip([l] * len(m), stairs[m].tolist(), m.tolist(), strict=True))
 
 
 @dataclass(frozen=True)
