@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from dataclasses import dataclass
@@ -129,7 +130,9 @@ def _told(error: BaseException) -> int:
     elif isinstance(error, ForeknowError):
         code = BUG
     elif hasattr(error, "show"):
-        error.show()  # of the command line's own grammar, such as an unknown option
+        usage = io.StringIO()
+        error.show(file=usage)  # of the command line's own grammar, such as an unknown option
+        print(_plain(usage.getvalue(), "\n"), end="", file=sys.stderr, flush=True)
         return BAD_INPUT
     elif short_of_memory(error):
         error, code = NotEnoughMemory("this table"), BAD_INPUT
@@ -151,8 +154,12 @@ def _say(said: object, *, pointing: bool = False) -> None:
     text = str(said)
     if len(text) > _MOST_OF_A_LINE:  # a file may hold a text of any length
         text = f"{text[:_MOST_OF_A_LINE]}..."
-    shown = "".join(
-        char if char.isprintable() or (pointing and char == "\n") else ascii(char)[1:-1]
-        for char in text
-    )
+    shown = _plain(text, "\n" if pointing else "")
     print(f"foreknow: {shown}", file=sys.stderr, flush=True)
+
+
+def _plain(text: str, kept: str) -> str:
+    """Write what is not printable as escapes, but for the characters that are kept."""
+    return "".join(
+        char if char.isprintable() or char in kept else ascii(char)[1:-1] for char in text
+    )

@@ -158,7 +158,9 @@ def _person_in(path: Path, schema: Schema) -> str | None:
 
 def warn_of_the_rest(release: Release, known: Sequence[str] = ()) -> None:
     """Say what of a table was not judged: its other columns, and which values are of one person."""
-    unseen = release.unseen(known)
+    from foreknow.report.words import visible
+
+    unseen = [visible(column) for column in release.unseen(known)]
     if unseen:
         console().print(
             f"Not judged: {', '.join(unseen)}. Whoever knows this of a person may find out more.",

@@ -25,6 +25,7 @@ def priors(
     frequencies of TABLE, exactly.
     """
     from foreknow.adversaries.priors import Priors
+    from foreknow.report.words import visible
 
     refuse_inputs(out, None, (table,))
     with progress("Counting", quiet):
@@ -34,7 +35,7 @@ def priors(
     if not quiet:
         console().print(
             f"{len(learned.chances):,} kinds of people, {len(learned.values):,} values of "
-            f"{sensitive}: written to {out}",
+            f"{visible(sensitive)}: written to {visible(out)}",
             markup=False,
             highlight=False,
         )

@@ -107,6 +107,7 @@ def demo(
 def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: bool) -> None:
     from foreknow import publishing
     from foreknow.microdata import Microdata
+    from foreknow.report.words import visible
     from foreknow.writing import require_new
 
     if rules.schema is None:
@@ -120,7 +121,7 @@ def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: boo
     say = console()
     say.print(made.audit)
     _say_notes(made.certificate)
-    say.print(f"\nWritten to {out}:", highlight=False, soft_wrap=True)
+    say.print(f"\nWritten to {visible(out)}:", markup=False, highlight=False, soft_wrap=True)
     notes = {
         "certificate.json": "what was required and found, for foreknow verify",
         "report.html": "explains the release",
@@ -135,8 +136,10 @@ def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: boo
 
 
 def _say_notes(known: Certificate) -> None:
+    from foreknow.report.words import visible
+
     for note in known.notes:
-        console().print(f"Note: {note}.", markup=False, highlight=False)
+        console().print(f"Note: {visible(note)}.", markup=False, highlight=False)
 
 
 def _told(amounts: Mapping[str, Any]) -> str:
