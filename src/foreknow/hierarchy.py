@@ -27,6 +27,7 @@ from foreknow.hierarchy_decimals import (
     objects,
     to_decimal,
 )
+from foreknow.numbers import is_long
 from foreknow.sparse import IntArray
 
 FirstRow: TypeAlias = Callable[[int], int]
@@ -201,6 +202,8 @@ class Mask:
             raise HierarchyError(
                 f"a mask length must be a whole number from 1, not {self.length!r}"
             )
+        if is_long(self.length):
+            raise HierarchyError("a mask length of too many digits")
         if not isinstance(self.character, str) or len(self.character) != 1:
             raise HierarchyError(
                 f"the character of a mask must be one character of text, not {self.character!r}"
@@ -377,6 +380,8 @@ def listed(given: Any, what: str) -> tuple[Any, ...]:
 
 def _writable(number: Number) -> Number:
     """A number as a policy file can hold it: decimals as text."""
+    if isinstance(number, int) and is_long(number):
+        raise HierarchyError("intervals: a number of too many digits")
     return str(number) if isinstance(number, Decimal) else number
 
 

@@ -33,14 +33,12 @@ from foreknow.hierarchy import (
     split_nulls,
 )
 from foreknow.hierarchy_decimals import exact
+from foreknow.numbers import is_long
 from foreknow.sparse import IntArray
 from foreknow.texts import read_text
 
 # Room for a million values and their levels.
 _MOST_BYTES = 64 << 20
-
-# Longer whole numbers cannot be written as texts, nor does a column hold them.
-_MOST_BITS = 4096
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class Ordered:
         for value in given:
             if not isinstance(value, (str, int, float, Decimal, date)):
                 raise HierarchyError(f"an order lists texts, numbers or dates, not {value!r}")
-            if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+            if isinstance(value, int) and is_long(value):
                 raise HierarchyError("an order has a number of too many digits")
             if _identity(value) in seen:
                 raise HierarchyError(f"the value {shown(value)} is twice in the order")
@@ -226,7 +224,7 @@ class Tree:
     def _cell(self, cell: Any, row: int, level: int) -> str:
         if not isinstance(cell, (str, int, float, Decimal, date)):
             raise HierarchyError(f"{self._place(row)}: {cell!r} is neither text nor number")
-        if isinstance(cell, int) and cell.bit_length() > _MOST_BITS:
+        if isinstance(cell, int) and is_long(cell):
             raise HierarchyError(f"{self._place(row)}: a number of too many digits")
         text = _texts(cell)[0].strip()
         if level and not text:

@@ -329,6 +329,25 @@ def test_columns_are_checked_for_names_given_twice_and_not_at_all():
         check_columns(["a", " "], "it")
 
 
+HALF = "a\ud800"
+
+
+@pytest.mark.parametrize("column", ["gid", "disease"])
+def test_half_a_character_in_a_value_is_refused(column):
+    values = {"gid": ["1", "1"], "disease": ["Flu", "AIDS"]}
+    values[column] = [HALF, "b"]
+    frame = pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in values.items()})
+    with pytest.raises(DataError, match="the pandas frame holds half a character"):
+        counted(frame)
+
+
+def test_half_a_character_in_a_column_s_name_is_refused():
+    frame = pd.DataFrame({"gid": [1], "disease": ["Flu"]})
+    frame.columns = pd.Index(["gid", HALF], dtype=object)
+    with pytest.raises(DataError, match="the name of column 2 holds half a character"):
+        counted(frame, sensitive=HALF)
+
+
 def test_the_first_column_that_is_not_there_is_named():
     require(open_table(TABLE), ["gid", "disease"])
     with pytest.raises(DataError, match="no column 'x'"):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.hierarchy.laying import DISEASES, lay, never, path_of, refusal
 
 from foreknow.errors import HierarchyError
+from foreknow.hierarchy import Intervals, Mask
 from foreknow.hierarchy_files import Ordered, Tree
 
 
@@ -206,6 +207,11 @@ def test_numbers_of_thousands_of_digits_are_refused():
         Tree([[10**5000, "x"]])
     with pytest.raises(HierarchyError, match="a number of too many digits"):
         Ordered([1, 10**5000])
+    for make in (lambda: Intervals([10**5000]), lambda: Intervals([5], origin=10**5000)):
+        with pytest.raises(HierarchyError, match="too many digits"):
+            make()
+    with pytest.raises(HierarchyError, match="too many digits"):
+        Mask(10**5000)
 
 
 def test_files_that_cannot_be_read(tmp_path):

@@ -68,6 +68,10 @@ class NarwhalsTable:
             if isinstance(frame, nw.LazyFrame):
                 return frame.collect("pyarrow").to_native()
             return _with_lists(frame).to_arrow()
+        except UnicodeEncodeError:
+            raise DataError(
+                f"{self.name} holds half a character (a lone surrogate) in a text; replace it"
+            ) from None
         except OverflowError:
             raise DataError(f"{self.name} holds a number beyond 64 bits; make it text") from None
         except (pa.ArrowException, TypeError) as error:

@@ -88,6 +88,14 @@ def check_columns(columns: Sequence[str], name: str) -> list[str]:
     odd = [column for column in columns if not isinstance(column, str)]
     if odd:
         raise DataError(f"{name}: the column name {odd[0]!r} is no text; rename the columns")
+    for at, column in enumerate(columns, 1):
+        try:
+            column.encode()
+        except UnicodeEncodeError:
+            raise DataError(
+                f"{name}: the name of column {at} holds half a character (a lone surrogate); "
+                "rename it"
+            ) from None
     twice = [column for column, times in Counter(columns).items() if times > 1]
     if twice:
         raise DataError(f"{name} has two columns named {twice[0]!r}; rename one of them")
