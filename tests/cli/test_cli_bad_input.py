@@ -289,3 +289,27 @@ def test_a_folder_whose_files_are_not_those_certified_is_refused(desk, form, fil
     path.unlink()
     said = desk.refused(*desk.audit(release="out"))
     assert f"there is no file '{file}.csv' in 'out'" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("skyline", "-c", "0.9", "-v", "flu", "--above", f"1,1,{'9' * 5000}"), "--above takes"),
+        (("curves", "--levels", f"age={'9' * 5000}"), "--levels takes"),
+        (("survey", "-k", "9" * 5000), "--knowledge takes whole numbers"),
+        (("attack", "--seeds", "9" * 5000), "--seeds: "),
+    ],
+)
+def test_a_number_that_python_does_not_read_is_refused(desk, arguments, said):
+    command, *options = arguments
+    assert said in desk.refused(command, "table.csv", "-p", "policy.toml", *options)
+
+
+@pytest.mark.parametrize("setting", ["k=" + "9" * 5000, "k=" + "[" * 5000])
+def test_a_setting_beyond_all_bounds_is_refused(desk, setting):
+    assert "k" in desk.refused(*desk.publish("--set", setting))
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_refused(desk):
+    said = desk.refused(*desk.publish(out="out\udcff"))
+    assert "'out\\udcff': the name is not UTF-8; choose another" in said

@@ -19,10 +19,23 @@ def main() -> None:
         code = run(interrupts)
     except KeyboardInterrupt:
         code = interrupts.told()
-    except Exception:
-        if not interrupts.came:
+    except Exception as error:
+        if interrupts.came:
+            code = interrupts.told()  # what an import made of it
+        elif isinstance(error, (MemoryError, ImportError)) and _limited():
+            print("foreknow: not enough memory to start (see ulimit -v)", file=sys.stderr)
+            code = 2
+        else:
             raise
-        code = interrupts.told()  # what an import made of it
     finally:
         interrupts.leave()
     sys.exit(code)
+
+
+def _limited() -> bool:
+    """Whether the address space is limited."""
+    try:
+        import resource
+    except ImportError:
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY

@@ -10,7 +10,16 @@ import typer
 from foreknow.cli.choosing import ReleaseForm, Settings, chosen
 from foreknow.cli.loading import method_from, names_file
 from foreknow.cli.opening import schema_of
-from foreknow.cli.options import UNSAFE, Html, PolicyPath, Quiet, console, progress, refuse_inputs
+from foreknow.cli.options import (
+    UNSAFE,
+    Html,
+    PolicyPath,
+    Quiet,
+    console,
+    is_whole,
+    progress,
+    refuse_inputs,
+)
 from foreknow.errors import InputError, SchemaError
 
 if TYPE_CHECKING:
@@ -127,7 +136,7 @@ def _seeds(given: str) -> list[int]:
     for part in given.split(","):
         first, dash, last = part.strip().partition("-")
         ends = [first, last] if dash else [first, first]
-        if not all(end.isascii() and end.isdigit() for end in ends):
+        if not all(is_whole(end) for end in ends):
             raise InputError(f"--seeds: {part.strip()!r} is no seed; write 7, 0-19 or 1,5,8-10")
         low, high = map(int, ends)
         if not low <= high < low + _MOST_SEEDS:

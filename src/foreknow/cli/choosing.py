@@ -47,5 +47,5 @@ def _setting(text: str) -> tuple[str, Any]:
         raise InputError(f"--set {text!r} is not KEY=VALUE, such as suppression=0.05")
     try:
         return key.strip(), tomllib.loads(f"x = {value.strip()}")["x"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # also of numbers and nesting beyond all bounds
         return key.strip(), value.strip()

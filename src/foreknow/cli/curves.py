@@ -16,6 +16,7 @@ from foreknow.cli.options import (
     Sensitive,
     SomePolicy,
     console,
+    is_whole,
     progress,
     refuse_inputs,
 )
@@ -86,7 +87,7 @@ def _levels(text: str) -> dict[str, int | str]:
     levels: dict[str, int | str] = {}
     for part in text.split(","):
         column, equals, level = (piece.strip() for piece in part.rpartition("="))
-        whole = level.isascii() and level.isdigit()
+        whole = is_whole(level)
         if not equals or not column or not (whole or level == "*"):
             raise InputError(
                 f'--levels takes a level for each column, such as "age=3, sex=*", not {text!r}'

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from foreknow.errors import OutputError
+from foreknow.numbers import MOST_DIGITS
 
 UNSAFE, BAD_INPUT, BUG = 1, 2, 3
 
@@ -46,6 +47,11 @@ def console() -> Console:
 def error_console() -> Console:
     """Where errors go: stderr."""
     return Console(stderr=True)
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number from 0, no longer than Python reads."""
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def progress(message: str, quiet: bool) -> AbstractContextManager[Any]:

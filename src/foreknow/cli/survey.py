@@ -15,6 +15,7 @@ from foreknow.cli.options import (
     Sensitive,
     SomePolicy,
     console,
+    is_whole,
     progress,
     refuse_inputs,
 )
@@ -62,6 +63,6 @@ def survey(
 def _pieces(text: str) -> list[int]:
     """Read "1,3,5"."""
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() for part in parts):
+    if not all(is_whole(part) for part in parts):
         raise InputError(f"--knowledge takes whole numbers such as 1,3,5, not {text!r}")
     return [int(part) for part in parts]
