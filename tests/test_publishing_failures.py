@@ -11,7 +11,7 @@ import foreknow as fk
 from foreknow import publishing
 from foreknow.auditing import Audit
 from foreknow.certificate import Certificate
-from foreknow.errors import CertificateError, InternalError, OutputError
+from foreknow.errors import CertificateError, InternalError, NotEnoughMemory, OutputError
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,6 @@ STEPS = {
 }
 ERRORS = [
     ValueError("x"),
-    MemoryError(),
     KeyboardInterrupt(),
     SystemExit(3),
     CertificateError("no"),
@@ -58,6 +57,19 @@ def test_a_failure_at_any_step_leaves_nothing_and_is_passed_on(step, error, tmp_
     with pytest.raises(type(error)) as caught:
         publication.write(tmp_path / "out")
     assert caught.value is error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_too_little_memory_at_any_step_leaves_nothing_and_says_what_to_do(
+    step, tmp_path, monkeypatch
+):
+    publication = made()
+    error = MemoryError()
+    monkeypatch.setattr(*STEPS[step], raising(error))
+    with pytest.raises(NotEnoughMemory, match="use a machine with more") as caught:
+        publication.write(tmp_path / "out")
+    assert caught.value.__cause__ is error
     assert list(tmp_path.iterdir()) == []
 
 

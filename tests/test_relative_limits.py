@@ -16,7 +16,7 @@ from tests.test_verifier_priors import written
 
 import foreknow as fk
 from foreknow.certificate import Certificate
-from foreknow.errors import PolicyError
+from foreknow.errors import CertificateError, PolicyError
 from foreknow.report.sentences import verdict_sentence
 from foreknow.verifier import Written, verify
 
@@ -256,8 +256,8 @@ def test_a_true_certificate_is_confirmed_and_false_ones_are_not(tmp_path):
     assert "how many times the prior" in said
     (said,) = changed(lambda t: t["findings"][0].pop("times"))
     assert "how many times the prior" in said
-    (said,) = changed(lambda t: t["policy"]["require"][0].update(below="1"))
-    assert "not beside another limit" in said
+    with pytest.raises(CertificateError, match="exactly one limit"):
+        changed(lambda t: t["policy"]["require"][0].update(below="1"))
 
 
 def test_a_prior_too_small_for_floats_is_refused_by_the_verifier(tmp_path):

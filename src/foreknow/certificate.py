@@ -65,6 +65,8 @@ class Certificate:
     notes : tuple of str
         What the owner should know of the release, in plain words.
     versions : mapping
+    version : int
+        Of the format that it was read from.
     """
 
     policy: Mapping[str, Any]
@@ -84,6 +86,7 @@ class Certificate:
     notes: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=lambda: versions())
+    version: int = FORMAT_VERSION
 
     @property
     def safe(self) -> bool:
@@ -198,6 +201,7 @@ class Certificate:
             notes=tuple(table.get("notes", ())),
             files=release["files"],
             versions=table["versions"],
+            version=table["version"],
         )
 
     def __repr__(self) -> str:

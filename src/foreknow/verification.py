@@ -334,9 +334,11 @@ def _differences(
     """Where the certificate claims something else than is found.
 
     Every field must be equal, the value and the group too: of several that are as bad, the
-    verifier takes the first by a fixed order.
+    verifier takes the first by a fixed order. Before version 3 of the format that order was
+    another, so there the value and the group may differ; only what is found is ever shown.
     """
     problems = []
+    free = {"exact"} if known.version >= 3 else {"exact", "value", "group"}
     certified = [then for then in known.findings if then["requirement"] not in unjudged]
     for finding, then in zip(findings, certified, strict=False):
         if not finding.safe:
@@ -352,7 +354,7 @@ def _differences(
             )
             continue
         for key in dict.fromkeys([*now, *then]):
-            if key != "exact" and _plain(now.get(key)) != _plain(then.get(key)):
+            if key not in free and _plain(now.get(key)) != _plain(then.get(key)):
                 problems.append(
                     f"{place}: the {_FIELDS.get(key, key)} is {_shown(now.get(key))}; certified "
                     f"is {_shown(then.get(key))}"
@@ -368,7 +370,12 @@ def _differences(
     return problems
 
 
-_FIELDS = {"requirement": "position", "value": "value at risk", "group": "group at risk"}
+_FIELDS = {
+    "requirement": "position",
+    "value": "value at risk",
+    "group": "group at risk",
+    "times": "limit (how many times the prior)",
+}
 
 
 def _plain(value: Any) -> str:
