@@ -112,6 +112,7 @@ def test_a_name_that_is_too_long_for_a_file_is_one_line(call, arguments):
     refused = call(*arguments)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.startswith("foreknow: ")
-    assert "File name too long" in refused.stderr
+    # From Python 3.14 on, a path with such a name counts as one where there is nothing.
+    assert "File name too long" in refused.stderr or "there is no file" in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert sorted(p.name for p in call.folder.iterdir()) == ["policy.toml", "table.csv"]
