@@ -182,7 +182,8 @@ for room, *arguments in [line.split() for line in sys.argv[1].splitlines()]:
 def limited(folder, *calls):
     """Run calls, each begun with the megabytes that are free; (exit codes, stderr)."""
     done = subprocess.run(
-        [sys.executable, "-c", LIMITED, "\n".join(calls)],
+        # From Python 3.12 on, a fork beside an engine's threads is warned of.
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", LIMITED, "\n".join(calls)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         capture_output=True,
