@@ -71,6 +71,22 @@ def test_a_folder_of_a_path_is_no_pattern_and_no_column(tmp_path, folder, suffix
         assert len(engine.read_parquet(engine.connect(), [path]).columns) == 2
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("name", ["t", "t[1]"])
+def test_dots_after_a_link_lead_where_the_system_says(tmp_path, name, suffix):
+    (tmp_path / "real" / "inner").mkdir(parents=True)
+    write(tmp_path / "real" / f"{name}.{suffix}", SICK)
+    write(tmp_path / "here" / f"{name}.{suffix}", WELL)
+    link = tmp_path / "here" / "link"
+    link.symlink_to(tmp_path / "real" / "inner")
+    path = link / ".." / f"{name}.{suffix}"
+    assert path.read_bytes() == (tmp_path / "real" / f"{name}.{suffix}").read_bytes()
+    assert counted(path) == {"1": {"HIV": 3}}
+    if suffix == "parquet":
+        read = engine.read_parquet(engine.connect(), [path])
+        assert read.fetchall() == [("1", "HIV")] * 3
+
+
 def test_a_relative_path_that_looks_like_an_address_is_a_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "s3:" / "bucket" / "t.csv", SICK)

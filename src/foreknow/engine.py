@@ -127,7 +127,7 @@ def literal(path: Path) -> str:
     DataError
         If DuckDB cannot be given the name.
     """
-    name = Path(os.path.abspath(path)).as_posix()
+    name = Path(os.path.realpath(path)).as_posix()  # abspath takes ".." off a link, too
     try:
         name.encode()
     except UnicodeEncodeError:

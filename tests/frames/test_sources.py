@@ -1,5 +1,6 @@
 """Opening tables: what is one, what is not, and what the message says then."""
 
+import os
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -116,6 +117,56 @@ def test_hidden_files_beside_parts_are_passed_over(tmp_path, name):
     folder = folder_of(tmp_path, TABLE)
     write(folder, b"none of ours", name)
     assert counted(folder) == {1: {"Flu": 1}, 2: {"AIDS": 1}}
+
+
+@pytest.mark.parametrize("name", ["_more.parquet", ".more.pq", "_kept/more.parquet"])
+def test_a_hidden_part_is_named_rather_than_left_out(tmp_path, name):
+    folder = folder_of(tmp_path, TABLE)
+    (folder / name).parent.mkdir(exist_ok=True)
+    pq.write_table(TABLE, folder / name)
+    with pytest.raises(DataError, match=r"holds '.*more\.p.*', which is Parquet but hidden"):
+        open_table(folder)
+
+
+def test_hidden_files_that_are_only_called_parquet_are_passed_over(tmp_path):
+    folder = folder_of(tmp_path, TABLE)
+    write(folder, b"\0\x05\x16\x07", "._0.parquet")  # as macOS leaves them beside each file
+    assert counted(folder) == {1: {"Flu": 1}, 2: {"AIDS": 1}}
+
+
+def test_a_part_may_be_a_link(tmp_path):
+    folder = folder_of(tmp_path, TABLE)
+    (folder / "more.parquet").symlink_to(parquet_file(TABLE, tmp_path))
+    assert counted(folder) == {1: {"Flu": 2}, 2: {"AIDS": 2}}
+
+
+@pytest.mark.parametrize("kind", ["folder", "nowhere", "pipe"])
+def test_a_link_to_a_folder_and_what_is_no_file_are_named_rather_than_left_out(tmp_path, kind):
+    folder = folder_of(tmp_path, TABLE)
+    (tmp_path / "folder").mkdir()
+    pq.write_table(TABLE, tmp_path / "folder" / "1.parquet")
+    if kind == "pipe":
+        os.mkfifo(folder / "more.parquet")
+    else:
+        (folder / "more.parquet").symlink_to(tmp_path / kind)
+    with pytest.raises(DataError, match=r"holds 'more\.parquet', which is (a link|no file)"):
+        open_table(folder)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+def test_a_folder_that_cannot_be_read_is_named_rather_than_left_out(tmp_path):
+    folder = folder_of(tmp_path, TABLE)
+    (folder / "deep").mkdir(mode=0)
+    with pytest.raises(DataError, match=r"deep' cannot be read: Permission denied"):
+        open_table(folder)
+
+
+@pytest.mark.parametrize("name", ["_delta_log", ".hoodie"])
+def test_a_folder_with_rows_that_are_deleted_elsewhere_is_refused(tmp_path, name):
+    folder = folder_of(tmp_path, TABLE)
+    (folder / name).mkdir()
+    with pytest.raises(DataError, match=f"holds '{name}', which says which rows"):
+        open_table(folder)
 
 
 @pytest.mark.parametrize("name", ["part.csv", "part.parquet.gz", "part.parquet.bak", "README"])

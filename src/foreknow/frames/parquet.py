@@ -104,7 +104,7 @@ class ParquetTable:
 
 def _opened(file: Path, **how: Any) -> pq.ParquetFile:
     """Open one file by its literal name; a name that looks like an address is none."""
-    return pq.ParquetFile(pa.OSFile(os.path.abspath(file)), **how)
+    return pq.ParquetFile(pa.OSFile(os.path.realpath(file)), **how)
 
 
 def _valid(file: pq.ParquetFile, names: list[str]) -> pa.Table:
@@ -115,19 +115,51 @@ def _valid(file: pq.ParquetFile, names: list[str]) -> pa.Table:
 
 
 def _parts(folder: Path) -> list[Path]:
-    """All files of a folder; one that is not Parquet, nor hidden (._), is an error."""
-    files = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and not any(p[0] in "._" for p in path.relative_to(folder).parts)
-    )
-    for file in files:
-        if file.suffix.lower() not in (".parquet", ".pq"):
-            raise DataError(
-                f"the folder {str(folder)!r} holds {file.name!r}, which is not Parquet; "
-                "name one file, or a folder of Parquet files only"
-            )
-    return files
+    """All files of a folder, those in its folders too; what would be read in part is an error.
+
+    What is hidden (a name that begins with a dot or underscore) is passed over, but not a table.
+    """
+    files = []
+    for place, folders, names in os.walk(folder, onerror=_raise):
+        for name in sorted([*folders, *names]):
+            path = Path(place, name)
+            hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)
+            refused = _refused(path, hidden)
+            if refused is not None:
+                raise DataError(
+                    f"the folder {str(folder)!r} holds {name!r}, which {refused}; "
+                    "name one file, or a folder of Parquet files only"
+                )
+            if path.is_file() and not hidden:
+                files.append(path)
+    return sorted(files)
+
+
+def _raise(error: OSError) -> None:
+    raise DataError(f"the folder {str(error.filename)!r} cannot be read: {error.strerror}")
+
+
+def _refused(path: Path, hidden: bool) -> str | None:
+    """What is wrong with an entry of a folder of Parquet, if something is."""
+    if path.name in ("_delta_log", ".hoodie"):
+        return "says which rows of the files are still in the table (Delta Lake, Hudi)"
+    parquet = path.suffix.lower() in (".parquet", ".pq")
+    if hidden:
+        found = parquet and path.is_file() and _begins_as_parquet(path)
+        return "is Parquet but hidden, so that some readers pass it over" if found else None
+    if path.is_dir():
+        return "is a link to a folder" if path.is_symlink() else None
+    if not path.is_file():
+        return "is no file (a broken link, a pipe or a device)"
+    return None if parquet else "is not Parquet"
+
+
+def _begins_as_parquet(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) in (b"PAR1", b"PARE")
+    except OSError as error:
+        raise DataError(f"{str(path)!r} cannot be read: {error.strerror}") from None
 
 
 def _is_text(kind: pa.DataType) -> bool:
