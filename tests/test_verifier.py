@@ -7,6 +7,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -30,6 +31,11 @@ def generalized(bags):
     random.Random(len(rows)).shuffle(rows)
     zips, ages, disease = zip(*rows, strict=True)
     return {"release": pa.table({"zip": zips, "age": ages, "disease": disease})}
+
+
+def write_with_duckdb(query, path):
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
 
 
 def bucketized(bags):
@@ -322,6 +328,70 @@ def test_what_a_reader_can_tell_apart_is_told_apart(tmp_path):
     release = Written("generalized", ("zip", "age"), "disease", paths)
     assert count_people(release) == (4, 2)
     assert verify(release, [facts((0, 0, 0))])[0].probability == 1
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, 1, 2, 2], pa.timestamp("ns")),
+        pa.array([1, 1, 2, 2], pa.time64("ns")),
+        pa.array([(0, 30, 0)] * 2 + [(1, 0, 0)] * 2, pa.month_day_nano_interval()),
+    ],
+    ids=lambda column: str(column.type),
+)
+@pytest.mark.parametrize("fmt", ["arrow", "parquet"])
+def test_groups_of_a_type_in_which_values_print_alike_are_refused(tmp_path, column, fmt):
+    table = pa.table({"zip": column, "age": ["1"] * 4, "disease": list("sstt")})
+    if fmt == "parquet" and pa.types.is_interval(column.type):
+        write_with_duckdb(
+            "SELECT i AS zip, '1' AS age, d AS disease FROM (VALUES (INTERVAL 1 MONTH, 's'), "
+            "(INTERVAL 30 DAY, 't')) v(i, d)",
+            tmp_path / "release.parquet",
+        )
+        tables = {"release": tmp_path / "release.parquet"}
+        release = Written("generalized", ("zip", "age"), "disease", tables)
+    else:
+        release = written("generalized", {"release": table}, fmt, tmp_path)
+    with pytest.raises(CertificateError, match="in which values may print alike"):
+        verify(release, [facts((0, 0, 0))])
+
+
+def test_times_of_96_bits_are_refused_since_their_nanoseconds_are_not_read(tmp_path):
+    times = pa.array([1, 1, 2, 2], pa.timestamp("ns"))
+    path = tmp_path / "release.parquet"
+    table = pa.table({"zip": times, "age": ["1"] * 4, "disease": list("sstt")})
+    pq.write_table(table, path, use_deprecated_int96_timestamps=True)
+    release = Written("generalized", ("zip", "age"), "disease", {"release": path})
+    with pytest.raises(CertificateError, match="INT96, in which values may print alike"):
+        verify(release, [facts((0, 0, 0))])
+
+
+def test_dates_that_python_cannot_hold_are_not_taken_for_others(tmp_path):
+    path = tmp_path / "release.parquet"
+    write_with_duckdb(
+        "SELECT i AS zip, '1' AS age, d AS disease FROM (VALUES (DATE '-infinity', 's'), "
+        "(DATE '0001-01-01', 't')) v(i, d)",
+        path,
+    )
+    release = Written("generalized", ("zip", "age"), "disease", {"release": path})
+    assert count_people(release) == (2, 2)
+    assert verify(release, [facts((0, 0, 0))])[0].probability == 1
+
+
+@pytest.mark.parametrize("column", ["zip", "age"])
+def test_an_empty_field_and_one_in_quotes_are_not_taken_for_one(tmp_path, column):
+    path = tmp_path / "release.csv"
+    rows = ["20,1,s", "20,1,t"]
+    rows = [row.replace("20" if column == "zip" else "1", "") for row in rows]
+    path.write_text("\n".join(["zip,age,disease", *rows, rows[0], ""]))
+    release = Written("generalized", ("zip", "age"), "disease", {"release": path})
+    assert count_people(release) == (3, 1)
+    quoted = [row.replace(",1", ',""') if column == "age" else '""' + row for row in rows]
+    quoted = [row.replace(",,", ',"",') for row in quoted]
+    path.write_text("\n".join(["zip,age,disease", *rows, quoted[0], ""]))
+    release = Written("generalized", ("zip", "age"), "disease", {"release": path})
+    with pytest.raises(CertificateError, match='empty fields and ""'):
+        verify(release, [facts((0, 0, 0))])
 
 
 @pytest.mark.parametrize("row", ['"20" ,1,s', ' "20",1,s', "20,1,s,"])

@@ -76,7 +76,10 @@ class CsvFile:
         raise DataError(f"{name} is empty; its first line must name the columns")
 
     def relation(self, connection: Any) -> Any:
-        """Open it in DuckDB; every column is text, called c0, c1, ..., an empty one is null."""
+        """Open it in DuckDB; every column is text, called c0, c1, ...
+
+        An empty field is a null, and one in quotes is an empty text.
+        """
         return connection.read_csv(
             literal(self.path),
             header=True,
@@ -87,6 +90,7 @@ class CsvFile:
             auto_detect=False,
             strict_mode=True,
             null_padding=False,
+            allow_quoted_nulls=False,
             ignore_errors=False,
             hive_partitioning=False,
             compression="gzip" if self._gzip else "none",

@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from foreknow.engine import connect
+from foreknow.engine_csv import CsvFile
 from foreknow.errors import (
     CertificateError,
     DataError,
@@ -25,7 +26,7 @@ from foreknow.errors import (
     short_of_memory,
 )
 from foreknow.verifier_facts import Cell, Group, worst_of
-from foreknow.verifier_files import File, count_rows, files_of, open_written
+from foreknow.verifier_files import File, count_rows, files_of, merge_empties, open_written
 from foreknow.verifier_implications import worst_implications
 from foreknow.verifier_priors import Chances, Worst, worst_priors
 
@@ -328,6 +329,7 @@ def _name(group: Sequence[str | None]) -> str:
 def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """Equal rows of some columns as texts (or None), and how many there are."""
     connection = connect()
+    judged = {*written.groups, written.sensitive}
     try:
         # Columns are called by position: DuckDB takes names that differ in case for one.
         file = written.files.get(table)
@@ -340,6 +342,9 @@ def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple
         rows = count_rows(relation, [f"c{header.index(column)}" for column in columns])
         if file is not None:
             file.check(sum(row[-1] for row in rows))
+        if isinstance(file, CsvFile):  # of an attribute, an empty text is a value
+            places = [i for i, column in enumerate(columns) if column in judged]
+            rows = merge_empties(rows, places)
     except duckdb.Error as error:
         if short_of_memory(error):
             raise NotEnoughMemory("judging the release afresh") from error
@@ -351,8 +356,7 @@ def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple
     finally:
         connection.close()
     # An attribute may be a number, which is not marked.
-    texts = {*written.groups, written.sensitive}
-    escaped = [(written.escaped, written.escaped and column in texts) for column in columns]
+    escaped = [(written.escaped, written.escaped and column in judged) for column in columns]
     return [
         (*(_text(x, *how) for x, how in zip(row[:-1], escaped, strict=True)), row[-1])
         for row in rows

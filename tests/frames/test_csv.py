@@ -83,6 +83,25 @@ def test_an_empty_field_is_a_null(tmp_path, field):
         counted(write(tmp_path, f"gid,disease\n1,{field}\n2,x\n"))
 
 
+@pytest.mark.parametrize("sets", [False, True])
+def test_groups_with_empty_fields_in_quotes_and_without_are_refused(tmp_path, sets):
+    path = write(tmp_path, 'pid,gid,disease\n1,"",AIDS\n2,"",AIDS\n3,,Flu\n4,,Flu\n')
+    more = {"person": "pid", "semantics": "set"} if sets else {}
+    with pytest.raises(DataError, match=r'column \'gid\' of groups holds both "" and empty'):
+        _ = Release.from_generalized(
+            path, quasi_identifiers=["gid"], sensitive="disease", **more
+        ).counts
+
+
+def test_elsewhere_an_empty_field_in_quotes_is_a_null_too(tmp_path):
+    path = write(tmp_path, 'gid,disease\n1,""\n1,\n1,Flu\n')
+    with pytest.raises(DataError, match="'disease' is missing in 2 rows, first in row 1"):
+        counted(path)
+    quoted = write(tmp_path, 'gid,disease\n"",Flu\n"",AIDS\n1,Flu\n1,AIDS\n')
+    found = Release.from_generalized(quoted, quasi_identifiers=["gid"], sensitive="disease").counts
+    assert found.groups == [(None,), ("1",)]
+
+
 # ---- types ------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from foreknow.counts import GroupCounts
 from foreknow.errors import DataError
 from foreknow.frames.columns import codes_of
 from foreknow.frames.missing import Missing, settle_missing
-from foreknow.frames.plain import fetch, plain_table, to_python
+from foreknow.frames.plain import fetch, plain_table, refuse_two_empties, to_python
 from foreknow.frames.sources import Table, require
 from foreknow.labels import Label, Labels, in_order
 from foreknow.sparse import IntArray, combine
@@ -57,6 +57,7 @@ def count_groups(
         rows, weights = fetch(table, columns, groups), None
         positions: IntArray | None = np.arange(len(rows))
     else:
+        refuse_two_empties(table, groups)
         rows, weights = plain_table(tallied[0], columns, groups), tallied[1].astype(np.int64)
         positions = None
         _name_first_null(table, rows, sensitive, missing, [] if null_groups else groups)

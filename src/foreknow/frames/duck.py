@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from foreknow.engine import connect, read_parquet
 from foreknow.engine_csv import CsvFile
@@ -29,6 +30,7 @@ class DuckTable:
         self.name = name
         self._file = file
         self.untyped = self.settled = file is not None
+        self.two_empties: set[str] = set()  # columns of a file with empty fields, quoted and not
         self.columns: list[str] = check_columns(columns, name)
         # DuckDB takes names that differ in case for one: its own are used by position.
         self._inner = dict(zip(columns, relation.columns, strict=True))
@@ -76,9 +78,11 @@ class DuckTable:
             batches = [_encode_texts(batch) for batch in reader]
             empty = _encode_texts(pa.RecordBatch.from_pylist([], schema=reader.schema))
             found = pa.Table.from_batches(batches or [empty]).unify_dictionaries()
+        found = found.rename_columns(list(columns))
         if self._file is not None:
             self._file.check(len(found))
-        return found.rename_columns(list(columns))
+            found = self._merge_empties(found)
+        return found
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any]:
         """One GROUP BY; a null is a value of its own."""
@@ -90,7 +94,22 @@ class DuckTable:
         times = grouped.column(len(columns)).to_numpy()
         if self._file is not None:
             self._file.check(int(times.sum()))
+            found = self._merge_empties(found)
         return found, times
+
+    def _merge_empties(self, rows: pa.Table) -> pa.Table:
+        """An empty field of a file is a null, in quotes or not."""
+        for i, name in enumerate(rows.column_names):
+            column = rows.column(i)
+            texts = column.chunk(0).dictionary if pa.types.is_dictionary(column.type) else column
+            if not pc.any(pc.equal(texts, "")).as_py():
+                continue
+            if column.null_count:
+                self.two_empties.add(name)
+            column = column.cast(pa.string())
+            known = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+            rows = rows.set_column(i, name, known.dictionary_encode())
+        return rows
 
     def _refuse_zones(self, columns: Sequence[str]) -> None:
         kinds = dict(zip(self.columns, self.relation.types, strict=True))

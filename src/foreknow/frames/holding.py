@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from foreknow.errors import DataError, SchemaError
 from foreknow.frames.people import People
-from foreknow.frames.plain import is_listed, plain, refuse_twins
+from foreknow.frames.plain import is_listed, plain, refuse_twins, refuse_two_empties
 from foreknow.frames.sources import Table, require
 from foreknow.sparse import IntArray
 
@@ -124,6 +124,7 @@ def read_held(
     given = fetched.column(len(names))
     if not is_listed(given.type):
         require_person(table, sensitive, person, semantics, listed=False)
+    refuse_two_empties(table, groups)
     for name in groups:
         refuse_twins(name, fetched.column(names.index(name)))
     rows = (

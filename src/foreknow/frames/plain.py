@@ -19,6 +19,7 @@ def fetch(table: Table, columns: Sequence[str], groups: Sequence[str] = ()) -> p
     """
     require(table, columns)
     rows = table.arrow(list(columns))
+    refuse_two_empties(table, groups)
     return plain_table(rows, columns, groups)
 
 
@@ -88,6 +89,19 @@ def refuse_twins(name: str, array: pa.ChunkedArray) -> None:
             f"the column {name!r} of groups holds both {twins}, which some readers take for two "
             "values and others for one; write one of them"
         )
+
+
+def refuse_two_empties(table: Table, groups: Sequence[str]) -> None:
+    """Raise `DataError` for a column of groups with empty fields of which some are in quotes.
+
+    To some readers of CSV these are one missing value, to others a text and a missing value.
+    """
+    for name in groups:
+        if name in getattr(table, "two_empties", ()):
+            raise DataError(
+                f'{table.name}: the column {name!r} of groups holds both "" and empty fields, '
+                "which some readers take for two values and others for one; write one of them"
+            )
 
 
 def unified(array: pa.ChunkedArray) -> pa.ChunkedArray:
