@@ -1,7 +1,7 @@
-"""Documents: JSON and TOML from anybody, bounded before they are parsed.
+"""Documents: untrusted JSON and TOML, bounded before they are parsed.
 
-What a document may not be: larger, deeper or of longer texts, keys and numbers than any of ours;
-with a key twice; with half a character.
+Refused are: nesting, texts, keys and numbers beyond what any document of ours needs; a key that is
+given twice; half a character.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -55,8 +55,8 @@ def from_json(text: str) -> Any:
     return table
 
 
-def from_toml(text: str) -> dict[str, Any]:
-    """Parse TOML; numbers with a point are decimals.
+def from_toml(text: str, number: Callable[[str], Any] = Decimal) -> dict[str, Any]:
+    """Parse TOML; `number` reads what has a point or an exponent.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def from_toml(text: str) -> dict[str, Any]:
     if _LONG_WORD.search(bare):
         raise ValueError(f"a key or number has more than {2 * MOST_DIGITS:,} characters")
     try:
-        table = tomllib.loads(text, parse_float=Decimal)
+        table = tomllib.loads(text, parse_float=number)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except ValueError as error:

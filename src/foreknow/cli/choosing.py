@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,10 +41,12 @@ def chosen(rules: Policy, settings: list[str] | None, **given: str | None) -> Po
 
 def _setting(text: str) -> tuple[str, Any]:
     """Read KEY=VALUE; the value as in a policy file, or as a plain text."""
+    from foreknow.documents import from_toml
+
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise InputError(f"--set {text!r} is not KEY=VALUE, such as suppression=0.05")
     try:
-        return key.strip(), tomllib.loads(f"x = {value.strip()}")["x"]
-    except (ValueError, RecursionError):  # also of numbers and nesting beyond all bounds
+        return key.strip(), from_toml(f"x = {value.strip()}", float)["x"]
+    except ValueError:
         return key.strip(), value.strip()
