@@ -1,4 +1,4 @@
-"""Read certificate files: JSON from anybody, every key and type checked, nothing contradictory."""
+"""Certificate files: untrusted JSON, of which every key and type is checked."""
 
 from __future__ import annotations
 
@@ -271,7 +271,9 @@ def read_certificate(path: Path) -> dict[str, Any]:
     except InputError:
         raise
     except ValueError as error:
-        raise CertificateError(f"{name} is not JSON: {error}") from None
+        raise CertificateError(
+            f"{name} is not JSON: {error}; give the folder of a release, or its certificate.json"
+        ) from None
 
 
 def read_kept(path: Path) -> dict[str, Any]:
@@ -296,7 +298,9 @@ def read_kept(path: Path) -> dict[str, Any]:
     except InputError:
         raise
     except ValueError as error:
-        raise CertificateError(f"{name} is not JSON: {error}") from None
+        raise CertificateError(
+            f"{name} is not JSON: {error}; give the priors.json that publish wrote"
+        ) from None
     found: dict[str, Any] = table
     return found
 

@@ -1,7 +1,7 @@
 """Verification: what a written release is found to be, computed from its files alone.
 
-Of a certificate nothing is taken on trust. It says how the files are written, and what they are
-claimed to keep; both are compared with what is found.
+A certificate is not trusted. It says how the files are written and which requirements they are
+claimed to meet; both are compared with what is found.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from foreknow.published import CERTIFICATE, refuse_other_schema
 from foreknow.verifier import Finding, count_people
 from foreknow.verifier import verify as judged
 
-# What `publish` writes beside the release, and whether it is for its owner alone.
+# What `publish` writes beside the release, and whether it is for the owner only.
 _COMPANIONS = {
     CERTIFICATE: False,
     "report.html": False,
@@ -55,7 +55,7 @@ class Verification:
         The columns that make a group.
     sensitive : str
     beside : tuple of str
-        Columns that are published of people as they are, and that no requirement looks at.
+        Columns that are published as they are, and that no requirement looks at.
     findings : tuple of Finding
         The worst of each requirement and point.
     requirements : tuple of mappings
@@ -65,9 +65,9 @@ class Verification:
     not_judged : tuple of str
         Files beside the release that nothing was found out about.
     to_keep : tuple of str
-        Those of them that are for the owner alone, and not to be published.
+        Those of them that are for the owner only, and must not be published.
     claimed : tuple of str
-        What the publisher notes, which no release can show.
+        The publisher's notes, which cannot be checked from the files.
     """
 
     files: tuple[str, ...]
@@ -173,6 +173,8 @@ def judge(
         raise CertificateError("the certificate names no files; it was never written")
     if not known.findings:
         raise CertificateError("the certificate certifies nothing: it has no findings")
+    if not release.exists():
+        raise CertificateError(f"there is no file or folder {str(release)!r}")
     beside: tuple[list[str], list[str]] = ([], [])
     if release.is_file() and len(known.files) == 1:
         paths, problems = {known.parts[0]: release}, []
@@ -197,6 +199,10 @@ def judge(
             required, unjudged = kept.filled(required), frozenset()
     else:
         known, required = _by_policy(known, policy)
+    if priors is not None and kept is None:
+        raise CertificateError(
+            "no requirement needs priors that are kept with the owner; leave --priors out"
+        )
     written = known.written(paths)
     try:
         findings = [
@@ -285,7 +291,7 @@ def _unaccounted(
         if seen is not None:
             problems.append(
                 f"{seen} lies beside the release, looks like a table, and is not certified: "
-                "nobody has judged it"
+                "nothing has judged it; move it elsewhere"
             )
         others.append(path.name)
         if _COMPANIONS.get(path.name, False):

@@ -257,6 +257,15 @@ def test_a_file_that_looks_like_a_table_and_is_not_certified_is_refused(name, de
     assert f"{name} lies beside the release, looks like a table" in refused(desk)
 
 
+def test_what_is_no_certificate_or_not_there_is_named(desk, copied):
+    folder = copied()
+    assert "there is no file or folder 'nothere'" in refused(desk, "out", "nothere")
+    said = refused(desk, folder / "release.csv")
+    assert "is not JSON" in said
+    assert "give the folder of a release, or its certificate.json" in said
+    assert "no requirement needs priors" in refused(desk, "out", "--priors", "nothere.json")
+
+
 def test_a_file_elsewhere_is_not_of_the_folder(desk, copied):
     folder = copied()
     (folder / "release.csv").rename(desk.folder / "unsafe.csv")
@@ -321,6 +330,13 @@ def test_a_policy_of_ones_own_has_the_last_word_on_what_is_published(desk, copie
 def test_a_policy_beyond_all_bounds_is_refused_at_once(more, said, desk):
     desk.put("policy.toml", f"{more}\n{POLICY}")
     assert said in refused_audit(desk)
+
+
+@pytest.mark.parametrize("value", ["[" * 10_000, "1" * 5000, "{a = " * 10_000])
+def test_a_setting_beyond_all_bounds_is_refused(value, desk):
+    said = desk.refused(*desk.publish("--method", "fulldomain", "--set", f"suppression={value}"))
+    assert "suppression is a share of the people" in said
+    assert len(said) < 4000
 
 
 @pytest.mark.parametrize("limit", ["0." + "3" * 10**6, "0." + "3" * 7000 + "1", "1e-99999999"])
