@@ -107,7 +107,7 @@ def test_what_they_give_away_is_said_in_words(tmp_path):
     (note,) = [n for n in made(learned()).certificate.notes if "learned" in n]
     assert "by sex" in note
     assert "priors.json" in note
-    assert "their value is stated as certain" in note
+    assert "they state that person's value" in note
 
 
 def test_priors_that_are_public_are_published_as_they_are(tmp_path):

@@ -1,8 +1,8 @@
 """Engine: the one door to DuckDB, and to files by their literal names.
 
-Whoever opens a file goes through here, the verifier too: a path is one file and never a pattern,
-what DuckDB writes aside lies in a private folder, and a file that changes between two reads is an
-error. Nothing here knows what a table means.
+Every file is opened by way of this module, by the verifier too: a path is one file and never a
+pattern, what DuckDB writes to disk lies in a private folder, and a file that changes between two
+reads is an error. Nothing here knows what a table means.
 """
 
 from __future__ import annotations

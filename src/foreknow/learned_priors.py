@@ -53,10 +53,10 @@ def learned_note(tables: list[PriorTable]) -> str:
     sets = " and ".join(f"by {', '.join(table.attributes)}" for table in tables)
     return (
         f"the priors {sets} were learned from the table itself, so they are kept with the owner "
-        "(priors.json), and only their digests are published: whoever reads them knows how "
-        "frequent each value is for each kind of people in the table, and of a kind that one "
-        "person alone is of, their value is stated as certain. Findings about them are kept, too. "
-        "foreknow verify needs the file to check these requirements (--priors)"
+        "(priors.json), and only their digests are published. They say how frequent each value is "
+        "among the people of each kind in the table; where a kind has one person only, they state "
+        "that person's value. What was found with them is kept, too. foreknow verify needs the "
+        "file to check these requirements (--priors)"
     )
 
 

@@ -1,4 +1,4 @@
-"""Numbers: 0.1, "1/3" and "1e-3" read exactly, none of them longer than is reckoned with."""
+"""Numbers: 0.1, "1/3" and "1e-3" read exactly, up to a number of digits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from foreknow.errors import InputError
 
 Number: TypeAlias = "float | Fraction | Decimal | str"
 
-# Exact arithmetic on more digits would take for ever.
+# Exact arithmetic on more digits would take too long.
 MOST_DIGITS = 4000
 # Floats rank whatever is compared with a threshold; this is well within their range.
 _LEAST_THRESHOLD = Fraction(1, 10**300)
@@ -65,7 +65,7 @@ def as_threshold(number: Number) -> Fraction:
 
 
 def is_long(number: int) -> bool:
-    """Whether a whole number has more digits than are reckoned with."""
+    """Whether a whole number has too many digits."""
     return number.bit_length() > _MOST_BITS
 
 

@@ -71,7 +71,7 @@ for command in (
 
 @dataclass
 class _Call:
-    """What was called, for who looks at the outcome."""
+    """The command that was called: it decides what a full output means."""
 
     command: str | None = None
 

@@ -163,7 +163,8 @@ def warn_of_the_rest(release: Release, known: Sequence[str] = ()) -> None:
     unseen = [visible(column) for column in release.unseen(known)]
     if unseen:
         console().print(
-            f"Not judged: {', '.join(unseen)}. Whoever knows this of a person may find out more.",
+            f"Not judged: {', '.join(unseen)}. An adversary who knows this of a person may find "
+            "out more.",
             markup=False,
             highlight=False,
         )
