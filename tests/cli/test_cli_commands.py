@@ -168,3 +168,11 @@ def test_columns_that_were_not_judged_are_named(desk):
     desk.put("table.csv", "sex,d\nf,x\nf,y\nf,z\n")
     _, out, _ = desk.run("audit", "table.csv", "--policy", "policy.toml")
     assert "Not judged" not in out
+
+
+@pytest.mark.parametrize("columns", [["--policy", "policy.toml"], ["--sensitive", "disease"]])
+def test_a_table_of_counts_is_not_taken_for_one_of_people(desk, columns):
+    desk.put("counts.csv", "group,disease,count\n1,flu,9\n1,cold,1\n")
+    command = ["audit"] if "--policy" in columns else ["skyline", "--confidence", "0.9"]
+    err = desk.refused(*command, "counts.csv", *columns, "--group", "group")
+    assert "'counts.csv' says in 'count' how often each value occurs" in err

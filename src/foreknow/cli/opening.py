@@ -53,9 +53,10 @@ class Columns:
             "person": self.person,
             "semantics": check_semantics(self.semantics or "single"),
         }
+        names = [name.strip() for name in (self.quasi_identifiers or "").split(",")]
+        _refuse_counts(path, names if self.group is None else [self.group], how["sensitive"])
         if self.group is not None:
             return Release.from_groups(path, group=self.group, **how)
-        names = [name.strip() for name in (self.quasi_identifiers or "").split(",")]
         return Release.from_generalized(path, quasi_identifiers=names, **how)
 
 
@@ -135,9 +136,27 @@ def open_table_by(path: Path, schema: Schema, group: str | None) -> Release:
         "semantics": schema.semantics,
         "missing": schema.missing,
     }
+    _refuse_counts(path, schema.quasi_identifiers if group is None else [group], schema.sensitive)
     if group is not None:
         return Release.from_groups(path, group=group, **how)
     return Release.from_generalized(path, quasi_identifiers=schema.quasi_identifiers, **how)
+
+
+def _refuse_counts(path: Path, groups: Sequence[str], sensitive: str) -> None:
+    """Raise `SchemaError` for a table of (group, value, count): its rows are no people."""
+    from foreknow.frames import open_table
+    from foreknow.tables import COUNT
+
+    if COUNT not in (*groups, sensitive) and set(open_table(path).columns) == {
+        *groups,
+        sensitive,
+        COUNT,
+    }:
+        raise SchemaError(
+            f"{str(path)!r} says in {COUNT!r} how often each value occurs, so its rows are not "
+            "people; name the folder with its certificate.json, or in Python see "
+            f"Release.from_bucketized; if {COUNT!r} means something else, rename it"
+        )
 
 
 def open_published(folder: Path, schema: Schema | None) -> Release:
