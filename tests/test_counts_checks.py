@@ -256,3 +256,8 @@ def test_arrays_are_viewed_not_copied_and_stay_writable_for_their_owner():
     counts = GroupCounts(**GOOD | {"sizes": sizes})
     assert np.shares_memory(counts.sizes, sizes)
     assert sizes.flags.writeable
+
+
+def test_small_integers_of_numpy_do_not_overflow_in_sums():
+    counts = GroupCounts.from_bags([{"Flu": np.int8(100), "AIDS": np.int8(100)}])
+    assert counts.sizes.tolist() == [200]

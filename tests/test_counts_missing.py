@@ -62,6 +62,12 @@ def test_a_mapping_of_missing_values_is_refused_too():
         GroupCounts.from_bags([{"Flu": 1, float("nan"): 2}])
 
 
+def test_sets_with_a_missing_value_are_missing_as_tuples_are():
+    bag = [frozenset({float("nan")}), frozenset({float("nan")}), frozenset({"Flu"})]
+    with pytest.raises(DataError, match="group 0: value 0 is missing"):
+        GroupCounts.from_bags([bag])
+
+
 def test_missing_values_of_pandas_do_not_hide_each_other():
     values = pd.Series([7, None, None, None])
     for bag in (values, values.tolist(), values.to_numpy()):

@@ -117,12 +117,13 @@ def tally_of(
     if not isinstance(bag, Iterable):
         raise DataError(f"{group} is {bag!r}; give the values of its people as a list")
     if isinstance(bag, Mapping):
-        tally: Counter[Label] = Counter(bag)
-        for value, count in tally.items():
+        tally: Counter[Label] = Counter()
+        for value, count in bag.items():
             if is_missing(value):
                 raise DataError(f"{group}: a value is {not_a_label(value)}")
             if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
                 raise DataError(f"{group}: the count of {value!r} is {count!r}, not whole")
+            tally[value] = int(count)  # of NumPy's, sums would overflow
         return tally
     values = list(bag)
     try:

@@ -46,7 +46,7 @@ def is_missing(label: Any) -> bool:
     """Whether a label stands for a missing value: None, NaN, NaT or NA, of any library.
 
     All but None are told by this: they do not equal themselves, so each would be a value of its
-    own. So would be a tuple with one of them.
+    own. So would be a tuple or a set with one of them.
 
     >>> is_missing(float("nan")), is_missing(None), is_missing("nan")
     (True, True, False)
@@ -55,7 +55,7 @@ def is_missing(label: Any) -> bool:
         return True
     if isinstance(label, str):
         return False
-    if isinstance(label, tuple):
+    if isinstance(label, (tuple, frozenset)):
         return any(part is not None and is_missing(part) for part in label)
     try:
         return not label == label  # noqa: SIM201

@@ -17,9 +17,11 @@ from tests.frames.backends import (
     arrow_repeated_entries,
     bags,
     csv_file,
+    duckdb_relation,
     parquet_file,
     parquet_folder,
     polars_frame,
+    polars_lazy,
     texts,
 )
 
@@ -114,12 +116,22 @@ def test_nan_is_a_null_and_so_the_value_of_one_group(typed):
     assert found == {(1.0, "f"): {"b": 1}, (None, "f"): {"a": 2, "b": 1}}
 
 
+HOLDERS_OF_FLOATS = [
+    parquet_file,
+    parquet_folder,
+    arrow_dictionaries,
+    polars_frame,
+    polars_lazy,
+    duckdb_relation,
+]
+
+
 @pytest.mark.parametrize(
     ("values", "twins"),
     [([float("nan"), 1.0, None], "NaN and null"), ([0.0, 1.0, -0.0], r"0\.0 and -0\.0")],
     ids=["NaN", "zero"],
 )
-@pytest.mark.parametrize("hold", [parquet_file, parquet_folder, arrow_dictionaries, polars_frame])
+@pytest.mark.parametrize("hold", HOLDERS_OF_FLOATS)
 def test_values_that_some_readers_take_for_two_are_refused_as_groups(hold, values, twins, tmp_path):
     table = pa.table({"age": values, "pid": [1, 2, 3], "disease": list("aba")})
     with pytest.raises(DataError, match=f"column 'age' of groups holds both {twins}"):
