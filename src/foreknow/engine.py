@@ -39,18 +39,26 @@ _PATTERN = re.compile(r"[*?\[]")
 
 _connections: weakref.WeakSet[Any] = weakref.WeakSet()
 _scratch: tuple[int, Path, Any] | None = None  # process, folder, its locked file
+_databases: dict[tuple[int, Path], Any] = {}  # a fork keeps its parent's, which it cannot close
 
 
 def connect() -> Any:
-    """Open a DuckDB of our own; what it must write aside lies in a private folder."""
-    connection = duckdb.connect(
-        config={
-            "temp_directory": str(scratch()),
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            **_within_limit(),
-        }
-    )
+    """Open a connection to a DuckDB of our own; what it writes aside lies in a private folder.
+
+    A process has one database, since starting one takes longer than counting a small table.
+    """
+    folder = scratch()
+    place = os.getpid(), folder
+    if place not in _databases:
+        _databases[place] = duckdb.connect(
+            config={
+                "temp_directory": str(folder),
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+                **_within_limit(),
+            }
+        )
+    connection = _databases[place].cursor()
     _connections.add(connection)
     return connection
 
@@ -110,7 +118,7 @@ def _close() -> None:
     """Close what is open, and remove the folder; not in a fork of the process that made it."""
     if _scratch is None or _scratch[0] != os.getpid():
         return
-    for connection in list(_connections):
+    for connection in [*_connections, *_databases.values()]:
         with suppress(Exception):
             connection.close()
     shutil.rmtree(_scratch[1], ignore_errors=True)
