@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from foreknow.certificate import Certificate, digest_of, exact_text, finding_to_dict
@@ -133,11 +134,17 @@ def verify(
     ...     verify(f"{place}/out").files
     ('release.csv',)
     """
+    if not isinstance(folder, (str, Path)):
+        raise InputError(f"expected a folder that publish wrote, not {type(folder).__name__}")
+    if not isinstance(priors, (str, Path, NoneType)):
+        raise InputError(f"expected the path of priors.json, not {type(priors).__name__}")
     path = Path(folder)
     path = path / CERTIFICATE if path.is_dir() else path
     known = Certificate.load(path)
-    if policy is not None and not isinstance(policy, Policy):
+    if isinstance(policy, (str, Path)):
         policy = Policy.load(policy)
+    elif policy is not None and not isinstance(policy, Policy):
+        raise InputError(f"expected a Policy or its path, not {type(policy).__name__}")
     found, problems = judge(known, path.parent, policy, priors)
     if found is None or problems:
         raise CertificateError("; ".join(problems))

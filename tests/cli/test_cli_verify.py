@@ -364,3 +364,17 @@ def test_a_certificate_tells_no_path_of_its_owners_machine(desk):
     assert json.loads(text)["policy"]["schema"]["hierarchies"] == {"age": {"file": "ages.csv"}}
     assert str(desk.folder) not in text
     assert desk.run("verify", "out", "-q") == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"folder": None}, "expected a folder"),
+        ({"folder": ONE, "policy": {}}, "expected a Policy or its path, not dict"),
+        ({"folder": ONE, "priors": 3}, "expected the path of priors.json, not int"),
+    ],
+)
+def test_what_cannot_be_verified_from_python_is_said(given, said, copied):
+    folder = given.pop("folder")
+    with pytest.raises(fk.InputError, match=said):
+        fk.verify(None if folder is None else copied(folder), **given)
