@@ -6,18 +6,11 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from foreknow.adversaries.disclosure import (
-    Disclosure,
-    Number,
-    as_fraction,
-    as_threshold,
-    worst,
-    worst_by_prior,
-)
+from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.adversaries.priors import Priors
 from foreknow.adversaries.protocol import Adversary, HasCounts
 from foreknow.errors import InputError, PolicyError
-from foreknow.numbers import shown
+from foreknow.numbers import Number, as_fraction, as_threshold, shown
 
 
 class Point(NamedTuple):

@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import Number
 from foreknow.adversaries.prior_table import PriorTable
 from foreknow.adversaries.priors import Priors
 from foreknow.adversaries.protocol import Adversary, HasCounts, Mask, counts_of
@@ -18,6 +17,7 @@ from foreknow.counts import Semantics
 from foreknow.errors import InputError, PolicyError, did_you_mean
 from foreknow.labels import Label, Labels
 from foreknow.limits import Point, point_of
+from foreknow.numbers import Number
 from foreknow.policy_checks import check_agreement
 from foreknow.policy_ledger import PolicyLedger
 from foreknow.schema import Schema

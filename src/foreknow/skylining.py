@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from foreknow._version import __version__
-from foreknow.adversaries.disclosure import Disclosure, Number, as_threshold
+from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts import Facts
 from foreknow.adversaries.fronts import front
 from foreknow.adversaries.minima import five
@@ -21,6 +21,7 @@ from foreknow.adversaries.skylines import Skyline, knowledge_skyline, knowledge_
 from foreknow.counts import GroupCounts
 from foreknow.errors import DataError, InputError, memory_for
 from foreknow.labels import Label
+from foreknow.numbers import Number, as_threshold
 from foreknow.writing import write_json_for_owner, write_whole
 
 FORMAT = "foreknow skylines"

@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import pytest
 
-from foreknow.adversaries.disclosure import Disclosure, as_fraction, as_threshold
+from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts import Facts
 from foreknow.counts import GroupCounts
 from foreknow.errors import InputError
+from foreknow.numbers import as_fraction, as_threshold
 
 
 def disclosed(share):

@@ -17,11 +17,11 @@ from tests.diagnoses import diagnoses
 from tests.oracle.many_worlds import worst_cases
 
 import foreknow as fk
-from foreknow.adversaries.disclosure import as_threshold
 from foreknow.adversaries.facts_present import PresentLedger
 from foreknow.anonymizers import levels
 from foreknow.anonymizers.levels import Level
 from foreknow.anonymizers.points import Points
+from foreknow.numbers import as_threshold
 
 HALF = Fraction(1, 2)
 BOTH = pytest.mark.parametrize("semantics", ["set", "multiset"])

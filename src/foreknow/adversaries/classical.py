@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from foreknow.adversaries.amounts import whole_amount
-from foreknow.adversaries.disclosure import Number, as_fraction
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.errors import InputError
+from foreknow.numbers import Number, as_fraction
 
 
 def k_anonymity(release: HasCounts) -> int:

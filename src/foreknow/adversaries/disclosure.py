@@ -9,9 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from foreknow.labels import Label
-from foreknow.numbers import Number as Number
-from foreknow.numbers import as_fraction as as_fraction
-from foreknow.numbers import as_threshold as as_threshold
+from foreknow.numbers import Number, as_fraction
 
 # A float probability is trusted down to this distance from a threshold; nearer, fractions decide.
 SETTLED = 1e-9

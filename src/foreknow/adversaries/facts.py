@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.adversaries.amounts import whole_amount
-from foreknow.adversaries.disclosure import Disclosure, Number, as_threshold, worst
+from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts_ledger import FactsLedger
 from foreknow.adversaries.facts_present import PresentLedger
 from foreknow.adversaries.facts_witness import FactsWitness, witness_of
@@ -26,6 +26,7 @@ from foreknow.adversaries.ratios import FloatArray
 from foreknow.counts import GroupCounts, Semantics
 from foreknow.errors import InputError
 from foreknow.labels import Label
+from foreknow.numbers import Number, as_threshold
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.adversaries.amounts import whole_amount
-from foreknow.adversaries.disclosure import SETTLED, Disclosure, Number, as_threshold
+from foreknow.adversaries.disclosure import SETTLED, Disclosure
 from foreknow.adversaries.implications_ledger import ImplicationsLedger
 from foreknow.adversaries.implications_minima import (
     Attained,
@@ -30,6 +30,7 @@ from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.counts import GroupCounts, Semantics
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.labels import Label
+from foreknow.numbers import Number, as_threshold
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from foreknow.adversaries.amounts import whole_amount
-from foreknow.adversaries.disclosure import Disclosure, Number
+from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts import Facts
 from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of
 from foreknow.counts import Semantics
 from foreknow.errors import UnsupportedError
 from foreknow.labels import Label
+from foreknow.numbers import Number
 
 
 @dataclass(frozen=True)

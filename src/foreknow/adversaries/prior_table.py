@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from foreknow.adversaries.disclosure import as_fraction
 from foreknow.adversaries.posterior.priors import PriorMatrix
 from foreknow.errors import DataError, InputError, did_you_mean
+from foreknow.numbers import as_fraction
 from foreknow.signatures import Signature, signature_text
 from foreknow.writing import write_whole
 

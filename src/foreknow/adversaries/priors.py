@@ -11,13 +11,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, get_args
 
-from foreknow.adversaries.disclosure import (
-    Disclosure,
-    Number,
-    as_fraction,
-    worst,
-    worst_by_prior,
-)
+from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.adversaries.posterior.results import Reading
 from foreknow.adversaries.prior_table import PriorTable
 from foreknow.adversaries.priors_judged import Gain, Judged, judged
@@ -26,6 +20,7 @@ from foreknow.adversaries.statements.posterior import Estimate
 from foreknow.counts import Semantics
 from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
 from foreknow.labels import Label
+from foreknow.numbers import Number, as_fraction
 
 
 @dataclass(frozen=True, repr=False)

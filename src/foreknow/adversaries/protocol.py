@@ -8,10 +8,11 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.disclosure import Disclosure, Number
+from foreknow.adversaries.disclosure import Disclosure
 from foreknow.counts import GroupCounts, Semantics
 from foreknow.errors import InputError
 from foreknow.labels import Label
+from foreknow.numbers import Number
 
 Mask: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]

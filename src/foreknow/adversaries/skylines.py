@@ -15,7 +15,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import Number, as_threshold
 from foreknow.adversaries.fronts import front, fronts
 from foreknow.adversaries.minima import exact_minimum, five
 from foreknow.adversaries.profiles import Profiles
@@ -24,6 +23,7 @@ from foreknow.adversaries.ratios import FloatArray
 from foreknow.counts import GroupCounts
 from foreknow.errors import DataError
 from foreknow.labels import Label
+from foreknow.numbers import Number, as_threshold
 from foreknow.sparse import IntArray, ranges
 
 Skyline: TypeAlias = list[tuple[int, int, int]]

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import Number, as_fraction
 from foreknow.anonymizers.grouping import Grouping
 from foreknow.anonymizers.lattice import Lattice
 from foreknow.anonymizers.lattice_result import LatticeResult
@@ -22,6 +21,7 @@ from foreknow.anonymizers.outliers import Judge
 from foreknow.anonymizers.rollup import Rollup
 from foreknow.errors import InputError, InternalError, NoSafeRelease, did_you_mean
 from foreknow.microdata import Microdata
+from foreknow.numbers import Number, as_fraction
 from foreknow.policy import Policy
 from foreknow.sparse import IntArray
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import Disclosure, Number, worst
+from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, Ledger, Mask
 from foreknow.attacking.attackable import name_of, settings_of
 from foreknow.attacking.beliefs import Beliefs
@@ -27,6 +27,7 @@ from foreknow.attacking.worlds import Worlds, amount_text
 from foreknow.counts import Semantics
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.labels import Label
+from foreknow.numbers import Number
 from foreknow.policy import Policy
 from foreknow.schema import Schema
 

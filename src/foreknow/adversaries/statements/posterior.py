@@ -9,8 +9,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from foreknow.adversaries.disclosure import Number, as_fraction
 from foreknow.labels import Label, Labels
+from foreknow.numbers import Number, as_fraction
 
 # Rows of a table in a notebook.
 _ROWS = 20

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from foreknow.adversaries.disclosure import as_fraction
 from foreknow.errors import InputError
+from foreknow.numbers import as_fraction
 
 # (person, value, weight), sorted, each pair once.
 Weights: TypeAlias = tuple[tuple[str, str, Fraction], ...]

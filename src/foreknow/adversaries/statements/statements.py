@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, NoReturn
 
-from foreknow.adversaries.disclosure import Disclosure, Number, worst
+from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, Mask
 from foreknow.adversaries.statements.case import Case
 from foreknow.adversaries.statements.formulas import Formula, as_formula
@@ -20,6 +20,7 @@ from foreknow.adversaries.statements.prior import Weights, read_prior
 from foreknow.counts import Semantics
 from foreknow.errors import InputError, StatementError, UnsupportedError
 from foreknow.labels import Label, Labels
+from foreknow.numbers import Number
 
 # About ten seconds.
 BUDGET = 1_000_000

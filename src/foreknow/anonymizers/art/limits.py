@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.disclosure import Number, as_fraction, as_threshold
 from foreknow.adversaries.posterior.priors import FloatArray, PriorMatrix
 from foreknow.adversaries.priors import Priors
 from foreknow.errors import InputError, did_you_mean
 from foreknow.labels import Label
 from foreknow.limits import as_times
+from foreknow.numbers import Number, as_fraction, as_threshold
 from foreknow.sparse import IntArray
 
 # Numerators and denominators up to this are compared as 64-bit numbers, times people.
