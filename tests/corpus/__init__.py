@@ -1,0 +1,1 @@
+"""A fixed corpus: what small tables, policies, methods and seeds give."""
