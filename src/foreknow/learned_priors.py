@@ -17,8 +17,8 @@ from foreknow.policy import Policy, Requirement
 from foreknow.signatures import Signature
 from foreknow.sparse import combine, count_pairs
 
-# So near to a frequency, a prior is that frequency, rounded.
-_NEAR = 0.0005
+# So near to a frequency, a prior is that frequency, rounded; less near, if all priors are.
+_NEAR, _NEAR_IF_ALL = 0.0005, 0.01
 
 
 def marked(policy: Policy, microdata: Microdata) -> Policy:
@@ -29,7 +29,7 @@ def marked(policy: Policy, microdata: Microdata) -> Policy:
     policy : Policy
     microdata : Microdata
         Priors were learned from it where one signature has, to three digits, the frequencies of
-        the sensitive values among the people of that signature.
+        the sensitive values among the people of that signature; or each has, to within 1%.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
 
 
 def _is_own(table: PriorTable, microdata: Microdata) -> bool:
-    """Whether a row of priors is how frequent the values are in the microdata."""
+    """Whether a row of priors is how frequent values are in the microdata, or all nearly are."""
     known = [*microdata.schema.quasi_identifiers, *microdata.schema.other]
     if not set(table.attributes) <= set(known):
         return False
@@ -85,6 +85,7 @@ def _is_own(table: PriorTable, microdata: Microdata) -> bool:
         return False
     shares = _shares(codes, len(first), microdata.sensitive_codes, len(values))
     order = [table.values.index(value) for value in values]
+    all_near: bool | None = None
     signed = zip(*([labels[of[row]] for row in first] for of, labels in columns), strict=True)
     for signature, share in zip(signed, shares, strict=True):
         row = table.chances.get(signature)
@@ -93,9 +94,11 @@ def _is_own(table: PriorTable, microdata: Microdata) -> bool:
         given = np.array([float(chance) for chance in row])
         # What nobody in the table has is as frequent as not at all.
         missed = np.abs(given[order] - share).max()
-        if max(missed, abs(given.sum() - given[order].sum())) <= _NEAR:
+        missed = max(missed, abs(given.sum() - given[order].sum()))
+        if missed <= _NEAR:
             return True
-    return False
+        all_near = all_near is not False and bool(missed <= _NEAR_IF_ALL)
+    return bool(all_near)
 
 
 def _column(name: str, microdata: Microdata) -> tuple[NDArray[Any], Signature]:
