@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -26,7 +27,14 @@ from foreknow.errors import (
     short_of_memory,
 )
 from foreknow.verifier_facts import Cell, Group, worst_of
-from foreknow.verifier_files import File, count_rows, files_of, merge_empties, open_written
+from foreknow.verifier_files import (
+    File,
+    count_rows,
+    files_of,
+    merge_empties,
+    metadata_of,
+    open_written,
+)
 from foreknow.verifier_implications import worst_implications
 from foreknow.verifier_priors import Chances, Worst, worst_priors
 
@@ -336,6 +344,7 @@ def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple
         header, relation = open_written(connection, written.tables[table], file)
         header = [_text(name, written.escaped, written.escaped) or "" for name in header]
         _require_columns(header, len(relation.columns), written, table)
+        _refuse_metadata(connection, written, table)
         for column in columns:
             if column not in header:
                 raise CertificateError(f"the release has no column {column!r}")
@@ -361,6 +370,18 @@ def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple
         (*(_text(x, *how) for x, how in zip(row[:-1], escaped, strict=True)), row[-1])
         for row in rows
     ]
+
+
+def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
+    """Refuse what a Parquet file of a certified release holds beside its columns: names, say."""
+    path = written.tables[table]
+    if written.columns is None or not isinstance(path, Path) or path.suffix != ".parquet":
+        return
+    keys = metadata_of(connection, path)
+    if keys:
+        raise CertificateError(
+            f"{path.name} holds metadata beside its columns: {keys[0]!r}; publish writes none"
+        )
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:

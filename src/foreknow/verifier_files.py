@@ -52,6 +52,12 @@ def open_written(connection: Any, table: Any, file: File | None) -> tuple[list[s
     )
 
 
+def metadata_of(connection: Any, path: Path) -> list[str]:
+    """Keys of what a Parquet file holds beside its columns."""
+    rows = connection.execute("SELECT decode(key) FROM parquet_kv_metadata(?)", [literal(path)])
+    return [key for (key,) in rows.fetchall()]
+
+
 def count_rows(relation: Any, keys: Sequence[str]) -> list[tuple[Any, ...]]:
     """Equal rows and how many; those that print otherwise are not equal, such as 0.0 and -0.0."""
     kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))

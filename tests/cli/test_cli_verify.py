@@ -204,6 +204,15 @@ def test_a_further_column_of_parquet_is_refused(desk, copied):
     assert "has a column 'who'" in refused(desk)
 
 
+def test_names_in_the_metadata_of_parquet_are_refused(desk, copied):
+    folder = copied("atoms-generalized-parquet")
+    path = folder / "release.parquet"
+    table = pq.read_table(path).replace_schema_metadata({"names": "Ann HIV"})
+    pq.write_table(table, path)
+    edit(folder, lambda t: t["release"]["files"].update({path.name: digest_of(path)}))
+    assert "release.parquet holds metadata beside its columns" in refused(desk)
+
+
 def test_amounts_may_be_left_out_on_both_sides(desk, copied):
     def change(table):
         del table["policy"]["require"][0]["priors"]["semantics"]
