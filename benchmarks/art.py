@@ -31,14 +31,14 @@ from tests.oracle.art_worlds import (
 
 import foreknow as fk
 from benchmarks.measure import heading
-from foreknow.adversaries.posterior.priors import PriorMatrix, matrix
-from foreknow.adversaries.priors import Priors
-from foreknow.anonymizers.art import ART
-from foreknow.anonymizers.art.judge import Judge
-from foreknow.anonymizers.art.problem import ArtProblem
-from foreknow.anonymizers.art.search import robust_groups
-from foreknow.anonymizers.art.small import EVERY, best_grouping
-from foreknow.utility import utility_of
+from foreknow.adversaries.priors.priors import Priors
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
+from foreknow.methods.art import ART
+from foreknow.methods.art.exhaustive import EVERY, best_grouping
+from foreknow.methods.art.judge import Judge
+from foreknow.methods.art.problem import ArtProblem
+from foreknow.methods.art.search import robust_groups
+from foreknow.utility.utility import utility_of
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.csv"
 SETS = {
@@ -130,7 +130,7 @@ def printed_alone(times: int, unique: bool) -> None:
 
 def success(times: int, unique: bool) -> None:
     """Of tables for which going through all groupings finds one, how many the search solves."""
-    import foreknow.anonymizers.art.search as search
+    import foreknow.methods.art.search as search
 
     search.EVERY = 0
     try:

@@ -19,14 +19,14 @@ import pyarrow as pa
 
 import foreknow as fk
 from benchmarks.measure import heading
-from foreknow.anonymizers.lattice import Lattice
-from foreknow.anonymizers.lattice_search import LatticeSearch
-from foreknow.anonymizers.losses import loss_by
-from foreknow.anonymizers.outliers import Judge
-from foreknow.anonymizers.rollup import Rollup
-from foreknow.attacking.running import Runs
-from foreknow.attacking.seeing import Seen
-from foreknow.attacking.worlds import Worlds
+from foreknow.adversaries.algorithm.method_runner import Runs
+from foreknow.adversaries.algorithm.observation import Seen
+from foreknow.adversaries.algorithm.worlds import Worlds
+from foreknow.methods.fulldomain.lattice import Lattice
+from foreknow.methods.fulldomain.losses import loss_by
+from foreknow.methods.fulldomain.rollup import Rollup
+from foreknow.methods.fulldomain.search import LatticeSearch
+from foreknow.methods.fulldomain.suppression import Judge
 
 POLICY = fk.Policy([fk.Requirement(fk.Facts(l=1), below="3/4")])
 METHODS = (fk.Mondrian(), fk.FullDomain(), fk.FullDomain(find="minimal"))

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 import foreknow as fk
 from benchmarks.measure import heading, line, medians
-from foreknow.anonymizers.jump import Jump, Safe
-from foreknow.jumping.dealing import BeyondReach
-from foreknow.jumping.properties import MaxRatio
+from foreknow.criteria.properties import MaxRatio
+from foreknow.methods.jump import Jump, Safe
+from foreknow.methods.jump.block_counts import BeyondReach
 
 HALF = MaxRatio("1/2")
 TABLE_1 = ["AB|CD|EF", "ABC|DEF", "ABCD|EF"]
@@ -126,7 +126,7 @@ def against_the_paper() -> None:
 
 def forget() -> None:
     """Drop what earlier runs found."""
-    from foreknow.jumping import runs
+    from foreknow.methods.jump import runs
 
     runs._shared.cache_clear()
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.measure import heading, line, medians
-from foreknow.adversaries.posterior.groups import SignatureGroups
-from foreknow.adversaries.posterior.judging import posteriors
-from foreknow.adversaries.posterior.priors import PriorMatrix, matrix
-from foreknow.adversaries.posterior.sampling import estimate_group
-from foreknow.sparse import count_pairs
+from foreknow.adversaries.priors.joint import posteriors
+from foreknow.adversaries.priors.sampling import estimate_group
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups, matrix
+from foreknow.data.sparse import count_pairs
 
 ROWS = 1_000_000
 SIZE = 10

@@ -5,8 +5,8 @@ import random
 import pyarrow as pa
 
 import foreknow as fk
-from foreknow.auditing import Audit
-from foreknow.writing import write_whole
+from foreknow.auditing.audit import Audit
+from foreknow.output import write_whole
 
 HARD = ["=1+1", "a, b", 'the "x"', "two\nlines", "Ä ö 漢字 🙂", "-x", "@cmd", " spaces "]
 EASY = fk.Policy([fk.Requirement(fk.Facts(), "0.9")])

@@ -9,7 +9,7 @@ import pytest
 from tests.attacks import BELOW_2_3, DIVERSE, LEVELS, microdata, naive, policy_for
 
 import foreknow as fk
-from foreknow.attacking import attack
+from foreknow.adversaries.algorithm import attack
 
 HALF = Fraction(1, 2)
 

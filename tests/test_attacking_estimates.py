@@ -11,11 +11,11 @@ import pytest
 from tests.attacks import BELOW_2_3, LEVELS, microdata, naive, policy_for
 
 import foreknow as fk
-from foreknow.attacking import Algorithm, attack
-from foreknow.attacking.intervals import chernoff
-from foreknow.attacking.running import Runs
-from foreknow.attacking.steps import Steps
-from foreknow.attacking.worlds import Worlds
+from foreknow.adversaries.algorithm import Algorithm, attack
+from foreknow.adversaries.algorithm.beliefs import chernoff
+from foreknow.adversaries.algorithm.mcmc import Steps
+from foreknow.adversaries.algorithm.method_runner import Runs
+from foreknow.adversaries.algorithm.worlds import Worlds
 from foreknow.errors import UnsupportedError
 
 

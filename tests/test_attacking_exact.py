@@ -21,7 +21,7 @@ from tests.attacks import (
 from tests.oracle.algorithm_worlds import posteriors
 
 import foreknow as fk
-from foreknow.attacking import attack
+from foreknow.adversaries.algorithm import attack
 
 
 def as_function(pipeline):
@@ -250,6 +250,6 @@ def test_a_release_alone_is_enough_for_the_adversary(seed):
 
 
 def fk_algorithm(method, policy):
-    from foreknow.attacking import Algorithm
+    from foreknow.adversaries.algorithm import Algorithm
 
     return Algorithm(method, policy)

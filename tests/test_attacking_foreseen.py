@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.attacks import BELOW_2_3, BUCKETS, DIVERSE, LEVELS, microdata
 
 import foreknow as fk
-from foreknow.anonymizers.mondrian_foreseen import Foreseen
-from foreknow.attacking import attack
-from foreknow.attacking.running import Runs
-from foreknow.attacking.seeing import numbered
-from foreknow.attacking.worlds import Worlds
+from foreknow.adversaries.algorithm import attack
+from foreknow.adversaries.algorithm.method_runner import Runs
+from foreknow.adversaries.algorithm.observation import numbered
+from foreknow.adversaries.algorithm.worlds import Worlds
+from foreknow.methods.mondrian.replay import Foreseen
 
 POLICIES = [
     DIVERSE,

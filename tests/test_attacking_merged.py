@@ -10,11 +10,10 @@ from tests.attacks import BUCKETS, DIVERSE, microdata, policy_for
 from tests.oracle.streamliner_lots import outcomes, tables
 
 import foreknow as fk
-from foreknow.anonymizers.anatomy.rounds import rounds_of
-from foreknow.anonymizers.streamliner.deal import Colours, deal
-from foreknow.anonymizers.streamliner.gsa import groups_of_gsa
-from foreknow.anonymizers.streamliner.plan import plan_rda
-from foreknow.attacking import attack
+from foreknow.adversaries.algorithm import attack
+from foreknow.methods.anatomy import rounds_of
+from foreknow.methods.streamliner.gsa import groups_of_gsa
+from foreknow.methods.streamliner.rda import Colours, deal, plan_rda
 
 
 def coded(values):

@@ -13,7 +13,7 @@ from tests.attacks import BUCKETS, DIVERSE, microdata, policy_for
 from tests.oracle.algorithm_worlds import posteriors
 
 import foreknow as fk
-from foreknow.attacking import attack
+from foreknow.adversaries.algorithm import attack
 
 VALUES, AGES = "abbab", [50, 40, 50, 30, 30]
 

@@ -9,8 +9,8 @@ import pytest
 from tests.attacks import BUCKETS, DIVERSE, LEVELS, microdata, policy_for
 
 import foreknow as fk
-from foreknow.attacking import Algorithm, attack
-from foreknow.attacking.seeing import Reader
+from foreknow.adversaries.algorithm import Algorithm, attack
+from foreknow.adversaries.algorithm.observation import Reader
 
 AGES, VALUES = [50, 40, 50, 30, 30], ["flu", "hiv", "hiv", "flu", "flu"]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.attacks import BUCKETS, DIVERSE, agrees, enumerated, microdata, naive, policy_for
 
 import foreknow as fk
-from foreknow.attacking import attack
+from foreknow.adversaries.algorithm import attack
 from foreknow.errors import UnsupportedError
 
 
@@ -188,7 +188,7 @@ class Slow:
     """Exact counting that is beyond reach in some worlds."""
 
     def partition(self, found, policy=None, seed=None):
-        from foreknow.jumping.dealing import BeyondReach
+        from foreknow.methods.jump.block_counts import BeyondReach
 
         if found.values[int(found.sensitive_codes[0])] == "b":
             raise BeyondReach("too many steps")

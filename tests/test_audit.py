@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foreknow.adversaries.disclosure import worst
-from foreknow.adversaries.facts import Facts
-from foreknow.auditing import audit, group_name
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.auditing.audit import audit, group_name
+from foreknow.data.counts import GroupCounts
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema
 from foreknow.errors import DataError, InputError, OutputError, PolicyError, UnsupportedError
-from foreknow.policy import Policy, Requirement
-from foreknow.release import Release
-from foreknow.schema import Schema
-from foreknow.writing import as_json
+from foreknow.output import as_json
+from foreknow.policy.policy import Policy, Requirement
 
 ILL = GroupCounts.from_bags(
     [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Cold", "HIV", "Flu"]],

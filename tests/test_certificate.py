@@ -10,8 +10,8 @@ import pytest
 from tests.people import FORMS, made, short_report
 
 import foreknow as fk
-from foreknow.certificate import digest_of, exact_text
 from foreknow.errors import CertificateError
+from foreknow.publishing.certificate import digest_of, exact_text
 
 
 @pytest.fixture(autouse=True)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foreknow.counts import GroupCounts
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Labels, in_order
 from foreknow.errors import DataError
-from foreknow.labels import Labels, in_order
 
 BAGS = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=9), max_size=6)
 

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from foreknow.counts import GroupCounts
+from foreknow.data.counts import GroupCounts
 from foreknow.errors import DataError
 
 GOOD = {

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import foreknow as fk
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Labels, in_order, is_missing
 from foreknow.errors import DataError, InputError
-from foreknow.labels import Labels, in_order, is_missing
 
 MISSING = [
     None,

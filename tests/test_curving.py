@@ -8,7 +8,7 @@ import pytest
 from tests import adult
 
 import foreknow as fk
-from foreknow.curving import curves_at, telling_groups
+from foreknow.auditing.curves import curves_at, telling_groups
 from foreknow.errors import DataError, InputError, UnsupportedError
 
 BAGS = [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Mumps"]]

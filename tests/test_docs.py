@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from foreknow import policy_file
 from foreknow.cli.entry import app
+from foreknow.policy import file as policy_file
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

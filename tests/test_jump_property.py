@@ -12,11 +12,10 @@ from tests.oracle import jump_worlds
 from tests.oracle.jump_requirements import judge_of, worst_in_worlds
 
 import foreknow as fk
-from foreknow.anonymizers.jump import Jump, Naive, Safe
+from foreknow.criteria.properties import Distinct, MaxRatio, Recursive, RuledOut
 from foreknow.errors import PolicyError
-from foreknow.jump_property import property_of
-from foreknow.jumping.properties import Distinct, MaxRatio, Recursive
-from foreknow.jumping.ruling import RuledOut
+from foreknow.methods.jump import Jump, Naive, Safe
+from foreknow.methods.jump.policy_property import property_of
 
 F = Fraction
 

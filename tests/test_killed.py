@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-from foreknow.writing import whole_folder, write_whole
+from foreknow.output import whole_folder, write_whole
 
 # Writes a folder, says so, and waits for a line before it gives it its name.
 SLOW = """
 import sys
-from foreknow.writing import whole_folder
+from foreknow.output import whole_folder
 with whole_folder("out") as aside:
     (aside / "owner.json").write_text("key")
     print("written", flush=True)

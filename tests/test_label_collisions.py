@@ -12,11 +12,10 @@ from tests.oracle.row_order import parts_by_position, rows_of
 from tests.people import short_report
 
 import foreknow as fk
+from foreknow.data.engines import write_csv, write_parquet
+from foreknow.data.generalization import labels_of, style_of
 from foreknow.errors import DataError, HierarchyError
-from foreknow.frames import write_csv, write_parquet
-from foreknow.labelling import labels_of, style_of
-from foreknow.workload.label_texts import covers_of_texts
-from foreknow.workload.lines import line_of
+from foreknow.utility.label_spans import covers_of_texts, line_of
 
 SCALE = ["mild", "moderate", "mild to moderate", "severe"]
 
@@ -300,7 +299,7 @@ def test_a_node_above_one_value_is_not_that_value():
 
     class Level1(Grouped):
         def grouping(self, microdata, policy, seed, *, explain=False):
-            from foreknow.anonymizers.grouping import Grouping
+            from foreknow.methods.grouping import Grouping
 
             return Grouping(np.array(self.groups), {"q": np.array([1, 1])})
 
@@ -329,7 +328,7 @@ def test_a_quoted_label_has_no_prior_in_an_audit_and_is_not_verified(tmp_path, m
     with pytest.raises(DataError, match='no probabilities for q "mild" to "moderate"'):
         fk.audit(release, policy)
     from foreknow.errors import CertificateError
-    from foreknow.verifier import Written, verify
+    from foreknow.verifier.verify import Written, verify
 
     written = Written("generalized", ("q",), "d", {"release": tmp_path / "out" / "release.csv"})
     with pytest.raises(CertificateError, match=r'no probability of .*"mild" to "moderate"'):

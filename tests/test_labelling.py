@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foreknow.data.generalization import labels_of, style_of, text_of
+from foreknow.data.hierarchy import Intervals, Mask
+from foreknow.data.hierarchy_files import Ordered, Tree
+from foreknow.data.microdata import Microdata
+from foreknow.data.schema import Schema
 from foreknow.errors import PolicyError
-from foreknow.hierarchy import Intervals, Mask
-from foreknow.hierarchy_files import Ordered, Tree
-from foreknow.labelling import labels_of, style_of, text_of
-from foreknow.microdata import Microdata
-from foreknow.schema import Schema
 
 ORDER = ["a", "b", "c", "d"]
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from foreknow.data.labels import Labels
+from foreknow.data.people import Members
 from foreknow.errors import DataError
-from foreknow.labels import Labels
-from foreknow.members import Members
 
 
 def test_everybody_has_a_group_and_groups_have_members():

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 from tests.frames.backends import write
 
+from foreknow.data.hierarchy import DateLevels, Intervals, Mask
+from foreknow.data.hierarchy_files import Ordered, Tree
+from foreknow.data.microdata import Microdata
+from foreknow.data.schema import Schema
 from foreknow.errors import DataError, HierarchyError, SchemaError
-from foreknow.hierarchy import DateLevels, Intervals, Mask
-from foreknow.hierarchy_files import Ordered, Tree
-from foreknow.microdata import Microdata
-from foreknow.schema import Schema
 
 
 def microdata(source, **more):

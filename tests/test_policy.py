@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from foreknow.adversaries.facts import Facts
+from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.statements import Statements
-from foreknow.counts import GroupCounts
+from foreknow.data.counts import GroupCounts
+from foreknow.data.schema import Schema
 from foreknow.errors import PolicyError
-from foreknow.policy import Policy, PublishOptions, Requirement
-from foreknow.schema import Schema
+from foreknow.policy.policy import Policy, PublishOptions, Requirement
 
 ILL = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cold"]])
 

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from foreknow.adversaries.facts import Facts
+from foreknow.adversaries.facts.facts import Facts
 from foreknow.errors import InputError, PolicyError
-from foreknow.policy import Policy, PublishOptions
+from foreknow.policy.policy import Policy, PublishOptions
 
 REQUIRE = "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n"
 SCHEMA = '[schema]\nquasi_identifiers = ["age"]\nsensitive = "disease"\n'

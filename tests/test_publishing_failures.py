@@ -8,10 +8,10 @@ import pytest
 from tests.people import FORMS, made, people, schema, short_report
 
 import foreknow as fk
-from foreknow import publishing
-from foreknow.auditing import Audit
-from foreknow.certificate import Certificate
+from foreknow.auditing.audit import Audit
 from foreknow.errors import CertificateError, InternalError, NotEnoughMemory, OutputError
+from foreknow.publishing import publish as publishing
+from foreknow.publishing.certificate import Certificate
 
 
 @pytest.fixture(autouse=True)
@@ -234,7 +234,7 @@ def test_a_grouping_that_attains_the_threshold_is_caught():
 
 def test_an_audit_that_is_wrong_is_caught_by_the_verifier(monkeypatch):
     # As if the audit had a bug and called everything safe.
-    from foreknow.adversaries.facts import Facts
+    from foreknow.adversaries.facts.facts import Facts
 
     policy = fk.Policy([fk.Requirement(fk.Facts(), 1)])
     microdata = fk.Microdata(people(), schema())

@@ -8,9 +8,9 @@ import pytest
 from tests.people import short_report
 
 import foreknow as fk
-from foreknow.attacking.running import Runs
+from foreknow.adversaries.algorithm.method_runner import Runs
 from foreknow.errors import PolicyError
-from foreknow.methods import method_of
+from foreknow.methods.registry import method_of
 
 HIERARCHIES = {"age": {"intervals": [10, 20]}, "zip": {"mask": 2}}
 

@@ -12,8 +12,8 @@ from tests.diagnoses import SEMANTICS, diagnoses
 from tests.people import FORMS, short_report
 
 import foreknow as fk
-from foreknow.certificate import NOT_MINIMAL, digest_of
 from foreknow.errors import InternalError, OutputError, SchemaError
+from foreknow.publishing.certificate import NOT_MINIMAL, digest_of
 
 EVERY = [(semantics, *form) for semantics in SEMANTICS for form in FORMS]
 POLICY = [fk.Requirement(fk.Facts(1, 1, 1), "0.8")]

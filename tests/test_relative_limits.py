@@ -15,10 +15,10 @@ from tests.adversaries.releases_priors import priors_table, random_scene
 from tests.test_verifier_priors import written
 
 import foreknow as fk
-from foreknow.certificate import Certificate
 from foreknow.errors import CertificateError, PolicyError
-from foreknow.report.sentences import verdict_sentence
-from foreknow.verifier import Written, verify
+from foreknow.publishing.certificate import Certificate
+from foreknow.report.pages.audit_terminal import verdict_sentence
+from foreknow.verifier.verify import Written, verify
 
 SEEDS = st.integers(0, 2**40)
 READINGS = ["joint", "binary"]
@@ -120,7 +120,7 @@ def test_one_time_is_what_nobody_learns_anything_from():
 
 
 def test_ties_that_are_too_many_to_settle_are_not_called_safe(monkeypatch):
-    monkeypatch.setattr("foreknow.adversaries.priors_judged._MOST_GAINS", 1)
+    monkeypatch.setattr("foreknow.adversaries.priors.disclosure._MOST_GAINS", 1)
     # Two groups as far from their priors, of different people.
     rows = {("m",): {"a": "0.5", "b": "0.5"}, ("f",): {"a": "0.25", "b": "0.25"}}
     table = pa.table({"gid": [1, 1, 2, 2, 2, 2], "sex": list("mmffff"), "disease": list("ababbb")})

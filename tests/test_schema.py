@@ -4,11 +4,11 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
+from foreknow.data.engines.missing import Relabel
+from foreknow.data.hierarchy import Intervals, Mask
+from foreknow.data.hierarchy_files import Tree
+from foreknow.data.schema import Schema
 from foreknow.errors import HierarchyError, SchemaError
-from foreknow.frames.missing import Relabel
-from foreknow.hierarchy import Intervals, Mask
-from foreknow.hierarchy_files import Tree
-from foreknow.schema import Schema
 
 ROLES = {"quasi_identifiers": ["age", "zip"], "sensitive": "disease"}
 

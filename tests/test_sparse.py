@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foreknow import sparse
-from foreknow.counts import GroupCounts
-from foreknow.sparse import count_pairs, ranges, row_sums
+from foreknow.data import sparse
+from foreknow.data.counts import GroupCounts
+from foreknow.data.sparse import count_pairs, ranges, row_sums
 
 PAIRS = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 6), st.integers(1, 9)), min_size=1, max_size=16

@@ -13,8 +13,8 @@ import pytest
 from tests import adult
 
 import foreknow as fk
+from foreknow.auditing.survey import _told, least_entropy
 from foreknow.errors import InputError, UnsupportedError
-from foreknow.surveying import _told, least_entropy
 
 
 def raw(seed=0, rows=60):

@@ -11,7 +11,7 @@ from tests.people import EASY, made, people, schema
 
 import foreknow as fk
 from foreknow.errors import PolicyError, SchemaError
-from foreknow.tables import bucketized, generalized
+from foreknow.publishing.tables import bucketized, generalized
 
 
 def covers(label, value):

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
-from foreknow.counts import GroupCounts
-from foreknow.verifier import Written, verify
+from foreknow.data.counts import GroupCounts
+from foreknow.verifier.verify import Written, verify
 
 # Groups 20/f, 20/m, 30/f ... with the same bags, so that everything ties.
 AGES, SEXES = ("20 to 29", "30 to 39", "4", "40 to 49", None), ("f", "m")

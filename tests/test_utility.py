@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foreknow as fk
-from foreknow.counts import GroupCounts
-from foreknow.hierarchy import Intervals
-from foreknow.hierarchy_files import Ordered
-from foreknow.microdata import Microdata
-from foreknow.schema import Schema
-from foreknow.utility import ncp_of_groups, optimal_discernibility, utility_of
+from foreknow.data.counts import GroupCounts
+from foreknow.data.hierarchy import Intervals
+from foreknow.data.hierarchy_files import Ordered
+from foreknow.data.microdata import Microdata
+from foreknow.data.schema import Schema
+from foreknow.utility.utility import ncp_of_groups, optimal_discernibility, utility_of
 
 
 def people_of(columns, **hierarchies):

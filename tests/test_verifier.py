@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from tests.oracle.worlds import worst_cases
 
 import foreknow as fk
-from foreknow import verifier
 from foreknow.errors import CertificateError, UnsupportedError
-from foreknow.verifier import Finding, Written, count_people, verify
+from foreknow.verifier import verify as verifier
+from foreknow.verifier.verify import Finding, Written, count_people, verify
 
 AMOUNTS = st.tuples(*[st.integers(0, 3)] * 3)
 BAGS = st.lists(st.text("stuv", min_size=1, max_size=8), min_size=1, max_size=5)
@@ -434,7 +434,7 @@ def test_it_imports_readers_of_files_the_errors_and_the_standard_library_only(pa
     foreign = {name for name in imported if name.split(".")[0] not in sys.stdlib_module_names}
     own = {f"foreknow.{name}" for name in PARTS}
     readers = {"duckdb", "pyarrow.parquet", "numpy", "numpy.typing"}
-    readers |= {"foreknow.engine", "foreknow.engine_csv"}  # the one door to files
+    readers |= {"foreknow.engine"}  # the one door to files
     assert foreign <= {*readers, "foreknow.errors", *own}
     assert ("duckdb" in foreign) == (part == "verifier")
     assert "importlib" not in imported

@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foreknow.adversaries.implications import Implications
-from foreknow.counts import GroupCounts
-from foreknow.verifier_implications import worst_implications
+from foreknow.adversaries.implications.implications import Implications
+from foreknow.data.counts import GroupCounts
+from foreknow.verifier.implications import worst_implications
 
 bags = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=9), min_size=1, max_size=5)
 

@@ -11,8 +11,8 @@ from tests.adversaries.releases_priors import random_scene
 from tests.oracle.posterior_worlds import joint
 
 import foreknow as fk
-from foreknow.verifier import Written, verify
-from foreknow.verifier_priors import Chances, worst_priors
+from foreknow.verifier.priors import Chances, worst_priors
+from foreknow.verifier.verify import Written, verify
 
 SEEDS = st.integers(0, 2**40)
 READINGS = ["joint", "binary"]

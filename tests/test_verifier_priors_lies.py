@@ -17,10 +17,10 @@ from tests.adversaries.releases_priors import priors_table, random_row
 from tests.test_verifier_priors import READINGS, SEEDS, judged, rule
 
 import foreknow as fk
-from foreknow import verifier_priors
-from foreknow.certificate import Certificate
 from foreknow.errors import CertificateError
-from foreknow.verifier import Written, verify
+from foreknow.publishing.certificate import Certificate
+from foreknow.verifier import priors as verifier_priors
+from foreknow.verifier.verify import Written, verify
 
 # ---- large groups --------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from tests.oracle.many_worlds import small_releases, worst_cases
 
 import foreknow as fk
 from foreknow.errors import CertificateError
-from foreknow.verifier import Written, count_people, same_groups, verify
+from foreknow.verifier.verify import Written, count_people, same_groups, verify
 
 FORMS = ["generalized", "bucketized"]
 AMOUNTS = st.tuples(*[st.integers(0, 3)] * 3)

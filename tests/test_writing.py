@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from foreknow.errors import OutputError
-from foreknow.writing import whole_folder, write_whole
+from foreknow.output import whole_folder, write_whole
 
 
 def listing(folder):

@@ -31,95 +31,109 @@ from typing import TYPE_CHECKING, Any
 from foreknow._version import __version__
 
 if TYPE_CHECKING:
-    from foreknow.adversaries.classical import is_recursively_diverse, k_anonymity
+    from foreknow.adversaries.algorithm import Algorithm, Attack, attack
     from foreknow.adversaries.disclosure import Disclosure
-    from foreknow.adversaries.facts import Facts
-    from foreknow.adversaries.implications import Implications
-    from foreknow.adversaries.negations import Negations
-    from foreknow.adversaries.prior_table import PriorTable
-    from foreknow.adversaries.priors import Priors
-    from foreknow.adversaries.skylines import knowledge_skyline, knowledge_skylines
+    from foreknow.adversaries.facts.facts import Facts
+    from foreknow.adversaries.facts.skyline import knowledge_skyline, knowledge_skylines
+    from foreknow.adversaries.implications.implications import Implications
+    from foreknow.adversaries.implications.negations import Negations
+    from foreknow.adversaries.priors.priors import Priors
+    from foreknow.adversaries.priors.table import PriorTable
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
-    from foreknow.anonymizers.anatomy import Anatomy
-    from foreknow.anonymizers.art import ART, Limit
-    from foreknow.anonymizers.at_levels import counts_at
-    from foreknow.anonymizers.fulldomain import FullDomain
-    from foreknow.anonymizers.jump import Jump, Naive, Safe
-    from foreknow.anonymizers.jump.secret import SecretChoice
-    from foreknow.anonymizers.lattice_result import LatticeResult
-    from foreknow.anonymizers.mondrian import Mondrian
-    from foreknow.anonymizers.streamliner import Streamliner
-    from foreknow.attacking import Algorithm, Attack, attack
-    from foreknow.auditing import Audit, Verdict, audit
-    from foreknow.certificate import Certificate
-    from foreknow.counts import GroupCounts
-    from foreknow.curving import DisclosureCurves, disclosure_curves
+    from foreknow.auditing.audit import Audit, Verdict, audit
+    from foreknow.auditing.curves import DisclosureCurves, disclosure_curves
+    from foreknow.auditing.named_people import NamedWitness, name_people
+    from foreknow.auditing.skyline import SkylineReport, skyline_report
+    from foreknow.auditing.survey import LatticeSurvey, SurveyedNode, survey
+    from foreknow.criteria.classical import is_recursively_diverse, k_anonymity
+    from foreknow.criteria.properties import (
+        All,
+        Distinct,
+        Each,
+        Entropy,
+        KAnonymity,
+        MaxRatio,
+        Recursive,
+    )
+    from foreknow.data.counts import GroupCounts
+    from foreknow.data.hierarchy import DateLevels, Intervals, Mask
+    from foreknow.data.hierarchy_files import Ordered, Tree
+    from foreknow.data.microdata import Microdata
+    from foreknow.data.release import Release
+    from foreknow.data.schema import Schema
     from foreknow.errors import ForeknowError, InputError, NoSafeRelease
-    from foreknow.hierarchy import DateLevels, Intervals, Mask
-    from foreknow.hierarchy_files import Ordered, Tree
-    from foreknow.jumping.composed import All, Each
-    from foreknow.jumping.dealing import BeyondReach
-    from foreknow.jumping.estimating import EstimatedSet
-    from foreknow.jumping.properties import Distinct, Entropy, KAnonymity, MaxRatio, Recursive
-    from foreknow.jumping.runs import DisclosureSet, Run
-    from foreknow.microdata import Microdata
-    from foreknow.naming import NamedWitness, name_people
-    from foreknow.policy import Policy, PublishOptions, Requirement
-    from foreknow.publishing import Publication, publish
-    from foreknow.release import Release
-    from foreknow.schema import Schema
-    from foreknow.skylining import SkylineReport, skyline_report
-    from foreknow.surveying import LatticeSurvey, SurveyedNode, survey
-    from foreknow.utility import Utility, optimal_discernibility, utility_of
-    from foreknow.verification import Verification, verify
-    from foreknow.workload.measuring import QueryError, query_error, query_error_of_groups
-    from foreknow.workload.reporting import UtilityReport, utility_report
+    from foreknow.methods.anatomy import Anatomy
+    from foreknow.methods.art import ART, Limit
+    from foreknow.methods.fulldomain.fulldomain import FullDomain
+    from foreknow.methods.fulldomain.levels import counts_at
+    from foreknow.methods.fulldomain.result import LatticeResult
+    from foreknow.methods.jump import Jump, Naive, Safe
+    from foreknow.methods.jump.block_counts import BeyondReach
+    from foreknow.methods.jump.runs import DisclosureSet, Run
+    from foreknow.methods.jump.sampling import EstimatedSet
+    from foreknow.methods.jump.secret import SecretChoice
+    from foreknow.methods.mondrian.mondrian import Mondrian
+    from foreknow.methods.streamliner import Streamliner
+    from foreknow.policy.policy import Policy, PublishOptions, Requirement
+    from foreknow.publishing.certificate import Certificate
+    from foreknow.publishing.publish import Publication, publish
+    from foreknow.publishing.verification import Verification, verify
+    from foreknow.utility.query_error import QueryError, query_error, query_error_of_groups
+    from foreknow.utility.report import UtilityReport, utility_report
+    from foreknow.utility.utility import Utility, optimal_discernibility, utility_of
 
 # Where each public name lives; a room is entered when one of its names is first asked for.
 _ROOMS = {
-    "adversaries.classical": ["is_recursively_diverse", "k_anonymity"],
+    "adversaries.algorithm": ["Algorithm", "Attack", "attack"],
     "adversaries.disclosure": ["Disclosure"],
-    "adversaries.facts": ["Facts"],
-    "adversaries.negations": ["Negations"],
-    "adversaries.implications": ["Implications"],
-    "adversaries.prior_table": ["PriorTable"],
-    "adversaries.priors": ["Priors"],
-    "adversaries.skylines": ["knowledge_skyline", "knowledge_skylines"],
+    "adversaries.facts.facts": ["Facts"],
+    "adversaries.facts.skyline": ["knowledge_skyline", "knowledge_skylines"],
+    "adversaries.implications.implications": ["Implications"],
+    "adversaries.implications.negations": ["Negations"],
+    "adversaries.priors.priors": ["Priors"],
+    "adversaries.priors.table": ["PriorTable"],
     "adversaries.statements": ["Has", "Posterior", "Statements", "same"],
-    "anonymizers.anatomy": ["Anatomy"],
-    "anonymizers.at_levels": ["counts_at"],
-    "anonymizers.art": ["ART", "Limit"],
-    "anonymizers.fulldomain": ["FullDomain"],
-    "anonymizers.lattice_result": ["LatticeResult"],
-    "anonymizers.mondrian": ["Mondrian"],
-    "anonymizers.streamliner": ["Streamliner"],
-    "anonymizers.jump": ["Jump", "Naive", "Safe"],
-    "anonymizers.jump.secret": ["SecretChoice"],
-    "jumping.composed": ["All", "Each"],
-    "jumping.dealing": ["BeyondReach"],
-    "jumping.estimating": ["EstimatedSet"],
-    "jumping.properties": ["Distinct", "Entropy", "KAnonymity", "MaxRatio", "Recursive"],
-    "jumping.runs": ["DisclosureSet", "Run"],
-    "attacking": ["Algorithm", "Attack", "attack"],
-    "auditing": ["Audit", "Verdict", "audit"],
-    "certificate": ["Certificate"],
-    "counts": ["GroupCounts"],
-    "curving": ["DisclosureCurves", "disclosure_curves"],
+    "auditing.audit": ["Audit", "Verdict", "audit"],
+    "auditing.curves": ["DisclosureCurves", "disclosure_curves"],
+    "auditing.named_people": ["NamedWitness", "name_people"],
+    "auditing.skyline": ["SkylineReport", "skyline_report"],
+    "auditing.survey": ["LatticeSurvey", "SurveyedNode", "survey"],
+    "criteria.classical": ["is_recursively_diverse", "k_anonymity"],
+    "criteria.properties": [
+        "All",
+        "Distinct",
+        "Each",
+        "Entropy",
+        "KAnonymity",
+        "MaxRatio",
+        "Recursive",
+    ],
+    "data.counts": ["GroupCounts"],
+    "data.hierarchy": ["DateLevels", "Intervals", "Mask"],
+    "data.hierarchy_files": ["Ordered", "Tree"],
+    "data.microdata": ["Microdata"],
+    "data.release": ["Release"],
+    "data.schema": ["Schema"],
     "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
-    "hierarchy": ["DateLevels", "Intervals", "Mask"],
-    "hierarchy_files": ["Ordered", "Tree"],
-    "microdata": ["Microdata"],
-    "naming": ["NamedWitness", "name_people"],
-    "policy": ["Policy", "PublishOptions", "Requirement"],
-    "publishing": ["Publication", "publish"],
-    "release": ["Release"],
-    "schema": ["Schema"],
-    "skylining": ["SkylineReport", "skyline_report"],
-    "surveying": ["LatticeSurvey", "SurveyedNode", "survey"],
-    "utility": ["Utility", "optimal_discernibility", "utility_of"],
-    "verification": ["Verification", "verify"],
-    "workload.measuring": ["QueryError", "query_error", "query_error_of_groups"],
-    "workload.reporting": ["UtilityReport", "utility_report"],
+    "methods.anatomy": ["Anatomy"],
+    "methods.art": ["ART", "Limit"],
+    "methods.fulldomain.fulldomain": ["FullDomain"],
+    "methods.fulldomain.levels": ["counts_at"],
+    "methods.fulldomain.result": ["LatticeResult"],
+    "methods.jump": ["Jump", "Naive", "Safe"],
+    "methods.jump.block_counts": ["BeyondReach"],
+    "methods.jump.runs": ["DisclosureSet", "Run"],
+    "methods.jump.sampling": ["EstimatedSet"],
+    "methods.jump.secret": ["SecretChoice"],
+    "methods.mondrian.mondrian": ["Mondrian"],
+    "methods.streamliner": ["Streamliner"],
+    "policy.policy": ["Policy", "PublishOptions", "Requirement"],
+    "publishing.certificate": ["Certificate"],
+    "publishing.publish": ["Publication", "publish"],
+    "publishing.verification": ["Verification", "verify"],
+    "utility.query_error": ["QueryError", "query_error", "query_error_of_groups"],
+    "utility.report": ["UtilityReport", "utility_report"],
+    "utility.utility": ["Utility", "optimal_discernibility", "utility_of"],
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -5,8 +5,8 @@ from itertools import product
 
 from tests.oracle.worlds import has, implies, lacks, members, posterior, worlds, worst_cases
 
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
 
 
 def points(most):

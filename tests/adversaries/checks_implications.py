@@ -6,9 +6,9 @@ from tests.adversaries.checks import same
 from tests.oracle.implication_worlds import Dealing, Truth
 from tests.oracle.worlds import members, posterior, worlds
 
-from foreknow.adversaries.implications import Implications
-from foreknow.adversaries.negations import Negations
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.implications.implications import Implications
+from foreknow.adversaries.implications.negations import Negations
+from foreknow.data.counts import GroupCounts
 
 
 def check_release(bags, most):

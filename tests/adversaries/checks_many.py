@@ -14,8 +14,8 @@ from tests.oracle.many_worlds import (
     worst_cases,
 )
 
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
 
 
 def counts_of(groups, semantics):

@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from foreknow.adversaries.facts import Facts
-from foreknow.adversaries.facts_present import PresentLedger
-from foreknow.counts import GroupCounts
-from foreknow.labels import Labels
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.facts.ledger import PresentLedger
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Labels
 
 VALUES = Labels("abcd")
 SEMANTICS = st.sampled_from(["set", "multiset", "multiset", "single"])

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 from hypothesis import strategies as st
 
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
 
 POINTS = st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 4))
 ROOTS = st.lists(st.sampled_from("aaabbcd"), min_size=2, max_size=14)

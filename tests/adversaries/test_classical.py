@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foreknow.adversaries.classical import is_recursively_diverse, k_anonymity
-from foreknow.adversaries.negations import Negations
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.implications.negations import Negations
+from foreknow.criteria.classical import is_recursively_diverse, k_anonymity
+from foreknow.data.counts import GroupCounts
 from foreknow.errors import InputError
 
 bags = st.lists(

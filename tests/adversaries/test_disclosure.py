@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
 from foreknow.errors import InputError
 from foreknow.numbers import as_fraction, as_threshold
 

@@ -18,8 +18,8 @@ from tests.oracle.languages import (
 )
 from tests.oracle.worlds import small_releases, worlds, worst_cases
 
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
 
 BOB, TOM = 0, 1
 DOMAINS = [(2, ["AIDS", "Flu"]), (2, ["AIDS", "Cold", "Flu"]), (3, ["AIDS", "Flu"])]

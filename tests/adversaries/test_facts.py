@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.adversaries.checks import check_point, check_release, check_witness
 from tests.oracle.worlds import small_releases, worlds, worst_cases
 
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
 
 
 @pytest.mark.parametrize("people", [1, 2, 3, 4, 5, 6])

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from tests.oracle.worlds import has, implies, lacks, posterior, worlds, worst_cases
 
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
 
 ANN, BOB, CARY, DICK, ED, FRANK, GARY, TOM = range(8)
 FIGURE_1 = ("AIDS", "Flu", "Flu", "AIDS", "Flu", "Cancer", "Flu", "AIDS")  # Ann to Tom

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
 from foreknow.errors import InputError
 
 COUNTS = GroupCounts.from_bags(["aab", "bc"])

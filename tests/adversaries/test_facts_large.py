@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.adversaries import formulas
 from tests.adversaries.splitting import counted
 
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
 
 HUGE = 10**30
 THOUSANDS = st.integers(0, 6000)

@@ -19,8 +19,8 @@ from tests.adversaries.splitting import (
     worst,
 )
 
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
 from foreknow.errors import InputError, InternalError
 
 

@@ -16,8 +16,8 @@ from tests.adversaries.checks_many import (
 )
 from tests.oracle.many_worlds import small_releases, worst_cases
 
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
 
 BOTH = pytest.mark.parametrize("semantics", ["set", "multiset"])
 

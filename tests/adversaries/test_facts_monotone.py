@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
 
 BAGS = st.lists(
     st.dictionaries(st.sampled_from("abcde"), st.integers(1, 30), min_size=1),

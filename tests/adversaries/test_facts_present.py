@@ -25,10 +25,9 @@ from tests.adversaries.releases_many import (
     worst,
 )
 
-from foreknow.adversaries.facts import Facts
-from foreknow.adversaries.facts_ledger import FactsLedger
-from foreknow.adversaries.facts_present import PresentLedger
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.facts.ledger import FactsLedger, PresentLedger
+from foreknow.data.counts import GroupCounts
 from foreknow.errors import InternalError
 
 ONLY_A = np.array([True, False, False, False])

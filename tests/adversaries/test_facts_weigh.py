@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.adversaries.splitting import POINTS, counted, letters, split, worst
 
-from foreknow.adversaries.facts import Facts
+from foreknow.adversaries.facts.facts import Facts
 
 
 @st.composite

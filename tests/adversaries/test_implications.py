@@ -15,8 +15,8 @@ from tests.oracle.implication_worlds import (
 )
 from tests.oracle.worlds import small_releases, worlds
 
-from foreknow.adversaries.implications import Implications
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.implications.implications import Implications
+from foreknow.data.counts import GroupCounts
 
 LETTERS = "abcdefgh"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from foreknow.adversaries.implications import Implications
-from foreknow.adversaries.negations import Negations
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.implications.implications import Implications
+from foreknow.adversaries.implications.negations import Negations
+from foreknow.data.counts import GroupCounts
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 ADULT = SHARED / "data" / "adult.csv"

@@ -12,8 +12,8 @@ from tests.adversaries.checks_implications import check_witness
 from tests.oracle.minimize import minimize2
 from tests.oracle.worlds import worlds
 
-from foreknow.adversaries.implications import Implications
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.implications.implications import Implications
+from foreknow.data.counts import GroupCounts
 from foreknow.errors import InputError, UnsupportedError
 
 COUNTS = GroupCounts.from_bags(["aab", "bc"])

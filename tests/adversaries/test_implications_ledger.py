@@ -11,8 +11,8 @@ from tests.adversaries.splitting import ROOTS, counted, histories, letters, spli
 from tests.oracle.implication_worlds import group_by_group
 
 import foreknow as fk
-from foreknow.adversaries.implications import Implications
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.implications.implications import Implications
+from foreknow.data.counts import GroupCounts
 from foreknow.errors import InputError, InternalError
 
 AMOUNTS = st.integers(0, 5)

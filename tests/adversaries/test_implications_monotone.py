@@ -9,9 +9,9 @@ from tests.adversaries.test_implications import bag_of, histograms
 from tests.oracle.implication_worlds import chances_of, group_by_group, odds_of
 from tests.oracle.worlds import small_releases
 
-from foreknow.adversaries.implications import Implications
-from foreknow.adversaries.minimize import exact_atoms, exact_odds
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.implications.implications import Implications
+from foreknow.adversaries.implications.minima import exact_atoms, exact_odds
+from foreknow.data.counts import GroupCounts
 
 BAGS = st.lists(
     st.dictionaries(st.sampled_from("abcde"), st.integers(1, 30), min_size=1),

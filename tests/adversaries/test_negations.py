@@ -9,10 +9,10 @@ from tests.adversaries.checks_implications import check_negations
 from tests.oracle.implication_worlds import Truth
 from tests.oracle.worlds import small_releases
 
-from foreknow.adversaries.facts import Facts
-from foreknow.adversaries.implications import Implications
-from foreknow.adversaries.negations import Negations
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.implications.implications import Implications
+from foreknow.adversaries.implications.negations import Negations
+from foreknow.data.counts import GroupCounts
 from foreknow.errors import InputError, UnsupportedError
 
 BAGS = st.lists(

@@ -10,8 +10,8 @@ from tests.adversaries.releases_priors import priors_table, random_scene
 from tests.adversaries.test_priors import HALF, READINGS, by_sex, grouped, highest, table
 
 import foreknow as fk
-from foreknow.adversaries import priors_judged
 from foreknow.adversaries.disclosure import Disclosure, worst
+from foreknow.adversaries.priors import disclosure as priors_judged
 from foreknow.errors import DataError, InputError, UnsupportedError
 
 # ---- what cannot be judged -----------------------------------------------------------------

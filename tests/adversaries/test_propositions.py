@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.oracle.languages import Space, conjunctions, negations
 from tests.oracle.worlds import small_releases, worlds, worst_cases
 
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
 from foreknow.errors import InputError
 
 

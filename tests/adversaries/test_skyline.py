@@ -15,7 +15,8 @@ from tests.adversaries.skylines import box_of, brute_skyline, exceeds
 from tests.oracle import many_worlds, worlds
 
 import foreknow as fk
-from foreknow.adversaries import fronts, skylines
+from foreknow.adversaries.facts import skyline as fronts
+from foreknow.adversaries.facts import skyline as skylines
 from foreknow.errors import DataError
 
 ALL = pytest.mark.parametrize("semantics", ["single", "set", "multiset"])

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from foreknow.adversaries.posterior.priors import PriorMatrix
-from foreknow.anonymizers.art.limits import Limit, LimitTable
-from foreknow.anonymizers.art.problem import ArtProblem
+from foreknow.adversaries.priors.signature_groups import PriorMatrix
+from foreknow.methods.art.limits import Limit, LimitTable
+from foreknow.methods.art.problem import ArtProblem
 
 
 @dataclass(frozen=True)

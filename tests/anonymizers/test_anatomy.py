@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foreknow as fk
-from foreknow.anonymizers.anatomy import rounds as anatomy_rounds
-from foreknow.anonymizers.anatomy.rounds import rounds_of
 from foreknow.errors import UnsupportedError
+from foreknow.methods import anatomy as anatomy_rounds
+from foreknow.methods.anatomy import rounds_of
 
 
 def people(values, **roles):

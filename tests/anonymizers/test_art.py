@@ -8,11 +8,11 @@ import pytest
 from tests.anonymizers.art_tables import ArtTable, random_table
 from tests.oracle.art_worlds import exists, printed_art, robust
 
-from foreknow.adversaries.posterior.priors import matrix
-from foreknow.anonymizers.art.judge import Judge
-from foreknow.anonymizers.art.problem import ArtProblem
-from foreknow.anonymizers.art.search import robust_groups
+from foreknow.adversaries.priors.signature_groups import matrix
 from foreknow.errors import NoSafeRelease
+from foreknow.methods.art.judge import Judge
+from foreknow.methods.art.problem import ArtProblem
+from foreknow.methods.art.search import robust_groups
 
 TIMES = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
 READINGS = ("joint", "binary")
@@ -184,7 +184,7 @@ def test_why_there_is_none_is_said(table, said):
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_proofs_that_there_is_none_are_right(reading):
-    from foreknow.anonymizers.art.reasons import ArtNames, impossible
+    from foreknow.methods.art.infeasibility import ArtNames, impossible
 
     random = np.random.default_rng([9, reading == "joint"])
     proved = 0

@@ -13,14 +13,14 @@ from tests.anonymizers.art_tables import ArtTable, some_limits
 from tests.oracle.art_worlds import keeps
 
 import foreknow as fk
-from foreknow.adversaries.posterior.priors import PriorMatrix
-from foreknow.adversaries.priors import Priors
-from foreknow.anonymizers.art import ART, Limit
-from foreknow.anonymizers.art.judge import Judge
-from foreknow.anonymizers.art.limits import LimitTable
-from foreknow.anonymizers.art.pooled import like_parts
-from foreknow.anonymizers.art.problem import ArtProblem
-from foreknow.anonymizers.art.search import robust_groups
+from foreknow.adversaries.priors.priors import Priors
+from foreknow.adversaries.priors.signature_groups import PriorMatrix
+from foreknow.methods.art import ART, Limit
+from foreknow.methods.art.judge import Judge
+from foreknow.methods.art.limits import LimitTable
+from foreknow.methods.art.problem import ArtProblem
+from foreknow.methods.art.repair import like_parts
+from foreknow.methods.art.search import robust_groups
 
 READINGS = ("joint", "binary")
 TIMES = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
@@ -186,7 +186,7 @@ def test_a_table_that_is_safe_as_one_group_is_divided_into_like_parts(seed, sema
     assert fk.audit(released(rows, np.zeros(60, dtype=np.int64)), policy).safe
     # Nobody is grouped before: all are in the pool.
     everybody = [], np.arange(60)
-    monkeypatch.setattr("foreknow.anonymizers.art.search._attempt", lambda *_: everybody)
+    monkeypatch.setattr("foreknow.methods.art.search._attempt", lambda *_: everybody)
     schema = fk.Schema(quasi_identifiers=["p", "q", "z"], sensitive="d")
     groups = ART(times="5/4", priors=priors).partition(fk.Microdata(rows, schema), seed=0)
     assert fk.audit(released(rows, groups), policy).safe

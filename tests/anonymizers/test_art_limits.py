@@ -7,10 +7,10 @@ import pytest
 from tests.anonymizers.art_tables import some_limits
 from tests.oracle.art_worlds import exists, keeps
 
-from foreknow.anonymizers.art.judge import Judge
-from foreknow.anonymizers.art.reasons import ArtNames, impossible
-from foreknow.anonymizers.art.search import robust_groups
 from foreknow.errors import NoSafeRelease
+from foreknow.methods.art.infeasibility import ArtNames, impossible
+from foreknow.methods.art.judge import Judge
+from foreknow.methods.art.search import robust_groups
 
 TIMES = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
 READINGS = ("joint", "binary")

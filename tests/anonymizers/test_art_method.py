@@ -9,9 +9,9 @@ import pytest
 from tests.adult import table as adult_table
 
 import foreknow as fk
-from foreknow.adversaries.priors import Priors
-from foreknow.anonymizers.art import ART, Limit
+from foreknow.adversaries.priors.priors import Priors
 from foreknow.errors import DataError, SchemaError
+from foreknow.methods.art import ART, Limit
 
 PEOPLE = pa.table(
     {

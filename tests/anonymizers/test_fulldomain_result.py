@@ -11,7 +11,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.errors import InputError
-from foreknow.utility import utility_of
+from foreknow.utility.utility import utility_of
 
 ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult.csv"
 EASY = fk.Policy([fk.Requirement(fk.Facts(), "0.9")])

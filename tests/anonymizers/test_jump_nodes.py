@@ -8,12 +8,9 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
-from foreknow.anonymizers.jump import Jump, Naive, Safe
-from foreknow.anonymizers.jump.chain import default_nodes, least_group
-from foreknow.anonymizers.jump.nodes import at_nodes, read_function
-from foreknow.jumping.composed import All, Each
-from foreknow.jumping.properties import Distinct, Entropy, MaxRatio, Recursive
-from foreknow.jumping.ruling import RuledOut
+from foreknow.criteria.properties import All, Distinct, Each, Entropy, MaxRatio, Recursive, RuledOut
+from foreknow.methods.jump import Jump, Naive, Safe
+from foreknow.methods.jump.nodes import at_nodes, default_nodes, least_group, read_function
 
 SCHEMA = fk.Schema(
     quasi_identifiers=["age", "sex", "zip"],

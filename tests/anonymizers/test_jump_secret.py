@@ -11,9 +11,9 @@ from tests.jumping.test_random_instances import random_functions
 from tests.oracle import jump_worlds as oracle
 
 import foreknow as fk
-from foreknow.anonymizers.jump import Naive
-from foreknow.anonymizers.jump.secret import SecretChoice
-from foreknow.jumping.properties import MaxRatio
+from foreknow.criteria.properties import MaxRatio
+from foreknow.methods.jump import Naive
+from foreknow.methods.jump.secret import SecretChoice
 
 F = Fraction
 HALF = MaxRatio("1/2")

@@ -10,8 +10,8 @@ import pytest
 from tests.oracle import jump_worlds as oracle
 
 import foreknow as fk
-from foreknow.anonymizers.jump import Jump, Naive, Safe
-from foreknow.anonymizers.jump.nodes import at_nodes, read_function
+from foreknow.methods.jump import Jump, Naive, Safe
+from foreknow.methods.jump.nodes import at_nodes, read_function
 
 TWO = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="disease")
 ONE = fk.Schema(quasi_identifiers=["age"], sensitive="disease")

@@ -11,8 +11,8 @@ from tests.anonymizers.several import crowds
 from tests.anonymizers.tables import cases
 
 import foreknow as fk
-from foreknow.anonymizers import rollup as module
-from foreknow.anonymizers.rollup import Rollup
+from foreknow.methods.fulldomain import rollup as module
+from foreknow.methods.fulldomain.rollup import Rollup
 
 
 def from_rows(microdata, rollup, node):

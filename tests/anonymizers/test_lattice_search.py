@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foreknow.anonymizers.lattice import Lattice
-from foreknow.anonymizers.lattice_search import SAFE, UNSAFE, LatticeSearch, OutOfTime
-from foreknow.anonymizers.outliers import Judged
 from foreknow.errors import InputError
+from foreknow.methods.fulldomain.lattice import Lattice
+from foreknow.methods.fulldomain.search import SAFE, UNSAFE, LatticeSearch, OutOfTime
+from foreknow.methods.fulldomain.suppression import Judged
 
 SEEDS = st.integers(0, 2**32)
 

@@ -17,10 +17,10 @@ from tests.diagnoses import diagnoses
 from tests.oracle.many_worlds import worst_cases
 
 import foreknow as fk
-from foreknow.adversaries.facts_present import PresentLedger
-from foreknow.anonymizers import levels
-from foreknow.anonymizers.levels import Level
-from foreknow.anonymizers.points import Points
+from foreknow.adversaries.facts.ledger import PresentLedger
+from foreknow.methods.mondrian import levels
+from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.mondrian.points import Points
 from foreknow.numbers import as_threshold
 
 HALF = Fraction(1, 2)

@@ -11,7 +11,7 @@ from tests.anonymizers.reference import breach
 from tests.anonymizers.tables import requirements
 
 import foreknow as fk
-from foreknow.labels import Labels
+from foreknow.data.labels import Labels
 
 VALUES = Labels("STUV")
 

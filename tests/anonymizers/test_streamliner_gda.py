@@ -8,14 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracle.streamliner_gda import gda
 
-from foreknow.anonymizers.streamliner import gda as streamliner_gda
-from foreknow.anonymizers.streamliner import gda_late as streamliner_gda_late
-from foreknow.anonymizers.streamliner import near as streamliner_near
-from foreknow.anonymizers.streamliner.gda import Runs, by_rank, plan_gda
-from foreknow.anonymizers.streamliner.gda_late import Kinds, Open
-from foreknow.anonymizers.streamliner.near import Nearest
+from foreknow.data.microdata import Attribute
 from foreknow.errors import NoSafeRelease
-from foreknow.microdata import Attribute
+from foreknow.methods.streamliner import gda as streamliner_gda
+from foreknow.methods.streamliner import gda as streamliner_gda_late
+from foreknow.methods.streamliner import gda as streamliner_near
+from foreknow.methods.streamliner.gda import Kinds, Nearest, Open, Runs, by_rank, plan_gda
 
 
 def runs_of(values, ranks):

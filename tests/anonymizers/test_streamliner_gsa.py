@@ -14,13 +14,11 @@ from tests.oracle.streamliner_blocks import tables_of, weights_of
 from tests.oracle.streamliner_lots import bags, posteriors, release_of, releases
 from tests.oracle.streamliner_symmetry import released
 
-from foreknow.anonymizers.streamliner import gsa as streamliner_gsa
-from foreknow.anonymizers.streamliner import transversal as streamliner_transversal
-from foreknow.anonymizers.streamliner.deal import Colours, deal
-from foreknow.anonymizers.streamliner.gsa import groups_of_gsa
-from foreknow.anonymizers.streamliner.plan import plan_rda
-from foreknow.anonymizers.streamliner.transversal import transversals
-from foreknow.microdata import Attribute
+from foreknow.data.microdata import Attribute
+from foreknow.methods.streamliner import gsa as streamliner_gsa
+from foreknow.methods.streamliner import gsa as streamliner_transversal
+from foreknow.methods.streamliner.gsa import groups_of_gsa, transversals
+from foreknow.methods.streamliner.rda import Colours, deal, plan_rda
 
 
 def axes(*places):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.oracle.streamliner_lots import outcomes
 from tests.oracle.streamliner_ria import next_rows
 
-from foreknow.anonymizers.streamliner import partners as streamliner_partners
-from foreknow.anonymizers.streamliner.partners import choices, partner_colours
+from foreknow.methods.streamliner import ria as streamliner_partners
+from foreknow.methods.streamliner.ria import choices, partner_colours
 
 
 def in_turn(sizes, colour, need):

@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foreknow as fk
-from foreknow.anonymizers.streamliner import Streamliner
-from foreknow.anonymizers.streamliner.gda import Runs, plan_gda
-from foreknow.anonymizers.streamliner.gsa import groups_of_gsa
-from foreknow.anonymizers.streamliner.plan import plan_rda
-from foreknow.anonymizers.streamliner.ria import merge
-from foreknow.anonymizers.streamliner.transversal import colour_edges, transversals
+from foreknow.methods.streamliner import Streamliner
+from foreknow.methods.streamliner.gda import Runs, plan_gda
+from foreknow.methods.streamliner.gsa import colour_edges, groups_of_gsa, transversals
+from foreknow.methods.streamliner.rda import plan_rda
+from foreknow.methods.streamliner.ria import merge
 
 VARIANTS = ["rda", "ria", "gda", "gsa"]
 _STUCK = ("gda", "one")

@@ -19,14 +19,12 @@ from tests.oracle.streamliner_lots import (
 )
 from tests.oracle.streamliner_symmetry import exchanged, released, releases_of_alike
 
-from foreknow.anonymizers.streamliner import gsa as streamliner_gsa
-from foreknow.anonymizers.streamliner import transversal as streamliner_transversal
-from foreknow.anonymizers.streamliner.deal import Colours, deal
-from foreknow.anonymizers.streamliner.gsa import groups_of_gsa
-from foreknow.anonymizers.streamliner.plan import plan_rda
-from foreknow.anonymizers.streamliner.ria import groups_of_ria
-from foreknow.anonymizers.streamliner.transversal import transversals
-from foreknow.microdata import Attribute
+from foreknow.data.microdata import Attribute
+from foreknow.methods.streamliner import gsa as streamliner_gsa
+from foreknow.methods.streamliner import gsa as streamliner_transversal
+from foreknow.methods.streamliner.gsa import groups_of_gsa, transversals
+from foreknow.methods.streamliner.rda import Colours, deal, plan_rda
+from foreknow.methods.streamliner.ria import groups_of_ria
 
 
 def rda(l):  # noqa: E741

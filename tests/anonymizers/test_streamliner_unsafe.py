@@ -16,9 +16,9 @@ from tests.oracle.streamliner_unsafe import (
     within_groups,
 )
 
-from foreknow.anonymizers.streamliner import Streamliner
-from foreknow.microdata import Microdata
-from foreknow.schema import Schema
+from foreknow.data.microdata import Microdata
+from foreknow.data.schema import Schema
+from foreknow.methods.streamliner import Streamliner
 
 HALF = Fraction(1, 2)
 AABC, AABCD, AABBC = (0, 0, 1, 2), (0, 0, 1, 2, 3), (0, 0, 1, 1, 2)

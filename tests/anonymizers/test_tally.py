@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.anonymizers.several import crowds
 
 import foreknow as fk
-from foreknow.anonymizers import levels
-from foreknow.anonymizers.levels import Level
-from foreknow.anonymizers.points import Points
-from foreknow.anonymizers.tally import Tally
-from foreknow.labels import Labels
+from foreknow.data.labels import Labels
+from foreknow.methods.mondrian import levels
+from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.mondrian.points import Points
+from foreknow.methods.mondrian.tally import Tally
 
 LABELS = Labels("abcd")
 

@@ -18,8 +18,9 @@ SOURCE = Path(fk.__file__).parents[1]
 # Import once, then fork for each call: descriptors 1 and 2 are real, and so is the end of Python.
 FORKS = """
 import json, os, sys
-import foreknow.auditing, foreknow.cli.entry, foreknow.publishing, foreknow.report.html
-import foreknow.report.terminal, foreknow.skylining, foreknow.verification
+import foreknow.auditing.audit, foreknow.auditing.skyline, foreknow.cli.entry
+import foreknow.publishing.publish, foreknow.publishing.verification
+import foreknow.report.pages.audit, foreknow.report.pages.audit_terminal
 from foreknow.cli import main
 
 def place(number, where):
@@ -161,7 +162,8 @@ def test_an_interrupt_while_parts_are_imported_is_one_line(forked, delay):
 
 LIMITED = """
 import os, resource, sys
-import foreknow.auditing, foreknow.publishing, foreknow.skylining, foreknow.verification
+import foreknow.auditing.audit, foreknow.auditing.skyline
+import foreknow.publishing.publish, foreknow.publishing.verification
 from foreknow.cli import main
 
 def size():
@@ -255,7 +257,7 @@ def _raise_within(context, error):
 def test_a_verifier_without_memory_does_not_say_not_as_certified(desk, monkeypatch):
     import duckdb
 
-    from foreknow import verifier
+    from foreknow.verifier import verify as verifier
 
     desk.run(*desk.publish())
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from foreknow.cli.publishing import _told
+from foreknow.cli.publish import _told
 
 SEX = "sex,value,probability\nf,flu,0.3\nf,cold,0.7\nm,flu,0.1\nm,cold,0.9\n"
 SCHEMA = """[schema]

@@ -11,7 +11,8 @@ import pytest
 from tests.cli.desk import POLICY, TABLE
 
 import foreknow as fk
-from foreknow import auditing, publishing
+from foreknow.auditing import audit as auditing
+from foreknow.publishing import publish as publishing
 
 SOURCE = Path(fk.__file__).parents[1]
 
@@ -99,7 +100,7 @@ STAGES = ["counting", "partition", "write_csv", "verify", "to_html"]
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_interrupt_at_any_stage_exits_with_130_and_leaves_nothing(desk, monkeypatch, stage):
-    from foreknow.auditing import Audit
+    from foreknow.auditing.audit import Audit
 
     def interrupted(*given, **named):
         for path in given:
@@ -123,7 +124,7 @@ def test_an_interrupt_at_any_stage_exits_with_130_and_leaves_nothing(desk, monke
 
 RUNNER = """
 import os, signal, sys, time
-from foreknow import publishing
+from foreknow.publishing import publish as publishing
 from foreknow.cli import main
 
 write = publishing.write_csv

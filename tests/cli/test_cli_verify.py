@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
-from foreknow.certificate import digest_of
 from foreknow.errors import CertificateError, SchemaError
+from foreknow.publishing.certificate import digest_of
 
 WRITTEN = Path(__file__).parents[1] / "certificates"
 ONE, TWO = "facts-generalized-csv", "facts-bucketized-csv"

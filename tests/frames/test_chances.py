@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.frames.backends import write
 
-from foreknow.adversaries.priors import Priors
+from foreknow.adversaries.priors.priors import Priors
+from foreknow.data.engines.priors import count_chances, read_chances
 from foreknow.errors import DataError, InputError
-from foreknow.frames.chances import count_chances, read_chances
 
 TABLE = pa.table(
     {

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foreknow.data.engines.columns import distinct, encode, narrowest
 from foreknow.errors import DataError
-from foreknow.frames.columns import distinct, encode, narrowest
 
 
 def encoded(values, kind=None, **more):

@@ -25,11 +25,11 @@ from tests.frames.backends import (
     texts,
 )
 
-from foreknow.counts import GroupCounts
+from foreknow.data.counts import GroupCounts
+from foreknow.data.engines import parquet_table as parquet
+from foreknow.data.release import Release
+from foreknow.data.sparse import count_pairs
 from foreknow.errors import DataError, InputError
-from foreknow.frames import parquet
-from foreknow.release import Release
-from foreknow.sparse import count_pairs
 
 PEOPLE = pa.table(
     {

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from tests.frames.backends import bags, write
 
+from foreknow.data.engines import encode, open_table
+from foreknow.data.release import Release
 from foreknow.errors import DataError
-from foreknow.frames import encode, open_table
-from foreknow.release import Release
 
 
 def counted(path):

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.frames.backends import arrow_chunked, csv_file, parquet_folder, write
 
-from foreknow.counts import GroupCounts
+from foreknow.data.counts import GroupCounts
+from foreknow.data.release import Release
 from foreknow.errors import DataError, SchemaError
-from foreknow.release import Release
 
 # (name, group, values)
 PEOPLE = [

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from tests.frames.backends import csv_file, parquet_file
 
+from foreknow.data.engines import parquet_table as parquet
+from foreknow.data.release import Release
 from foreknow.errors import DataError, InputError, SchemaError
-from foreknow.frames import parquet
-from foreknow.release import Release
 
 PEOPLE = pa.table(
     {

@@ -16,10 +16,10 @@ from tests.frames.backends import (
     write,
 )
 
-from foreknow.adversaries.facts import Facts
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.engines.missing import Relabel
+from foreknow.data.release import Release
 from foreknow.errors import DataError
-from foreknow.frames.missing import Relabel
-from foreknow.release import Release
 
 NAN = float("nan")
 ILL = pa.table({"gid": [1, 1, 2, 2, 2], "disease": ["Flu", "AIDS", None, "Flu", None]})

@@ -3,10 +3,10 @@
 import pyarrow as pa
 import pytest
 
+from foreknow.data.microdata import Microdata
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema
 from foreknow.errors import DataError
-from foreknow.microdata import Microdata
-from foreknow.release import Release
-from foreknow.schema import Schema
 
 ONCE = ["Ann", "Bob", "Cid", "Dora"]
 

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
+from foreknow.data.engines import open_table
 from foreknow.errors import DataError
-from foreknow.frames import open_table
-from foreknow.published import open_published
+from foreknow.publishing.published import open_published
 
 N = 40
 SCHEMA = fk.Schema(quasi_identifiers=["age"], sensitive="disease", other=["name"])

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from tests.frames.backends import bags, csv_file, parquet_file, parquet_folder, write
 
+from foreknow.data.engines import open_table
+from foreknow.data.engines.sources import check_columns, require
+from foreknow.data.release import Release
 from foreknow.errors import DataError
-from foreknow.frames import open_table
-from foreknow.frames.sources import check_columns, require
-from foreknow.release import Release
 
 TABLE = pa.table({"gid": [1, 2], "disease": ["Flu", "AIDS"]})
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foreknow.data.engines import open_table, write_csv, write_parquet
 from foreknow.errors import InputError
-from foreknow.frames import open_table, write_csv, write_parquet
 
 FORMULAS = ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1"]
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from foreknow.data.hierarchy import Hierarchy, Levels
 from foreknow.errors import HierarchyError
-from foreknow.hierarchy import Hierarchy, Levels
 
 DISEASES = [
     ["flu", "viral", "lung", "*"],

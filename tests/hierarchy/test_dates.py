@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.hierarchy.laying import lay, path_of, refusal
 
+from foreknow.data.hierarchy import DateLevels
 from foreknow.errors import HierarchyError
-from foreknow.hierarchy import DateLevels
 
 
 def test_dates():

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.hierarchy.laying import DISEASES, lay
 
+from foreknow.data.hierarchy import DateLevels, Intervals, Mask
+from foreknow.data.hierarchy_files import Ordered, Tree, hierarchy_from
 from foreknow.errors import HierarchyError
-from foreknow.hierarchy import DateLevels, Intervals, Mask
-from foreknow.hierarchy_files import Ordered, Tree, hierarchy_from
 
 
 @pytest.mark.parametrize("empty", [[], [None]])

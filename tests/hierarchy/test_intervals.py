@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.hierarchy.laying import in_leaf_order, lay, path_of, refusal
 
+from foreknow.data.hierarchy import Intervals
 from foreknow.errors import HierarchyError
-from foreknow.hierarchy import Intervals
 
 
 def test_intervals_of_whole_numbers():

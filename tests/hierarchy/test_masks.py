@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.hierarchy.laying import lay, refusal
 
+from foreknow.data.hierarchy import Mask
 from foreknow.errors import HierarchyError
-from foreknow.hierarchy import Mask
 
 
 def test_mask():

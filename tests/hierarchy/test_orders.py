@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 from tests.hierarchy.laying import in_leaf_order, lay, refusal
 
+from foreknow.data.hierarchy_files import Ordered
 from foreknow.errors import HierarchyError
-from foreknow.hierarchy_files import Ordered
 
 
 def test_ordered():

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.hierarchy.laying import DISEASES, lay, never, path_of, refusal
 
+from foreknow.data.hierarchy import Intervals, Mask
+from foreknow.data.hierarchy_files import Ordered, Tree
 from foreknow.errors import HierarchyError
-from foreknow.hierarchy import Intervals, Mask
-from foreknow.hierarchy_files import Ordered, Tree
 
 
 def test_tree_keeps_siblings_together_in_order_of_appearance():

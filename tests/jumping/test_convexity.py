@@ -5,9 +5,16 @@ from fractions import Fraction
 
 import pytest
 
-from foreknow.jumping.composed import All, Each
-from foreknow.jumping.properties import Distinct, Entropy, KAnonymity, MaxRatio, Recursive
-from foreknow.jumping.ruling import RuledOut
+from foreknow.criteria.properties import (
+    All,
+    Distinct,
+    Each,
+    Entropy,
+    KAnonymity,
+    MaxRatio,
+    Recursive,
+    RuledOut,
+)
 
 F = Fraction
 VALUES = "abcde"

@@ -8,13 +8,12 @@ from collections import Counter
 import pytest
 from tests.oracle import jump_worlds as oracle
 
-from foreknow.anonymizers.jump import HALF, Jump, Naive, Safe
-from foreknow.jumping import estimating
-from foreknow.jumping.drawing import Shuffle, Steered, sources
-from foreknow.jumping.membership import gets_to
-from foreknow.jumping.properties import Distinct, MaxRatio
-from foreknow.jumping.runs import case_of
-from foreknow.jumping.walking import CHAINS, CONVERGED, walk
+from foreknow.criteria.properties import Distinct, MaxRatio
+from foreknow.methods.jump import HALF, Jump, Naive, Safe
+from foreknow.methods.jump import sampling as estimating
+from foreknow.methods.jump.mcmc import CHAINS, CONVERGED, walk
+from foreknow.methods.jump.runs import case_of
+from foreknow.methods.jump.sampling import Shuffle, Steered, gets_to, sources
 
 
 def blocks(n, size, shift=0):

@@ -5,15 +5,15 @@ from fractions import Fraction
 
 import pytest
 
-from foreknow.anonymizers.jump import HALF, Jump, Naive, Safe
-from foreknow.jumping import dealing, exact
-from foreknow.jumping.blocks import Layout
-from foreknow.jumping.bounding import most_lost, surely_safe
-from foreknow.jumping.dealing import BeyondReach, Budget
-from foreknow.jumping.exact import Exact
-from foreknow.jumping.functions import Function, renumber
-from foreknow.jumping.properties import Distinct, Entropy, MaxRatio, Recursive
-from foreknow.jumping.runs import Case
+from foreknow.criteria.properties import Distinct, Entropy, MaxRatio, Recursive
+from foreknow.methods.jump import HALF, Jump, Naive, Safe, exact
+from foreknow.methods.jump import block_counts as dealing
+from foreknow.methods.jump.block_counts import BeyondReach, Budget
+from foreknow.methods.jump.blocks import Layout
+from foreknow.methods.jump.bounds import most_lost, surely_safe
+from foreknow.methods.jump.exact import Exact
+from foreknow.methods.jump.functions import Function, renumber
+from foreknow.methods.jump.runs import Case
 
 F = Fraction
 
@@ -84,7 +84,7 @@ def test_bounds_are_never_wrong(prop, monkeypatch):
         functions = [blocks(n, *size) for size in sizes]
         table = [chance.choice("aaabbcde") for _ in range(n)]
         one = case(Jump(functions, 1, prop), n, sizes, table, 256, 10**6)
-        monkeypatch.setattr("foreknow.jumping.bounding._GROUPS", chance.choice([1, 2, 4]))
+        monkeypatch.setattr("foreknow.methods.jump.bounds._GROUPS", chance.choice([1, 2, 4]))
         for i in range(len(sizes)):
             parts = one.parts(i)
             counted = one.exact.count(i, parts)

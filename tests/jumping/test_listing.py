@@ -8,9 +8,9 @@ from tests.jumping.test_random_instances import random_functions
 from tests.oracle import jump_worlds as oracle
 
 import foreknow as fk
-from foreknow.anonymizers.jump import Jump, Naive, Safe
-from foreknow.jumping.properties import Distinct, MaxRatio
-from foreknow.jumping.runs import Run
+from foreknow.criteria.properties import Distinct, MaxRatio
+from foreknow.methods.jump import Jump, Naive, Safe
+from foreknow.methods.jump.runs import Run
 
 HALF = MaxRatio("1/2")
 LETTERS = ["AB|CD|EF", "ABC|DEF", "ABCD|EF"]

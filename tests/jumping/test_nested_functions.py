@@ -9,13 +9,12 @@ import pytest
 from tests.jumping.test_random_instances import PROPERTIES, random_partition
 from tests.oracle import jump_worlds as oracle
 
-from foreknow.anonymizers.jump import Jump, Naive, Safe
-from foreknow.jumping import exact
-from foreknow.jumping.dealing import BeyondReach, Budget
-from foreknow.jumping.functions import Function
-from foreknow.jumping.properties import MaxRatio
-from foreknow.jumping.residues import within
-from foreknow.jumping.runs import case_of
+from foreknow.criteria.properties import MaxRatio
+from foreknow.methods.jump import Jump, Naive, Safe, exact
+from foreknow.methods.jump.block_counts import BeyondReach, Budget
+from foreknow.methods.jump.functions import Function
+from foreknow.methods.jump.residues import within
+from foreknow.methods.jump.runs import case_of
 
 
 def chain(n, count, chance):

@@ -8,9 +8,16 @@ from fractions import Fraction
 import pytest
 from tests.oracle import jump_worlds as oracle
 
-from foreknow.anonymizers.jump import Jump, Naive, Safe
-from foreknow.jumping.composed import All, Each
-from foreknow.jumping.properties import Distinct, Entropy, KAnonymity, MaxRatio, Recursive
+from foreknow.criteria.properties import (
+    All,
+    Distinct,
+    Each,
+    Entropy,
+    KAnonymity,
+    MaxRatio,
+    Recursive,
+)
+from foreknow.methods.jump import Jump, Naive, Safe
 
 ROUNDS = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
 

@@ -4,9 +4,8 @@ import random
 from collections import Counter
 
 import foreknow as fk
-from foreknow.anonymizers.jump import Jump, Safe
-from foreknow.jumping import runs
-from foreknow.jumping.properties import MaxRatio
+from foreknow.criteria.properties import MaxRatio
+from foreknow.methods.jump import Jump, Safe, runs
 
 CROSSED = [
     [[0, 1, 2], [3, 4, 5], [6, 7]],

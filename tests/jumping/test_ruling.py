@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.oracle.jump_requirements import judge_of
 
 import foreknow as fk
-from foreknow.jumping.properties import MaxRatio
-from foreknow.jumping.ruling import RuledOut
+from foreknow.criteria.properties import MaxRatio, RuledOut
 
 F = Fraction
 VALUES = "abcde"

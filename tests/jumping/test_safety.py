@@ -9,10 +9,9 @@ from tests.jumping.test_random_instances import PROPERTIES, random_functions
 from tests.oracle import jump_worlds as oracle
 
 import foreknow as fk
-from foreknow.anonymizers.jump import Jump, Naive, Safe
+from foreknow.criteria.properties import Distinct, Each, Entropy, MaxRatio, Recursive, as_property
 from foreknow.errors import UnsupportedError
-from foreknow.jumping.composed import Each, as_property
-from foreknow.jumping.properties import Distinct, Entropy, MaxRatio, Recursive
+from foreknow.methods.jump import Jump, Naive, Safe
 
 F = Fraction
 MULTISETS = ["aabc", "aabb", "aabcd", "aabbc", "aaabc", "aabbcd", "aabcde"]

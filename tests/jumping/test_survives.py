@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foreknow as fk
-from foreknow.jumping.composed import survives
-from foreknow.jumping.ruling import RuledOut
+from foreknow.criteria.properties import RuledOut, survives
 
 PROPERTIES = [
     fk.MaxRatio("1/2"),

@@ -10,12 +10,19 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
-from foreknow.anonymizers.jump import HALF, Jump, Naive, Safe
-from foreknow.anonymizers.jump.secret import SecretChoice
-from foreknow.jumping.composed import All, Each
-from foreknow.jumping.entropy import at_least
-from foreknow.jumping.functions import Function
-from foreknow.jumping.properties import Distinct, Entropy, KAnonymity, MaxRatio, Recursive
+from foreknow.criteria.entropy import at_least
+from foreknow.criteria.properties import (
+    All,
+    Distinct,
+    Each,
+    Entropy,
+    KAnonymity,
+    MaxRatio,
+    Recursive,
+)
+from foreknow.methods.jump import HALF, Jump, Naive, Safe
+from foreknow.methods.jump.functions import Function
+from foreknow.methods.jump.secret import SecretChoice
 
 F = Fraction
 ILLNESSES = ["flu", "cold", "cancer", "cancer", "headache", "toothache"]

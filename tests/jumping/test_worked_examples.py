@@ -5,9 +5,9 @@ from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
-from foreknow.anonymizers.jump import Jump, Naive, Safe
-from foreknow.anonymizers.jump.secret import SecretChoice
-from foreknow.jumping.properties import MaxRatio
+from foreknow.criteria.properties import MaxRatio
+from foreknow.methods.jump import Jump, Naive, Safe
+from foreknow.methods.jump.secret import SecretChoice
 
 F = Fraction
 HALF = MaxRatio("1/2")

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts import Facts
-from foreknow.adversaries.facts_witness import FactsWitness
-from foreknow.auditing import Verdict, audit
-from foreknow.counts import GroupCounts
-from foreknow.policy import Policy, Requirement
-from foreknow.schema import Schema
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.facts.witness import FactsWitness
+from foreknow.auditing.audit import Verdict, audit
+from foreknow.data.counts import GroupCounts
+from foreknow.data.schema import Schema
+from foreknow.policy.policy import Policy, Requirement
 
 BAGS = [
     {"Flu": 6, "AIDS": 2, "Cancer": 3, "Asthma": 4},

@@ -2,8 +2,8 @@
 
 from tests.report.audits import EVIL
 
-from foreknow.counts import GroupCounts
-from foreknow.skylining import skyline_report
+from foreknow.auditing.skyline import skyline_report
+from foreknow.data.counts import GroupCounts
 
 # Of such groups the worst points in section 7.3 of "Privacy Skyline" come.
 BAG = ["Boss", "Boss", "Clerk", "Cook", "Farmer", "Nurse", "Smith"]

@@ -5,9 +5,9 @@ import time
 import numpy as np
 import pytest
 
-from foreknow.adversaries.facts import Facts
-from foreknow.counts import GroupCounts
-from foreknow.report.curves import curves_around, size_bins, steps, withstands, worst_groups
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.data.counts import GroupCounts
+from foreknow.report.figures import curves_around, size_bins, steps, withstands, worst_groups
 
 
 def random_counts(seed, groups=40, values=6, people=500):

@@ -8,9 +8,9 @@ import pytest
 from tests.report.audits import BAGS
 
 import foreknow as fk
-from foreknow.report.curving_audit import curves_section
-from foreknow.report.html import audit_page
-from foreknow.report.sentences import sensitive_noun
+from foreknow.report.pages.audit import audit_page
+from foreknow.report.pages.audit_terminal import sensitive_noun
+from foreknow.report.pages.curves import curves_section
 
 
 def section(adversary, below, values=None, bags=BAGS):
@@ -82,7 +82,7 @@ def test_other_kinds_and_values_that_nobody_has_have_no_curves():
     assert section(fk.Facts(1), "0.9")[1:] == (None, "")
     counts = fk.GroupCounts.from_bags(BAGS)
     from foreknow.adversaries.disclosure import Disclosure
-    from foreknow.auditing import Verdict
+    from foreknow.auditing.audit import Verdict
 
     (verdict,) = fk.audit(counts, fk.Policy([fk.Requirement(fk.Implications(1), "0.9")])).verdicts
     nothing = Verdict(verdict.requirement, verdict.point, Disclosure(None, 0.0), True, ())

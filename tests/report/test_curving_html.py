@@ -13,8 +13,8 @@ from tests.report.audits import BAGS, EVIL
 from tests.report.test_html import Reader
 
 import foreknow as fk
-from foreknow.report.curving_html import curves_page, curves_summary
-from foreknow.report.curving_words import fraction_text, key_sentence, known_text
+from foreknow.report.pages.curves import curves_page, curves_summary
+from foreknow.report.pages.curves_terminal import fraction_text, key_sentence, known_text
 
 
 def figure_of(page):

@@ -5,9 +5,9 @@ import json
 import pytest
 from tests.report.audits import EVIL, Oracle, evil, small
 
-from foreknow.adversaries.facts import Facts
-from foreknow.auditing import audit
-from foreknow.policy import Policy, Requirement
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.auditing.audit import audit
+from foreknow.policy.policy import Policy, Requirement
 from foreknow.report.figures import knowledge_figure, sizes_figure
 
 

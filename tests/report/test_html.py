@@ -11,11 +11,11 @@ import pytest
 from tests.report.audits import EVIL, Oracle, evil, small
 
 from foreknow._version import __version__
-from foreknow.adversaries.facts import Facts
-from foreknow.auditing import audit
-from foreknow.policy import Policy, Requirement
-from foreknow.report.html import audit_page, audit_summary
-from foreknow.report.sentences import headline, verdict_sentence
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.auditing.audit import audit
+from foreknow.policy.policy import Policy, Requirement
+from foreknow.report.pages.audit import audit_page, audit_summary
+from foreknow.report.pages.audit_terminal import headline, verdict_sentence
 from foreknow.report.words import visible
 
 VOID = {"meta", "br", "img", "link", "input", "hr", "base"}
@@ -163,7 +163,7 @@ def test_the_same_audit_makes_the_same_page(page):
 
 
 def test_long_lists_are_cut():
-    from foreknow.counts import GroupCounts
+    from foreknow.data.counts import GroupCounts
 
     counts = GroupCounts.from_bags([{f"v{i:02}": 2 for i in range(40)}])
     text = Reader(audit_page(audit(counts, Policy([Requirement(Facts(), below=1)])))).text

@@ -1,7 +1,12 @@
 """Implications and negations in words: terminal, page, sentences."""
 
 import foreknow as fk
-from foreknow.report.sentences import adversary_phrase, group_of, telling, verdict_sentence
+from foreknow.report.pages.audit_terminal import (
+    adversary_phrase,
+    group_of,
+    telling,
+    verdict_sentence,
+)
 
 BAGS = [["Flu", "Flu", "AIDS", "Cold", "Cancer"], ["Flu", "Cold", "Cold", "AIDS", "Cancer"]]
 

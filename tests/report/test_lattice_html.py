@@ -10,9 +10,9 @@ from tests.report.test_curving_html import figure_of
 from tests.report.test_html import Reader
 
 import foreknow as fk
-from foreknow.anonymizers.lattice import Lattice
-from foreknow.report import lattice_figure
-from foreknow.report.lattice_html import lattice_page, lattice_summary
+from foreknow.methods.fulldomain.lattice import Lattice
+from foreknow.report.pages import lattice as lattice_figure
+from foreknow.report.pages.lattice import lattice_page, lattice_summary
 
 POLICY = fk.Policy([fk.Requirement(fk.Facts(l=1), "0.7")])
 

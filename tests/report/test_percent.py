@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.report.percent import limit_text, percent
+from foreknow.report.words import limit_text, percent
 
 
 def shown(exact, limit, digits=0):

@@ -4,11 +4,11 @@ import pytest
 from tests.report.audits import Oracle, evil, small, verdict_of
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts import Facts
-from foreknow.auditing import Verdict, audit
-from foreknow.counts import GroupCounts
-from foreknow.policy import Policy, Requirement
-from foreknow.report.sentences import (
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.auditing.audit import Verdict, audit
+from foreknow.data.counts import GroupCounts
+from foreknow.policy.policy import Policy, Requirement
+from foreknow.report.pages.audit_terminal import (
     adversary_phrase,
     headline,
     requirement_title,

@@ -7,14 +7,14 @@ import pytest
 from rich.console import Console
 from tests.report.test_html import Reader
 
-from foreknow.adversaries.facts import Facts
-from foreknow.auditing import audit
-from foreknow.counts import GroupCounts
-from foreknow.policy import Policy, Requirement
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.auditing.audit import audit
+from foreknow.data.counts import GroupCounts
+from foreknow.data.schema import Schema
+from foreknow.policy.policy import Policy, Requirement
 from foreknow.report.figures import knowledge_figure
-from foreknow.report.html import audit_page, audit_summary
-from foreknow.report.sentences import adversary_phrase, telling, verdict_sentence
-from foreknow.schema import Schema
+from foreknow.report.pages.audit import audit_page, audit_summary
+from foreknow.report.pages.audit_terminal import adversary_phrase, telling, verdict_sentence
 
 # Words of the other semantics, which would be wrong here.
 WRONG = ("ruled out", "other people", "other person", "the target does not", "nobody else")

@@ -5,9 +5,8 @@ from plotly.graph_objects import Figure
 from tests.report.audits import EVIL
 from tests.report.skylines import POINTS, case_study, evil, many
 
-from foreknow.report.skyline_figure import floor_of, hover_text, skyline_figure
-from foreknow.report.skyline_words import terms_of
-from foreknow.report.stairs import solid
+from foreknow.report.pages.skyline import floor_of, hover_text, skyline_figure, solid
+from foreknow.report.pages.skyline_terminal import terms_of
 
 
 def figure_of(report):

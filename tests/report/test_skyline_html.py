@@ -12,8 +12,8 @@ from tests.report.skylines import POINTS, case_study, evil, many, of_sets, sever
 from tests.report.test_html import Reader
 
 from foreknow.report.page import plotly
-from foreknow.report.skyline_html import skyline_page, skyline_summary
-from foreknow.report.skyline_words import explanation, least_sentence
+from foreknow.report.pages.skyline import skyline_page, skyline_summary
+from foreknow.report.pages.skyline_terminal import explanation, least_sentence
 from foreknow.report.words import visible
 
 
@@ -84,12 +84,12 @@ def test_of_many_points_the_telling_ones_come_first_and_all_are_drawn():
 
 
 def test_long_tables_are_cut(monkeypatch):
-    monkeypatch.setattr("foreknow.report.skyline_html._MOST_ROWS", 30)
+    monkeypatch.setattr("foreknow.report.pages.skyline._MOST_ROWS", 30)
     report = many()
     left = len(report.skylines["AIDS"]) - 30
     text = Reader(skyline_page(report)).text
     assert f"And {left} others, which are in the figures" in text
-    monkeypatch.setattr("foreknow.report.skyline_html._MOST_VALUES", 2)
+    monkeypatch.setattr("foreknow.report.pages.skyline._MOST_VALUES", 2)
     text = Reader(skyline_page(several())).text
     assert "And one other value; ask for" in text
 

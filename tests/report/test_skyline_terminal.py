@@ -6,8 +6,13 @@ import pytest
 from rich.console import Console
 from tests.report.skylines import case_study, evil, many, of_sets, several
 
-from foreknow.naming import NamedWitness
-from foreknow.report.skyline_terminal import named_case, skyline_table, value_table, worst_case
+from foreknow.auditing.named_people import NamedWitness
+from foreknow.report.pages.skyline_terminal import (
+    named_case,
+    skyline_table,
+    value_table,
+    worst_case,
+)
 
 
 def printed(shown, width=80, **options):

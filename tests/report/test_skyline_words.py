@@ -3,7 +3,7 @@
 import pytest
 from tests.report.skylines import case_study, many, of_sets, several
 
-from foreknow.report.skyline_words import (
+from foreknow.report.pages.skyline_terminal import (
     adversary,
     alone,
     beyond_sentence,

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from foreknow.report.stairs import corners_of, solid
+from foreknow.report.pages.skyline import corners_of, solid
 
 FLOOR = (-1.0, -1.0, -1.0)
 

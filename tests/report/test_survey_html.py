@@ -8,9 +8,9 @@ from tests.report.test_html import Reader
 from tests.test_surveying import raw
 
 import foreknow as fk
-from foreknow.report import survey_figure
-from foreknow.report.survey_html import survey_page, survey_summary
-from foreknow.report.survey_words import node_text, plain_sentence
+from foreknow.report.pages import survey as survey_figure
+from foreknow.report.pages.survey import survey_page, survey_summary
+from foreknow.report.pages.survey_terminal import node_text, plain_sentence
 
 
 @pytest.fixture(scope="module")

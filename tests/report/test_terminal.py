@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 from tests.report.audits import Oracle, evil, small
 
-from foreknow.auditing import audit
-from foreknow.policy import Policy, Requirement
-from foreknow.report.terminal import audit_table
+from foreknow.auditing.audit import audit
+from foreknow.policy.policy import Policy, Requirement
+from foreknow.report.pages.audit_terminal import audit_table
 
 
 def printed(found, width=80, **options):
@@ -73,7 +73,7 @@ def test_the_audit_prints_itself():
 
 def test_neither_plotly_nor_jinja_is_imported():
     code = (
-        "import sys, foreknow.report.terminal; "
+        "import sys, foreknow.report.pages.audit_terminal; "
         "print([m for m in ('plotly', 'jinja2') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

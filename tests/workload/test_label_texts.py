@@ -6,9 +6,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.errors import DataError
-from foreknow.workload.covers import covers_of_groups
-from foreknow.workload.label_texts import codes_of_texts, covers_of_texts
-from foreknow.workload.lines import line_of
+from foreknow.utility.label_spans import codes_of_texts, covers_of_groups, covers_of_texts, line_of
 
 
 def attribute(values, hierarchy=None, type_=None):

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foreknow as fk
-from foreknow.workload.covers import covers_of_groups
-from foreknow.workload.lines import line_of
+from foreknow.utility.label_spans import covers_of_groups, line_of
 
 SETTINGS = settings(max_examples=60, deadline=None)
 DAYS = st.dates(dt.date(2023, 11, 20), dt.date(2024, 3, 10))

@@ -11,7 +11,7 @@ from tests.anonymizers.tables import cases
 
 import foreknow as fk
 from foreknow.errors import DataError
-from foreknow.workload.queries import draw_queries
+from foreknow.utility.queries import draw_queries
 
 
 @settings(max_examples=300, deadline=None)

@@ -12,9 +12,9 @@ from tests.workload import brute
 
 import foreknow as fk
 from foreknow.errors import DataError
-from foreknow.tables import bucketized, generalized
-from foreknow.workload import answering
-from foreknow.workload.queries import draw_queries
+from foreknow.publishing.tables import bucketized, generalized
+from foreknow.utility import answers as answering
+from foreknow.utility.queries import draw_queries
 
 SETTINGS = settings(max_examples=300, deadline=None)
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
 
-from foreknow.labels import Label
+from foreknow.data.labels import Label
 from foreknow.numbers import Number, as_fraction
 
 # A float probability is trusted down to this distance from a threshold; nearer, fractions decide.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeAlias
 
@@ -9,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.counts import GroupCounts, Semantics
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import Label
 from foreknow.errors import InputError
-from foreknow.labels import Label
 from foreknow.numbers import Number
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -115,3 +116,20 @@ def counts_of(release: HasCounts) -> GroupCounts:
             "see Release.from_groups and GroupCounts.from_bags"
         )
     return counts
+
+
+def whole_amount(adversary: str, name: str, given: Any) -> int:
+    """Read an amount; anything but a whole number from 0 is an error.
+
+    >>> whole_amount("Facts", "l", 2)
+    2
+    """
+    try:
+        if isinstance(given, bool):
+            raise TypeError
+        amount = operator.index(given)
+    except TypeError:
+        raise InputError(f"{adversary}: {name} must be a whole number, not {given!r}") from None
+    if amount < 0:
+        raise InputError(f"{adversary}: {name} must be 0 or more, not {amount}")
+    return amount

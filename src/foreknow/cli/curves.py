@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from foreknow.cli.opening import Columns, open_by, open_raw, value_named, warn_of_the_rest
+from foreknow.cli.inputs import Columns, open_by, open_raw, value_named, warn_of_the_rest
 from foreknow.cli.options import (
     Group,
     Html,
@@ -52,8 +52,8 @@ def curves(
     is written at that level of its hierarchy. Its columns are those of the policy, or of the
     options --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
     """
-    from foreknow.anonymizers.at_levels import counts_at
-    from foreknow.curving import disclosure_curves
+    from foreknow.auditing.curves import disclosure_curves
+    from foreknow.methods.fulldomain.levels import counts_at
 
     columns = Columns(group, quasi_identifiers, sensitive)
     refuse_inputs(html, json, tuple(path for path in (release, policy) if path is not None))

@@ -11,15 +11,15 @@ from typing import Annotated
 import typer
 
 from foreknow._version import __version__
-from foreknow.cli.asking import ask
-from foreknow.cli.attacking import attack
-from foreknow.cli.auditing import audit
+from foreknow.cli.ask import ask
+from foreknow.cli.attack import attack
+from foreknow.cli.audit import audit
 from foreknow.cli.curves import curves
 from foreknow.cli.interrupts import INTERRUPTED, Interrupts
 from foreknow.cli.memory import prepare
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, console
 from foreknow.cli.priors import priors
-from foreknow.cli.publishing import demo, publish, verify
+from foreknow.cli.publish import demo, publish, verify
 from foreknow.cli.skyline import skyline
 from foreknow.cli.streams import streams
 from foreknow.cli.survey import survey

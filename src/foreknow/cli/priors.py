@@ -24,7 +24,7 @@ def priors(
     A policy takes it: priors = { file = "statistics.csv" }. Then the adversary knows the true
     frequencies of TABLE, exactly.
     """
-    from foreknow.adversaries.priors import Priors
+    from foreknow.adversaries.priors.priors import Priors
     from foreknow.report.words import visible
 
     refuse_inputs(out, None, (table,))

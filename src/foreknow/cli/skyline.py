@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foreknow.cli.opening import Columns, open_by, value_named, warn_of_the_rest
+from foreknow.cli.inputs import Columns, open_by, value_named, warn_of_the_rest
 from foreknow.cli.options import (
     Group,
     Html,
@@ -25,9 +25,9 @@ from foreknow.cli.options import (
 from foreknow.errors import InputError
 
 if TYPE_CHECKING:
-    from foreknow.labels import Label
-    from foreknow.release import Release
-    from foreknow.skylining import Point, SkylineReport
+    from foreknow.auditing.skyline import Point, SkylineReport
+    from foreknow.data.labels import Label
+    from foreknow.data.release import Release
 
 
 def skyline(
@@ -62,7 +62,7 @@ def skyline(
     RELEASE is what "foreknow audit" takes. Its columns are those of the policy, or of the options
     --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
     """
-    from foreknow.skylining import skyline_report
+    from foreknow.auditing.skyline import skyline_report
 
     if (above is not None or name_people) and not value:
         raise InputError("--above and --name-people are about values; add --value")
@@ -94,8 +94,8 @@ def _print(
     point: Point | None,
     name_people: bool,
 ) -> None:
-    from foreknow import naming
-    from foreknow.report.skyline_terminal import named_case, value_table, worst_case
+    from foreknow.auditing import named_people as naming
+    from foreknow.report.pages.skyline_terminal import named_case, value_table, worst_case
 
     if not wanted:
         console().print(report)

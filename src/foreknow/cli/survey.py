@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from foreknow.cli.opening import Columns, open_raw
+from foreknow.cli.inputs import Columns, open_raw
 from foreknow.cli.options import (
     Html,
     QuasiIdentifiers,
@@ -43,7 +43,7 @@ def survey(
     Every choice of one level for each quasi-identifier is counted. The hierarchies are those of
     the policy.
     """
-    from foreknow import surveying
+    from foreknow.auditing import survey as surveying
 
     columns = Columns(quasi_identifiers=quasi_identifiers, sensitive=sensitive)
     refuse_inputs(html, json, tuple(path for path in (table, policy) if path is not None))

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foreknow.cli.opening import is_published, open_table_by, schema_of
+from foreknow.cli.inputs import is_published, open_table_by, schema_of
 from foreknow.cli.options import Group, PolicyPath, Quiet, console, progress, refuse_inputs
 from foreknow.errors import SchemaError
 
 if TYPE_CHECKING:
-    from foreknow.policy import Policy
-    from foreknow.published import Published
-    from foreknow.release import Release
+    from foreknow.data.release import Release
+    from foreknow.policy.policy import Policy
+    from foreknow.publishing.published import Published
 
 
 def utility(
@@ -47,9 +47,9 @@ def utility(
     The same seed asks the same queries of every release of TABLE, so that releases can be
     compared. What is printed tells of TABLE more than the release does: it is for the owner.
     """
-    from foreknow.microdata import Microdata
-    from foreknow.policy import Policy
-    from foreknow.workload.reporting import utility_report
+    from foreknow.data.microdata import Microdata
+    from foreknow.policy.policy import Policy
+    from foreknow.utility.report import utility_report
 
     refuse_inputs(None, json, (release, table, policy))
     rules = Policy.load(policy)
@@ -75,7 +75,7 @@ def utility(
 
 def _open(path: Path, rules: Policy, group: str | None) -> Published | Release:
     """Open a release as its certificate describes it, or as the policy does."""
-    from foreknow.published import open_published
+    from foreknow.publishing.published import open_published
 
     schema = schema_of(rules)
     if not is_published(path):

@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from foreknow.counts import Semantics
-from foreknow.limits import Point
-from foreknow.policy import Policy
-from foreknow.report.percent import limit_text, times_text
-from foreknow.report.sentences import (
+from foreknow.data.counts import Semantics
+from foreknow.data.schema import Schema
+from foreknow.policy.limits import Point
+from foreknow.policy.policy import Policy
+from foreknow.report.pages.audit_terminal import (
     adversary_phrase,
     requirement_title,
     sensitive_noun,
     values_phrase,
 )
-from foreknow.report.words import listing, visible
-from foreknow.schema import Schema
+from foreknow.report.words import limit_text, listing, times_text, visible
 
 _MANY = 1000
 _SEVERAL = {

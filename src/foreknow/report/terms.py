@@ -8,9 +8,23 @@ have that one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
-from foreknow.counts import Semantics
-from foreknow.report.words import listing, number, plural, some
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.implications.witness import Implication, ImplicationsWitness
+from foreknow.auditing.named_people import NamedWitness
+from foreknow.data.counts import Semantics
+from foreknow.data.labels import Label
+from foreknow.report.words import (
+    group_words,
+    is_certain,
+    listing,
+    named,
+    number,
+    percent,
+    plural,
+    some,
+)
 
 NOUN = "sensitive value"
 
@@ -189,3 +203,94 @@ class Terms:
         if self.value is not None:
             return self.value
         return "it" if named_before else f"the {self.noun} in question"
+
+
+def naming_sentence(witness: NamedWitness) -> str:
+    """Say who is found out, through which facts about whom."""
+    target, value = named(witness.target), named(witness.value)
+    terms = Terms(semantics=witness.semantics, value=value)
+    parts = []
+    if witness.ruled_out:
+        values = listing([named(x) for x in witness.ruled_out], "or")
+        parts.append(f"{target} {terms.only_with(values)}")
+    who: dict[Label, list[str]] = {}
+    for person, has in witness.known:
+        who.setdefault(has, []).append(named(person))
+    for has, people in who.items():
+        have = "have" if len(people) > 1 else "has"
+        if not terms.single:
+            have = "do not have" if len(people) > 1 else "does not have"
+        parts.append(f"{listing(people)} {have} {named(has)}")
+    if witness.relatives:
+        relatives = listing([named(v) for v in witness.relatives], "or")
+        parts.append(f"{target} has {value} if {relatives} has it")
+    exact = witness.exact
+    found = Disclosure(witness.value, witness.probability, lambda: exact)
+    one = Fraction(1)
+    sure = "certain" if is_certain(found, one) else f"{percent(found, one)} sure"
+    if not parts:
+        return f"Someone who knows nothing but the release can be {sure} that {target} has {value}."
+    knows = listing([f"that {part}" for part in parts], most=8)
+    return f"Someone who knows {knows} can be {sure} that {target} has {value}."
+
+
+_MOST = 8
+
+
+def known_implications(k: int, noun: str) -> str:
+    """Say how many implications somebody may know, after "who".
+
+    >>> known_implications(3, "disease")
+    "knows any 3 implications between people's diseases"
+    """
+    if not k:
+        return "knows nothing but the release"
+    return f"knows any {_several(k, 'implication')} between people's {plural(noun)}"
+
+
+def known_negations(k: int, noun: str) -> str:
+    """Say how many negations somebody may know, after "who".
+
+    >>> known_negations(2, "disease")
+    'knows any 2 diseases that people do not have'
+    """
+    if not k:
+        return "knows nothing but the release"
+    return f"knows any {some(k, noun, plural(noun))} that people do not have"
+
+
+def _several(k: int, noun: str) -> str:
+    return noun if k == 1 else f"{number(k)} {plural(noun)}"
+
+
+def used_implications(witness: ImplicationsWitness) -> str:
+    """Say how many implications are used, after "who"."""
+    used = len(witness.implications)
+    if not used:
+        return "knows nothing but the release"
+    ending = f"that end with the target having {named(witness.value)}"
+    if used == 1:
+        ending = ending.replace("end", "ends", 1)
+    return f"knows {some(used, 'implication', 'implications')} {ending}"
+
+
+def implication_details(witness: ImplicationsWitness) -> tuple[tuple[str, str], ...]:
+    """Each implication: whom it begins with, and what it says."""
+    told = [("The target", f"in {group_words(witness.target_group)}")]
+    first = witness.implications[:_MOST]
+    told += [("Implication", implication_sentence(witness, each)) for each in first]
+    more = len(witness.implications) - _MOST
+    if more > 0:
+        told.append(("And", f"{some(more, 'implication', 'implications')} more"))
+    return tuple(told)
+
+
+def implication_sentence(witness: ImplicationsWitness, each: Implication) -> str:
+    """One implication in words."""
+    value, own = named(each.value), named(witness.value)
+    if each.person == 0 and each.position == witness.target_position:
+        return f"if the target has {value}, then it has {own}: so it does not have {value}"
+    who = f"person {number(each.person)}"
+    where = "the target's group" if each.position == witness.target_position else ""
+    where = where or group_words(each.group)
+    return f"if {who} of {where} has {value}, then the target has {own}"

@@ -33,12 +33,7 @@ The motivating example (table 1): any group may hold one value for at most 2/3 o
 (10, True)
 """
 
-from foreknow.streamlining.candidates import (
-    Candidates,
-    are_candidates,
-    bijections,
-    meets_theorem_2,
-)
+from foreknow.streamlining.candidates import Candidates, are_candidates, bijections, meets_theorem_2
 from foreknow.streamlining.colours import colours, is_eligible, partition
 from foreknow.streamlining.contained import (
     family,

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from tests.oracle.posterior_worlds import binary, joint
 
-from foreknow.adversaries.posterior.groups import SignatureGroups
-from foreknow.adversaries.posterior.priors import PriorMatrix
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups
 
 CHANCES = [Fraction(a, b) for b in (1, 2, 3, 7, 10, 1000) for a in range(b + 1)][:40]
 WITH_ZEROS = [*CHANCES, *[Fraction(0)] * 8]

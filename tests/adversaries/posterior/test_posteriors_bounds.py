@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from tests.adversaries.posterior.drawing import random_scene, scenes, truth
 
-from foreknow.adversaries.posterior import bounds
-from foreknow.adversaries.posterior.binary import binary_posteriors
-from foreknow.adversaries.posterior.bounds import exact_bound
-from foreknow.adversaries.posterior.exact import exact_group
-from foreknow.adversaries.posterior.groups import SignatureGroups
-from foreknow.adversaries.posterior.joint import joint_posteriors
-from foreknow.adversaries.posterior.priors import matrix
+from foreknow.adversaries.priors import bounds
+from foreknow.adversaries.priors.bounds import exact_bound
+from foreknow.adversaries.priors.exact import exact_group
+from foreknow.adversaries.priors.joint import binary_posteriors, joint_posteriors
+from foreknow.adversaries.priors.signature_groups import SignatureGroups, matrix
 
 FLOATS = {"joint": joint_posteriors, "binary": binary_posteriors}
 both = pytest.mark.parametrize("reading", ["joint", "binary"])

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from tests.oracle.posterior_worlds import binary, joint
 
-from foreknow.adversaries.posterior.conditions import (
+from foreknow.adversaries.priors.conditions import (
     delta_ceil,
     delta_condition,
     least_ratio_condition,
@@ -14,7 +14,7 @@ from foreknow.adversaries.posterior.conditions import (
     ratio_condition,
     ratios,
 )
-from foreknow.adversaries.posterior.exact import exact_binary, exact_joint
+from foreknow.adversaries.priors.exact import exact_binary, exact_joint
 from foreknow.errors import InputError
 
 R = [Fraction(3, 2), 2, Fraction(5, 2), 3, 4]

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from tests.adversaries.posterior.drawing import random_group, random_table
 
-from foreknow.adversaries.posterior.exact import exact_group
-from foreknow.adversaries.posterior.groups import SignatureGroups
-from foreknow.adversaries.posterior.joint import joint_posteriors
-from foreknow.adversaries.posterior.priors import PriorMatrix, matrix
-from foreknow.adversaries.posterior.sampling import estimate_group
+from foreknow.adversaries.priors.exact import exact_group
+from foreknow.adversaries.priors.joint import joint_posteriors
+from foreknow.adversaries.priors.sampling import estimate_group
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups, matrix
 
 
 @pytest.mark.parametrize("reading", ["joint", "binary"])

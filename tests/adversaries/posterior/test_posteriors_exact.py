@@ -8,9 +8,8 @@ from hypothesis import given
 from tests.adversaries.posterior.drawing import close, people_rows, random_scene, scenes, truth
 from tests.oracle.posterior_worlds import joint, joint_by_permanents
 
-from foreknow.adversaries.posterior.binary import binary_posteriors
-from foreknow.adversaries.posterior.exact import exact_group
-from foreknow.adversaries.posterior.joint import joint_posteriors
+from foreknow.adversaries.priors.exact import exact_group
+from foreknow.adversaries.priors.joint import binary_posteriors, joint_posteriors
 
 FLOATS = {"joint": joint_posteriors, "binary": binary_posteriors}
 both = pytest.mark.parametrize("reading", ["joint", "binary"])

@@ -5,11 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from foreknow.adversaries.posterior.groups import SignatureGroups
-from foreknow.adversaries.posterior.joint import joint_posteriors
-from foreknow.adversaries.posterior.judging import posteriors
-from foreknow.adversaries.posterior.priors import PriorMatrix, matrix
-from foreknow.counts import GroupCounts
+from foreknow.adversaries.priors.joint import joint_posteriors, posteriors
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups, matrix
+from foreknow.data.counts import GroupCounts
 from foreknow.errors import DataError, InputError, UnsupportedError
 
 PRIORS = PriorMatrix.from_fractions([["1/2", "1/2", 0], ["1/5", "4/5", 0], [0, 0, 1]])

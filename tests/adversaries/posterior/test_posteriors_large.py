@@ -7,15 +7,12 @@ import numpy as np
 import pytest
 from tests.adversaries.posterior.drawing import close, random_group, random_scene, random_table
 
-from foreknow.adversaries.posterior import joint, single
-from foreknow.adversaries.posterior.binary import binary_posteriors
-from foreknow.adversaries.posterior.exact import exact_group, exact_joint
-from foreknow.adversaries.posterior.feasible import possible
-from foreknow.adversaries.posterior.groups import SignatureGroups
-from foreknow.adversaries.posterior.joint import joint_posteriors
-from foreknow.adversaries.posterior.merging import merge_floats
-from foreknow.adversaries.posterior.priors import PriorMatrix, matrix
-from foreknow.adversaries.posterior.single import judge
+from foreknow.adversaries.priors import joint
+from foreknow.adversaries.priors import joint as single
+from foreknow.adversaries.priors.dynamic_program import merge_floats
+from foreknow.adversaries.priors.exact import exact_group, exact_joint, possible
+from foreknow.adversaries.priors.joint import binary_posteriors, joint_posteriors, judge
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups, matrix
 from foreknow.errors import UnsupportedError
 
 FLOATS = {"joint": joint_posteriors, "binary": binary_posteriors}

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from tests.oracle.posterior_worlds import joint
 
-from foreknow.adversaries.posterior.conditions import (
+from foreknow.adversaries.priors.conditions import (
     delta_ceil,
     delta_condition,
     least_ratio_condition,
@@ -13,10 +13,9 @@ from foreknow.adversaries.posterior.conditions import (
     ratio_condition,
     ratios,
 )
-from foreknow.adversaries.posterior.exact import by_whole_numbers, exact_binary, exact_joint
-from foreknow.adversaries.posterior.groups import SignatureGroups
-from foreknow.adversaries.posterior.judging import posteriors
-from foreknow.adversaries.posterior.priors import PriorMatrix
+from foreknow.adversaries.priors.exact import by_whole_numbers, exact_binary, exact_joint
+from foreknow.adversaries.priors.joint import posteriors
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups
 
 MALE, FEMALE = ["0.1", "0.9"], ["0.003", "0.997"]  # lung cancer and not: table IV
 

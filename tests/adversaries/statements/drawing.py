@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from foreknow.adversaries.statements.formulas import And, Has, Iff, Implies, Not, Or, Same
-from foreknow.counts import GroupCounts
-from foreknow.labels import Labels
-from foreknow.members import Members
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Labels
+from foreknow.data.people import Members
 
 NAMES = ["Ann", "Bob Lee", "and", "O'Neil", "Ed", "漢字", "7"]
 VALUES = ["AIDS", "Flu", 'a "cold"', "not->in"]

@@ -11,7 +11,7 @@ from tests.oracle.statement_worlds import agreeing, posterior, worlds
 
 import foreknow as fk
 from foreknow.adversaries.statements import sampling
-from foreknow.adversaries.statements.estimating import ROUNDS, combined
+from foreknow.adversaries.statements.sampling import ROUNDS, combined
 from foreknow.errors import UnsupportedError
 
 VALUES = [f"v{i}" for i in range(8)]

@@ -14,6 +14,8 @@ from tests.adversaries.statements.test_statements_exact import asked, everything
 from tests.oracle.statement_worlds import agreeing, posterior, worlds
 
 import foreknow as fk
+from foreknow.data.labels import Labels
+from foreknow.data.people import Members
 from foreknow.errors import (
     ContradictionError,
     DataError,
@@ -21,8 +23,6 @@ from foreknow.errors import (
     StatementError,
     UnsupportedError,
 )
-from foreknow.labels import Labels
-from foreknow.members import Members
 
 GROUPS = [
     (["Ann", "Bob", "Cary", "Dick"], ["AIDS", "Flu", "Flu", "AIDS"]),

@@ -10,9 +10,9 @@ import pytest
 from tests.adversaries.statements.drawing import Release, release_of
 
 import foreknow as fk
-from foreknow.adversaries.statements.order import dealing_rank
-from foreknow.labels import Labels
-from foreknow.members import Members
+from foreknow.adversaries.statements.plans import dealing_rank
+from foreknow.data.labels import Labels
+from foreknow.data.people import Members
 
 VALUES = [f"v{i}" for i in range(6)]
 

@@ -24,9 +24,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from foreknow.adversaries.statements.dealing import Dealing, Slot
 from foreknow.adversaries.statements.nodes import FALSE, Node
 from foreknow.adversaries.statements.plans import Deal, Option, Plan, Planner, Split, Step
+from foreknow.adversaries.statements.pools import Dealing, Slot
 from foreknow.errors import InternalError
 
 State: TypeAlias = tuple[int, ...]

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.adversaries.statements.dealing import Dealing
 from foreknow.adversaries.statements.formulas import (
     And,
     Formula,
@@ -24,12 +23,112 @@ from foreknow.adversaries.statements.formulas import (
     walk,
 )
 from foreknow.adversaries.statements.language import place_of
-from foreknow.adversaries.statements.names import Names
 from foreknow.adversaries.statements.nodes import Node
-from foreknow.adversaries.statements.prior import Weights
-from foreknow.counts import GroupCounts
-from foreknow.errors import DataError, InputError, StatementError
-from foreknow.members import Members
+from foreknow.adversaries.statements.pools import Dealing
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label, Labels
+from foreknow.data.people import Members
+from foreknow.errors import DataError, InputError, StatementError, did_you_mean
+from foreknow.numbers import as_fraction
+
+_HINTS = 100_000
+_AMBIGUOUS = -1
+
+
+class Unknown(InputError):
+    """A text that no label prints as."""
+
+
+class Names:
+    """Labels by text.
+
+    Parameters
+    ----------
+    labels : Labels
+    missing : str
+        What to say of a text that is not among them, followed by the text.
+    """
+
+    def __init__(self, labels: Labels, missing: str) -> None:
+        self.labels = labels
+        self._missing = missing
+        self._by_text: dict[str, int] | None = None
+        if not all(type(label) is str for label in labels):
+            self._by_text = {}
+            for position, label in enumerate(labels):
+                known = self._by_text.setdefault(str(label), position)
+                if known != position:
+                    self._by_text[str(label)] = _AMBIGUOUS
+
+    def of_text(self, text: str) -> int:
+        """Position of the label that prints as a text."""
+        known = self.labels.codes if self._by_text is None else self._by_text
+        position = known.get(text)
+        if position is None:
+            hints = [str(label) for label in _first(self.labels)]
+            raise Unknown(f"{self._missing} {text!r}{did_you_mean(text, hints)}")
+        if position == _AMBIGUOUS:
+            same = [repr(label) for label in self.labels if str(label) == text]
+            raise InputError(f"{text!r} may mean {' or '.join(same)}; make their labels differ")
+        return position
+
+    def of_label(self, label: Label) -> int:
+        """Position of a label, or else of the one that prints like it."""
+        try:
+            position = self.labels.codes.get(label)
+        except TypeError:
+            position = None
+        return self.of_text(str(label)) if position is None else position
+
+
+def _first(labels: Sequence[Label]) -> Sequence[Label]:
+    return labels[:_HINTS]
+
+
+# (person, value, weight), sorted, each pair once.
+Weights: TypeAlias = tuple[tuple[str, str, Fraction], ...]
+
+
+def read_prior(given: Mapping[Any, Any] | None) -> Weights:
+    """Read weights given as person -> value -> weight, or as (person, value) -> weight.
+
+    >>> read_prior({"Tom": {"AIDS": 0.1}}) == read_prior({("Tom", "AIDS"): "1/10"})
+    True
+    """
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"a prior maps each person to the weights of their values, not {type(given).__name__}; "
+            'such as {"Tom": {"AIDS": 0.1}}'
+        )
+    found: dict[tuple[str, str], Fraction] = {}
+    for person, value, weight in _entries(given):
+        pair = (str(person), str(value))
+        try:
+            amount = as_fraction(weight)
+        except InputError as error:
+            raise InputError(f"prior of {pair[0]!r}, {pair[1]!r}: {error}") from None
+        if amount < 0:
+            raise InputError(f"prior of {pair[0]!r}, {pair[1]!r}: {weight} is below 0")
+        if pair in found:
+            raise InputError(f"the prior has {pair[0]!r}, {pair[1]!r} twice")
+        found[pair] = amount
+    return tuple((*pair, weight) for pair, weight in sorted(found.items()))
+
+
+def _entries(given: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
+    for key, inner in given.items():
+        if isinstance(inner, Mapping):
+            for value, weight in inner.items():
+                yield key, value, weight
+        elif isinstance(key, tuple) and len(key) == 2:
+            yield *key, inner
+        else:
+            raise InputError(
+                f"the prior of {key!r} must map values to weights, not {inner!r}; "
+                'such as {"Tom": {"AIDS": 0.1}}'
+            )
 
 
 @dataclass(frozen=True)

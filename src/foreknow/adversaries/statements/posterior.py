@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from foreknow.labels import Label, Labels
+from foreknow.data.labels import Label, Labels
 from foreknow.numbers import Number, as_fraction
 
 # Rows of a table in a notebook.

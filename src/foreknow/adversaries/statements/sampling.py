@@ -9,18 +9,106 @@ Whoever is not mentioned is not dealt: the bags that remain say what they may ha
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
+from math import prod, sqrt
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.statements.dealing import Dealing, Pool, Variable
-from foreknow.adversaries.statements.nodes import Node
-from foreknow.adversaries.statements.truth import Truths
+from foreknow.adversaries.statements.nodes import FALSE, TRUE, Node, Nodes
+from foreknow.adversaries.statements.pools import Dealing, Pool, Variable
+from foreknow.adversaries.statements.posterior import Estimate
+
+Flags: TypeAlias = NDArray[np.bool_]
+# Whether something holds, in each world or in all: 1 yes, -1 no, 0 not known yet.
+Truth: TypeAlias = "NDArray[np.int8] | np.int8"
+
+_YES, _NO, _UNKNOWN = np.int8(1), np.int8(-1), np.int8(0)
+
+
+class Truths:
+    """Truth of nodes in many worlds.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    worlds : int
+    """
+
+    def __init__(self, nodes: Nodes, worlds: int) -> None:
+        self._nodes, self._worlds = nodes, worlds
+        self._atoms: dict[int, Truth] = {}
+        self._known: dict[Node, Truth] = {}
+
+    def allowed(self, about: Iterable[Node], variable: int, true_atom: int) -> Flags:
+        """In which worlds a variable may take an option: no formula becomes false for certain.
+
+        Parameters
+        ----------
+        about : iterable of Node
+            Formulas that mention the variable.
+        variable : int
+        true_atom : int
+            Of the variable; -1 for none.
+        """
+        supposed: dict[Node, Truth] = {}
+        found = np.ones(self._worlds, dtype=bool)
+        for node in about:
+            found &= self._truth(node, variable, true_atom, supposed) != _NO
+        return found
+
+    def settle(self, variable: int, atoms: Mapping[int, Flags]) -> None:
+        """Note what a variable was dealt: in which worlds each of its atoms holds."""
+        for atom, holds in atoms.items():
+            self._atoms[atom] = np.where(holds, _YES, _NO)
+        mentions = self._nodes.variables
+        self._known = {n: t for n, t in self._known.items() if variable not in mentions[n]}
+
+    def renew(self, chosen: NDArray[np.int64]) -> None:
+        """Replace the worlds by some of them."""
+        for table in (self._atoms, self._known):
+            for key, truth in table.items():
+                if isinstance(truth, np.ndarray) and truth.ndim:
+                    table[key] = truth[chosen]
+
+    def _truth(
+        self, node: Node, variable: int, true_atom: int, supposed: dict[Node, Truth]
+    ) -> Truth:
+        known = supposed if variable in self._nodes.variables[node] else self._known
+        if node not in known:
+            known[node] = self._work_out(node, variable, true_atom, supposed)
+        return known[node]
+
+    def _work_out(
+        self, node: Node, variable: int, true_atom: int, supposed: dict[Node, Truth]
+    ) -> Truth:
+        kind, kids = self._nodes.kinds[node], self._nodes.kids[node]
+        if node in (TRUE, FALSE):
+            return _YES if node == TRUE else _NO
+        if kind == "mark":
+            return _YES
+        if kind in ("atom", "not"):
+            (atom,) = kids
+            if self._nodes.owner[atom] == variable:
+                truth: Truth = _YES if atom == true_atom else _NO
+            else:
+                truth = self._atoms.get(atom, _UNKNOWN)
+            return truth if kind == "atom" else -truth
+        truths = [self._truth(kid, variable, true_atom, supposed) for kid in kids]
+        low = high = truths[0]
+        for truth in truths[1:]:
+            low, high = np.minimum(low, truth), np.maximum(high, truth)
+        if kind == "all":
+            return low
+        if kind == "any":
+            return high
+        settled = np.where((low == _YES) | (high == _NO), _YES, _UNKNOWN)
+        return np.where((low == _NO) & (high == _YES), _NO, settled)
+
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.signedinteger[Any]]
@@ -261,3 +349,107 @@ class _Table:
                 table[number] = column[chosen]
         for pool, left in self._left.items():
             self._left[pool] = left[chosen]
+
+
+ROUNDS = 16
+# The 99.5% point of Student's t with 15 degrees of freedom.
+_WIDE = 2.947
+# If fewer rounds than these hold most of the weight, their spread says nothing.
+_TOO_FEW = ROUNDS / 2
+
+# Sums of floats are off by less than this; so no interval is a point.
+_ROUNDING = 1e-9
+
+_log = logging.getLogger(__name__)
+
+
+class Sample:
+    """Worlds that agree with formulas, drawn in independent rounds.
+
+    Parameters
+    ----------
+    dealing : Dealing
+    formulas : frozenset of Node
+    seed : list of int
+    """
+
+    def __init__(self, dealing: Dealing, formulas: frozenset[Node], seed: list[int]) -> None:
+        self._dealing = dealing
+        order = sampling_order(dealing, formulas)
+        self._rounds: list[Round] = []
+        for i in range(ROUNDS):
+            random = np.random.default_rng([*seed, i])
+            self._rounds.append(draw(dealing, formulas, order, random))
+            _log.info("estimating: %d of %d rounds drawn", i + 1, ROUNDS)
+        masses = np.array([drawn.mass for drawn in self._rounds])
+        top = masses.max()
+        self._masses = np.exp(masses - top) if np.isfinite(top) else np.zeros(ROUNDS)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no world was found that agrees with the formulas."""
+        return not self._masses.any()
+
+    def estimate(self, number: int, code: int) -> Estimate:
+        """Estimate that a variable, mentioned or not, is dealt a value."""
+        variable = self._dealing.variables[number]
+        pool = variable.pool
+        share, shares, worth = 1.0, [], 0.0
+        for drawn in self._rounds:
+            if not np.isfinite(drawn.mass):
+                shares.append(0.0)
+                continue
+            codes, left, people = drawn.left[pool]
+            column = code if code in codes else -1
+            if column != code:
+                # Of the values that no formula mentions, each has its share.
+                rest = pool.size - sum(map(pool.count, codes[:-1]))
+                share = pool.count(code) / rest
+            if number in drawn.dealt:
+                hits: Floats = (drawn.dealt[number] == column).astype(float)
+                worth += _lineages(drawn, number)
+            elif pool.spread:
+                hits = some(variable.mass / people, left[:, 0])
+            else:
+                hits = left[:, codes.index(column)] / people
+            shares.append(float((drawn.weights * hits).sum()))
+        found = combined(np.array(shares), self._masses, worth)
+        return Estimate(found.probability * share, found.low * share, min(found.high * share, 1.0))
+
+
+def combined(shares: Floats, masses: Floats, worth: float) -> Estimate:
+    """Combine the shares that independent rounds found, weighted by their masses.
+
+    Parameters
+    ----------
+    shares, masses : float arrays, shape (rounds,)
+        Of each round, the share of worlds that have something, and an unbiased estimate of how
+        many worlds agree with the formulas.
+    worth : float
+        How many independent draws the shares rest on, where they count worlds; else 0.
+
+    Notes
+    -----
+    The interval is Student's, over rounds, for the ratio of means. Where worlds were counted it is
+    at least as wide as Wilson's, so that it is not a point where all of them agree.
+    """
+    total = float(masses.sum())
+    share = min(max(float((masses * shares).sum()) / total, 0.0), 1.0)
+    if total**2 / float((masses**2).sum()) < _TOO_FEW:
+        return Estimate(share, 0.0, 1.0)
+    rounds = len(shares)
+    errors = masses * (shares - share) / (total / rounds)
+    half = _WIDE * sqrt(float((errors**2).sum()) / (rounds * (rounds - 1))) + _ROUNDING
+    low, high = share - half, share + half
+    if worth:
+        z = _WIDE**2 / worth
+        middle = (share + z / 2) / (1 + z)
+        half = sqrt(z * share * (1 - share) + z**2 / 4) / (1 + z)
+        low, high = min(low, middle - half), max(high, middle + half)
+    return Estimate(share, max(low, 0.0), min(high, 1.0))
+
+
+def _lineages(drawn: Round, number: int) -> float:
+    """How many independent draws of a variable are left in a round, by their weight."""
+    by_line = np.bincount(drawn.lines[number], weights=drawn.weights)
+    return 1 / float((by_line**2).sum())

@@ -1,0 +1,1 @@
+"""Facts(l, k, m): any facts of these amounts."""

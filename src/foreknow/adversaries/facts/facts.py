@@ -1,0 +1,189 @@
+"""Facts(l, k, m): an adversary who knows some facts, whichever they are.
+
+From "Privacy Skyline: Privacy with Multidimensional Adversarial Knowledge" (Chen, LeFevre,
+Ramakrishnan), sections 4 to 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import Disclosure, worst
+from foreknow.adversaries.facts.ledger import FactsLedger, PresentLedger
+from foreknow.adversaries.facts.minima import attaining, exact_minimum, five
+from foreknow.adversaries.facts.profiles import Profiles
+from foreknow.adversaries.facts.ratios import FloatArray
+from foreknow.adversaries.facts.skyline import front
+from foreknow.adversaries.facts.witness import FactsWitness, witness_of
+from foreknow.adversaries.protocol import HasCounts, Mask, counts_of, whole_amount
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import Label
+from foreknow.errors import InputError
+from foreknow.numbers import Number, as_threshold
+
+
+@dataclass(frozen=True)
+class Facts:
+    """An adversary with at most l, k and m facts of three kinds about a target person.
+
+    Parameters
+    ----------
+    l : int
+        Sensitive values that the target is known not to have.
+    k : int
+        Other people whose sensitive value is known.
+    m : int
+        Relatives of the target: if any of them has the value in question, so has the target.
+
+    Raises
+    ------
+    InputError
+        If an amount is negative or not a whole number.
+
+    Notes
+    -----
+    The breach probability for a value is ``1 / (NR + 1)`` with NR the least of three products of
+    group minima (Theorem 2), amounts read as "at most". It is the worst case over all people,
+    values and facts, over worlds that deal each group's bag out to its members. Counting costs
+    one pass; the minima are taken over undominated profiles only, exactly.
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags(
+    ...     [["AIDS", "Flu", "Flu", "AIDS"], ["Flu", "Cancer", "Flu", "AIDS"]]
+    ... )
+    >>> group2 = counts.take([1])
+    >>> [
+    ...     Facts(*point).disclosure(group2, "AIDS").exact
+    ...     for point in [(0, 0, 0), (1, 0, 0), (1, 1, 0)]
+    ... ]
+    [Fraction(1, 4), Fraction(1, 2), Fraction(1, 1)]
+    """
+
+    l: int = 0  # noqa: E741
+    k: int = 0
+    m: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("l", "k", "m"):
+            object.__setattr__(self, name, whole_amount("Facts", name, getattr(self, name)))
+
+    def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
+        """Find the highest posterior that some person has the value.
+
+        Parameters
+        ----------
+        release : Release or GroupCounts
+            What the adversary sees.
+        value : label, optional
+            The sensitive value; the worst one when left out. A value that occurs nowhere has
+            probability 0.
+
+        Returns
+        -------
+        Disclosure
+        """
+        counts = counts_of(release)
+        if value is None:
+            return worst(self._judge(counts, None).values())
+        try:
+            code = counts.values.codes.get(value)
+        except TypeError:
+            raise InputError(f"{value!r} cannot be a sensitive value; give one label") from None
+        if code is None:
+            return Disclosure(value, 0.0, lambda: Fraction(0))
+        return self._judge(counts, code)[value]
+
+    def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
+        """Every sensitive value's disclosure, in one vectorised pass over the counts."""
+        return self._judge(counts_of(release), None)
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Whether merging groups never raises the breach probability (Theorem 4: ``single``)."""
+        return semantics == "single"
+
+    def ledger(
+        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
+    ) -> FactsLedger | PresentLedger:
+        """Return a ledger for a search.
+
+        Under ``single`` it is the five-number ledger of SkylineAnonymize (figure 6, mended), whose
+        minima only fall; otherwise one that keeps what is there, since minima can rise again.
+
+        Parameters
+        ----------
+        threshold : number
+            The release is safe while every breach probability is strictly below it.
+        values : bool array, shape (values,), optional
+            For which sensitive values (by code); all when left out.
+        semantics : {"single", "set", "multiset"}
+            Of the counts that it will be shown.
+        """
+        kind = FactsLedger if self.monotone(semantics) else PresentLedger
+        return kind((self.l, self.k, self.m), as_threshold(threshold), values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"facts": {"l": ..., "k": ..., "m": ...}}``, as in a policy file."""
+        return {"facts": {"l": self.l, "k": self.k, "m": self.m}}
+
+    def _judge(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
+        fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))
+        chances = fronts.chances().tolist()
+        codes = range(counts.n_values) if code is None else [code]
+        return {
+            counts.values[code]: Disclosure(
+                counts.values[code],
+                chances[code],
+                partial(fronts.exact, code),
+                partial(fronts.witness, code),
+            )
+            for code in codes
+        }
+
+
+@dataclass(frozen=True)
+class _Fronts:
+    """The profiles that attain the minima of every value, and what they say when asked."""
+
+    facts: Facts
+    counts: GroupCounts
+    profiles: Profiles
+    _exact: dict[bytes, Fraction] = field(default_factory=dict)
+
+    def chances(self) -> FloatArray:
+        """Breach probability of each value code; 0 where it occurs nowhere."""
+        chances = np.zeros(self.counts.n_values)
+        value = self.profiles.value
+        if len(value):
+            starts = self.profiles.starts
+            least = five(self.profiles, self.facts.k, self.facts.m).least(starts)
+            chances[value[starts]] = 1 / (1 + least.negated_ratio())
+        return chances
+
+    def exact(self, code: int) -> Fraction:
+        """Breach probability of one value as a fraction."""
+        own = self._of(code)
+        if not len(own):
+            return Fraction(0)
+        # Rare values often have equal profiles, in other groups: computed once.
+        key = np.concatenate((own.n, own.s, own.identity)).tobytes()
+        if key not in self._exact:
+            self._exact[key] = exact_minimum(own, self.facts.k, self.facts.m).probability
+        return self._exact[key]
+
+    def witness(self, code: int) -> FactsWitness | None:
+        """Spell out what attains it."""
+        own = self._of(code)
+        if not len(own):
+            return None
+        amounts = self.facts.l, self.facts.k, self.facts.m
+        found = exact_minimum(own, self.facts.k, self.facts.m)
+        return witness_of(self.counts, code, amounts, found)
+
+    def _of(self, code: int) -> Profiles:
+        return self.profiles.of(code)

@@ -1,0 +1,130 @@
+"""The five minima of the skyline paper's Theorem 2, which hold all that a search must know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from foreknow.adversaries.facts.profiles import Profiles
+from foreknow.adversaries.facts.ratios import Amount, FloatArray, times
+from foreknow.data.sparse import IntArray
+
+# Where the k known people are: with target and family in one group, with the family in another
+# group than the target, or with the target in another group than the family.
+Place: TypeAlias = Literal["one group", "with family", "with target"]
+
+_CLOSE = 1e-9
+# So few profiles are compared as fractions at once: to choose among them takes longer.
+_FEW = 4
+
+
+class Five(NamedTuple):
+    """minNR, T(l, 0), T(l, k), V(m, 0), V(m, k): per profile, or minima over groups."""
+
+    together: FloatArray
+    t_alone: FloatArray
+    t_known: FloatArray
+    v_alone: FloatArray
+    v_known: FloatArray
+
+    def least(self, starts: IntArray) -> Five:
+        """Minima over each segment that begins at `starts`."""
+        return Five(*(np.minimum.reduceat(ratio, starts) for ratio in self))
+
+    def min(self, other: Five) -> Five:
+        """Elementwise minima of two."""
+        return Five(*(np.minimum(a, b) for a, b in zip(self, other, strict=True)))
+
+    def join(self, other: Five) -> Five:
+        """One after the other."""
+        return Five(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+    def negated_ratio(self) -> FloatArray:
+        """NR of Theorem 2; the breach probability is 1 / (NR + 1)."""
+        crossed = np.minimum(times(self.t_alone, self.v_known), times(self.t_known, self.v_alone))
+        return np.minimum(self.together, crossed)
+
+
+def five(found: Profiles, k: Amount, m: Amount) -> Five:
+    """Compute the five ratios of each profile."""
+    t_known = found.t(k)
+    return Five(
+        times(t_known, found.v(m, k + 1)), found.t(0), t_known, found.v(m, 0), found.v(m, k)
+    )
+
+
+def attaining(found: Profiles, k: int, m: int) -> Profiles:
+    """Keep the profiles that may attain one of the five minima of their value.
+
+    Floats rank; whatever comes within 1e-9 of a minimum is kept, so that what is left holds the
+    exact minima of everything. Equal profiles are kept once.
+    """
+    if not len(found):
+        return found
+    starts = found.starts
+    lengths = np.diff(starts, append=len(found))
+    kept = np.zeros(len(found), dtype=bool)
+    ratios = five(found, k, m)
+    for ratio in ratios if m else ratios[:3]:  # without a family, V is 1 everywhere
+        kept |= ratio <= np.repeat(np.minimum.reduceat(ratio, starts), lengths) * (1 + _CLOSE)
+    return found.take(kept).distinct()
+
+
+@dataclass(frozen=True)
+class ExactMinimum:
+    """The least negated ratio as a fraction, and where it is attained.
+
+    Attributes
+    ----------
+    ratio : Fraction
+    target, family : int
+        Codes of the group of the target and of that of the family.
+    known : Place
+        Where the k known people are.
+    """
+
+    ratio: Fraction
+    target: int
+    family: int
+    known: Place
+
+    @property
+    def probability(self) -> Fraction:
+        """The breach probability."""
+        return 1 / (1 + self.ratio)
+
+
+def exact_minimum(found: Profiles, k: int, m: int) -> ExactMinimum:
+    """Find the least negated ratio over the profiles of one value; at least one is needed.
+
+    Ties go to one group for all, in which case the places are always possible: two different
+    groups are named only where they are strictly better, and then they do differ.
+    """
+    if len(found) > _FEW:
+        found = attaining(found, k, m)
+    n, s, spare, law = found.n.tolist(), found.s.tolist(), found.exact_spare(), found.law
+    cells = range(len(n))
+    t_known = [law.t_exact(n[i], s[i], spare[i], k) for i in cells]
+    t_alone = [law.t_exact(n[i], s[i], spare[i], 0) for i in cells]
+    v_alone = [law.v_exact(n[i], s[i], m, 0) for i in cells]
+    v_known = [law.v_exact(n[i], s[i], m, k) for i in cells]
+    together = [t_known[i] * law.v_exact(n[i], s[i], m, k + 1) for i in cells]
+
+    def first_least(ratios: list[Fraction]) -> int:
+        return min(cells, key=ratios.__getitem__)
+
+    groups = found.group.tolist()
+    both = first_least(together)
+    options = [ExactMinimum(together[both], groups[both], groups[both], "one group")]
+    splits: list[tuple[list[Fraction], list[Fraction], Place]] = [
+        (t_alone, v_known, "with family"),
+        (t_known, v_alone, "with target"),
+    ]
+    for ts, vs, place in splits:
+        target, family = first_least(ts), first_least(vs)
+        ratio = ts[target] * vs[family]
+        options.append(ExactMinimum(ratio, groups[target], groups[family], place))
+    return min(options, key=lambda option: option.ratio)

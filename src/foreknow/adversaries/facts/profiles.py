@@ -1,0 +1,297 @@
+"""Profiles: what a (group, value) cell can do for an adversary who knows facts.
+
+T and V of a cell depend on three numbers only, and each moves one way in each: fewer people n, more
+holders s of the value, or less to spare can only lower them. So every minimum over groups is
+attained at an undominated profile, of which a release has a handful per value however large it is.
+
+What a cell has to spare is, under ``single``, how many people have neither the value nor one of
+the l most frequent others; under ``set`` and ``multiset`` the chance that the target has none of
+the l most frequent others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.facts.ratios import (
+    LAWS,
+    Amount,
+    FloatArray,
+    Law,
+    spare_multiset,
+    spare_set,
+)
+from foreknow.data.counts import GroupCounts
+from foreknow.data.sparse import IntArray, order_of
+
+# Relative distance within which two floats to spare may stand for any two fractions.
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """Profiles of cells; arrays of one shape.
+
+    Attributes
+    ----------
+    value, group : int64 arrays
+        Codes of the sensitive value and of the group.
+    n, s : int64 arrays
+        People, and holders (under ``multiset`` occurrences) of the value.
+    spare : int64 array under ``single``, float64 otherwise
+    kind : int64 array or None
+        Profiles with equal `n` and `kind` have exactly the same to spare; None under ``single``,
+        where `spare` itself is exact.
+    counts : GroupCounts
+        What they were made of, for exact fractions; under ``single`` the profiles of several
+        counts may be joined, and say all themselves.
+    l : int
+        How many other values are used.
+    """
+
+    value: IntArray
+    group: IntArray
+    n: IntArray
+    s: IntArray
+    spare: NDArray[Any]
+    kind: IntArray | None
+    counts: GroupCounts
+    l: int  # noqa: E741
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @property
+    def law(self) -> Law:
+        """T and V under these semantics."""
+        return LAWS[self.counts.semantics]
+
+    def t(self, k: Amount) -> FloatArray:
+        """T(l, k) of each profile."""
+        return self.law.t(self.n, self.s, self.spare, k)
+
+    def v(self, m: Amount, k: Amount) -> FloatArray:
+        """V(m, k) of each profile."""
+        return self.law.v(self.n, self.s, m, k)
+
+    @property
+    def identity(self) -> IntArray:
+        """Whole numbers that are equal where what there is to spare is, among equal `n`."""
+        found: IntArray = self.spare if self.kind is None else self.kind
+        return found
+
+    def exact_spare(self) -> list[Fraction]:
+        """What each has to spare, as fractions."""
+        if self.kind is None:
+            return [Fraction(spare) for spare in self.spare.tolist()]
+        cells = zip(self.value.tolist(), self.group.tolist(), strict=True)
+        return [self._exact_spare(value, group) for value, group in cells]
+
+    def _exact_spare(self, value: int, group: int) -> Fraction:
+        bag = self.counts.bag(group)
+        s = bag.pop(self.counts.values[value])
+        others = sorted(bag.values(), reverse=True)[: self.l]
+        return self.law.spare_exact(int(self.counts.sizes[group]), s, others)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the arrays take."""
+        kind = 0 if self.kind is None else self.kind.nbytes
+        return (
+            kind
+            + self.spare.nbytes
+            + sum(x.nbytes for x in (self.value, self.group, self.n, self.s))
+        )
+
+    def take(self, index: NDArray[Any] | slice) -> Profiles:
+        """Only the profiles at an index or mask."""
+        return replace(
+            self,
+            value=self.value[index],
+            group=self.group[index],
+            n=self.n[index],
+            s=self.s[index],
+            spare=self.spare[index],
+            kind=None if self.kind is None else self.kind[index],
+        )
+
+    def of(self, code: int) -> Profiles:
+        """Only those of one value, where they are in order of value."""
+        first, last = np.searchsorted(self.value, (code, code + 1))
+        return self.take(slice(first, last))
+
+    def join(self, other: Profiles) -> Profiles:
+        """Both, of the same counts (or under ``single``), sorted by value again."""
+        kind = None
+        if self.kind is not None and other.kind is not None:
+            kind = np.concatenate((self.kind, other.kind))
+        return replace(
+            self,
+            value=np.concatenate((self.value, other.value)),
+            group=np.concatenate((self.group, other.group)),
+            n=np.concatenate((self.n, other.n)),
+            s=np.concatenate((self.s, other.s)),
+            spare=np.concatenate((self.spare, other.spare)),
+            kind=kind,
+        ).by_value()
+
+    def by_value(self) -> Profiles:
+        """In order of value."""
+        return self.take(order_of(self.value))
+
+    @property
+    def starts(self) -> IntArray:
+        """Where the profiles of each value begin."""
+        first = np.ones(min(1, len(self)), dtype=bool)
+        return np.flatnonzero(np.concatenate((first, self.value[1:] != self.value[:-1])))
+
+    def distinct(self) -> Profiles:
+        """Drop profiles that equal another one of the same value."""
+        order = np.lexsort((self.identity, self.s, self.n, self.value))
+        rows = np.stack((self.value, self.n, self.s, self.identity))[:, order]
+        new = np.ones(len(self), dtype=bool)
+        new[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
+        return self.take(order[new])
+
+    def undominated(self, effort: int | None = None) -> Profiles:
+        """Drop profiles that another one of the same value is at least as bad as.
+
+        Floats that lie close together are not taken for equal, so that nothing is dropped that
+        might be a little worse.
+
+        Parameters
+        ----------
+        effort : int, optional
+            Each round keeps one profile per value, drops what it dominates, and goes on with the
+            rest. Once so many times as many profiles were looked at as there are, the rest is
+            kept unseen; without a limit none is left that another one dominates.
+        """
+        alive = self
+        kept: list[Profiles] = []
+        n_values = int(self.value.max(initial=-1)) + 1
+        looked_at = 0
+        while len(alive) and (effort is None or looked_at < effort * len(self)):
+            looked_at += len(alive)
+            # Any pivot would do; the least of this score dominates much.
+            score = (alive.spare + self._grain) * alive.n / alive.s
+            least = np.full(n_values, np.inf)
+            np.minimum.at(least, alive.value, score)
+            candidates = np.flatnonzero(score == least[alive.value])
+            chosen = np.zeros(n_values, dtype=np.int64)
+            # The first of equal ones, so that ties go to the first group.
+            chosen[alive.value[candidates[::-1]]] = candidates[::-1]
+            pivots = np.unique(chosen[alive.value[candidates]])
+            pivot = alive.take(chosen[alive.value])
+            better = (alive.n < pivot.n) | (alive.s > pivot.s) | alive._spares_less(pivot)
+            better[pivots] = False
+            kept.append(alive.take(pivots))
+            alive = alive.take(better)
+        found = alive
+        for part in kept:
+            found = found.join(part)
+        return found
+
+    @property
+    def _grain(self) -> float:
+        """What to add to `spare` so that a score still tells profiles with none to spare apart."""
+        return 1.0 if self.kind is None else 1e-9
+
+    def _spares_less(self, other: Profiles) -> NDArray[np.bool_]:
+        """Whether each has less to spare than its counterpart, or may have."""
+        if self.kind is None:
+            less: NDArray[np.bool_] = self.spare < other.spare
+            return less
+        assert other.kind is not None
+        surely_more = self.spare > other.spare * (1 + _CLOSE)
+        same = (self.kind == other.kind) & (self.n == other.n)
+        # 0 and 1 are exact: nothing to spare, and nothing known of the target.
+        same |= (self.spare == other.spare) & ((self.spare == 0) | (self.spare == 1))
+        perhaps: NDArray[np.bool_] = ~(surely_more | same)
+        return perhaps
+
+
+def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:  # noqa: E741
+    """Profiles of all cells of the wanted values when l other values are used.
+
+    They come in the order of the groups.
+
+    Parameters
+    ----------
+    counts : GroupCounts
+    l : int
+        How many other values are excluded, or known to come only with the target value; as many
+        as there are where there are fewer.
+    wanted : bool array, shape (values,), optional
+        Which values; all when left out.
+    """
+    cells = slice(None) if wanted is None else np.flatnonzero(wanted[counts.codes])
+    return profiles_of(counts, l, cells)
+
+
+def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:  # noqa: E741
+    """Profiles of some cells, in their order; see `profiles`."""
+    group = counts.cell_groups[cells]
+    s = counts.counts[cells]
+    n = counts.sizes[group]
+    value = counts.codes[cells]
+    if counts.semantics == "set":
+        spare, kind = _spare_set(counts, l, cells)
+        return Profiles(value, group, n, s, spare, kind, counts, l)
+    # The target value and the l most frequent others: the l+1 largest counts if the target value
+    # is among them, the l largest and the target value itself if not; always the smaller sum.
+    groups = None if len(group) > counts.n_groups else group
+    more, fewer = counts.top_sums(l + 1, groups), counts.top_sums(l, groups)
+    if groups is None:
+        more, fewer = more[group], fewer[group]
+    excluded = np.minimum(more, fewer + s)
+    if counts.semantics == "single":
+        return Profiles(value, group, n, s, n - excluded, None, counts, l)
+    others = excluded - s
+    return Profiles(value, group, n, s, spare_multiset(n, others), others, counts, l)
+
+
+def _spare_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:  # noqa: E741
+    """What cells have to spare under ``set``, and which of them have exactly the same."""
+    l = min(l, int(np.diff(counts.offsets).max(initial=0)))  # noqa: E741
+    rank, top_cells = _ranked(counts)
+    group, own = counts.cell_groups[cells], np.minimum(rank[cells], l)
+    present, place = np.unique(group, return_inverse=True)
+    starts, ends = counts.offsets[present], counts.offsets[present + 1]
+    tops = np.zeros((len(present), l + 1), dtype=np.int64)
+    for i in range(l + 1):
+        there = starts + i < ends
+        tops[there, i] = counts.counts[top_cells[starts[there] + i]]
+    # All l+1 most frequent values but the target's own, or but the last.
+    column = np.arange(l)
+    others = tops[place[:, None], column + (column >= own[:, None])]
+    n = counts.sizes[group]
+    return spare_set(n, others), _classes([*others.T, n])
+
+
+def _ranked(counts: GroupCounts) -> tuple[IntArray, IntArray]:
+    """The rank of each cell within its group, most frequent first; and the cells in that order."""
+    key = "ranked cells"
+    if key not in counts.memory:
+        order = np.lexsort((-counts.counts, counts.cell_groups))
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order)) - counts.offsets[counts.cell_groups[order]]
+        counts.memory[key] = rank, order
+    found: tuple[IntArray, IntArray] = counts.memory[key]
+    return found
+
+
+def _classes(columns: list[IntArray]) -> IntArray:
+    """Number the distinct rows."""
+    order = np.lexsort(columns)
+    new = np.zeros(len(order), dtype=bool)
+    for column in columns:
+        ordered = column[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.cumsum(new)
+    return numbers

@@ -1,0 +1,238 @@
+"""Laws: T and V of the skyline paper for each semantics, under one set of names.
+
+Everything else about facts (the five minima, ledgers, skylines, witnesses) is the same whether a
+person has one value, a set, or a bag of them; the law is what differs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.counts import Semantics
+from foreknow.data.sparse import IntArray
+
+FloatArray = NDArray[np.float64]
+# An amount of facts, of all cells alike or of each.
+Amount: TypeAlias = "int | IntArray"
+
+_BLOCK = 1 << 16
+TINY = float(np.nextafter(0, 1))
+
+
+def capped(amount: Amount) -> Amount:
+    """No more than any release has people, so that whole numbers do not overflow."""
+    return min(amount, 2**61) if isinstance(amount, int) else np.minimum(amount, 2**61)
+
+
+def t_ratio(a: IntArray, s: IntArray, k: Amount) -> FloatArray:
+    """T(l, k): odds against the target having the value, as float64 of the shape of `a`."""
+    left: FloatArray = np.maximum(a - capped(k), 0).astype(np.float64)
+    left /= s
+    return left
+
+
+def v_ratio(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
+    """V(m, k): chance that none of m family members has the value, as float64.
+
+    O(min(m, largest s)) vector operations.
+    """
+    none = np.equal(m, 0)
+    if none.all():
+        return np.ones(len(n))
+    m, k = capped(m), capped(k)
+    # Clipped where the last numerator is not positive.
+    possible = (n - s - k - (m - 1) > 0) & ~none
+    product = (possible | none).astype(np.float64)
+    if not possible.any():
+        return product
+    inside = np.flatnonzero(possible) if not possible.all() else slice(None)
+    free = (n - k)[inside].astype(np.float64)
+    own = s[inside].astype(np.float64)
+    family = m if isinstance(m, int) else m[inside].astype(np.float64)
+    # The same chance, counted from the family or from the holders of the value: fewer factors.
+    fewest, most = int(own.max()), int(np.max(family))
+    if most <= fewest:
+        upto = None if isinstance(family, int) else family
+        product[inside] = _falling(free - own, free, most, upto)
+    else:
+        product[inside] = _falling(free - family, free, fewest, own)
+    product[inside] = np.maximum(product[inside], TINY)
+    return product
+
+
+def times(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Multiply ratios so that a product is 0 only if a factor is, never by underflow.
+
+    So a float of 0 means certainty, exactly. Infinity times 0, where a value is nowhere, is NaN.
+    """
+    with np.errstate(invalid="ignore"):
+        product = one * other
+    lost = (product == 0) & (one > 0) & (other > 0)
+    return np.where(lost, TINY, product)
+
+
+def _falling(
+    top: FloatArray, bottom: FloatArray, steps: int, upto: FloatArray | None = None
+) -> FloatArray:
+    """Product over i < steps (and i < upto) of (top - i) / (bottom - i)."""
+    product = np.ones(len(top))
+    block = max(1, _BLOCK // max(1, len(top)))
+    for start in range(0, steps, block):
+        i = np.arange(start, min(start + block, steps), dtype=np.float64)[:, None]
+        if upto is None:
+            product *= np.prod((top - i) / (bottom - i), axis=0)
+        else:
+            within = i < upto
+            upper = np.where(within, top - i, 1.0)
+            product *= np.prod(upper / np.where(within, bottom - i, 1.0), axis=0)
+    return product
+
+
+def t_exact(a: int, s: int, k: int) -> Fraction:
+    """T(l, k) of one group as a fraction."""
+    return Fraction(max(a - k, 0), s)
+
+
+def v_exact(n: int, s: int, m: int, k: int) -> Fraction:
+    """V(m, k) of one group as a fraction."""
+    if m == 0:
+        return Fraction(1)
+    if n - s - k - (m - 1) <= 0:
+        return Fraction(0)
+    if m <= s:
+        return Fraction(math.perm(n - s - k, m), math.perm(n - k, m))
+    return Fraction(math.perm(n - k - m, s), math.perm(n - k, s))
+
+
+def t_set(n: IntArray, s: IntArray, spare: FloatArray, k: Amount) -> FloatArray:
+    """T(l, k) under ``set``, as float64."""
+    odds = np.maximum(n - s - capped(k), 0) / s
+    return times(odds, spare)
+
+
+def t_multiset(n: IntArray, s: IntArray, spare: FloatArray, k: Amount) -> FloatArray:
+    """T(l, k) under ``multiset``, as float64."""
+    free = n - capped(k)
+    possible = free > 1
+    rate = s * np.log1p(-1 / np.where(possible, free, 2))  # log of the chance of no occurrence
+    odds = np.maximum(np.exp(rate) / -np.expm1(rate), TINY)
+    return times(np.where(possible, odds, 0.0), spare)
+
+
+def v_multiset(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
+    """V(m, k) under ``multiset``, as float64; under ``set`` it is as under ``single``."""
+    m = capped(m)
+    free = n - capped(k)
+    possible = free > m
+    share = np.where(possible, m, 0) / np.where(possible, free, 1)
+    chance = np.maximum(np.exp(s * np.log1p(-share)), TINY)
+    return np.where(possible | np.equal(m, 0), chance, 0.0)
+
+
+def spare_set(n: IntArray, tops: IntArray) -> FloatArray:
+    """Chance of having none of some values under ``set``.
+
+    Parameters
+    ----------
+    n : int64 array, shape (cells,)
+    tops : int64 array, shape (cells, values)
+        How often each of the values occurs in the group; 0 for one that does not.
+    """
+    chance = np.ones(len(n))
+    for column in tops.T:
+        chance = times(chance, (n - column) / n)
+    return chance
+
+
+def spare_multiset(n: IntArray, occurrences: IntArray) -> FloatArray:
+    """Chance of having none of some values under ``multiset``, given how often all occur."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = np.maximum(np.exp(occurrences * np.log1p(-1 / n)), TINY)
+    return np.where(occurrences == 0, 1.0, np.where(n == 1, 0.0, chance))
+
+
+def t_set_exact(n: int, s: int, spare: Fraction, k: int) -> Fraction:
+    """T(l, k) of one group under ``set`` as a fraction."""
+    return Fraction(max(n - s - k, 0), s) * spare
+
+
+def t_multiset_exact(n: int, s: int, spare: Fraction, k: int) -> Fraction:
+    """T(l, k) of one group under ``multiset`` as a fraction."""
+    free = n - k
+    if free <= 1:
+        return Fraction(0)
+    none = (free - 1) ** s
+    return Fraction(none, free**s - none) * spare
+
+
+def v_multiset_exact(n: int, s: int, m: int, k: int) -> Fraction:
+    """V(m, k) of one group under ``multiset`` as a fraction."""
+    if m == 0:
+        return Fraction(1)
+    if n - k - m <= 0:
+        return Fraction(0)
+    return Fraction(n - k - m, n - k) ** s
+
+
+def spare_set_exact(n: int, others: Sequence[int]) -> Fraction:
+    """Chance of having none of some values under ``set``, as a fraction."""
+    chance = Fraction(1)
+    for count in others:
+        chance *= Fraction(n - count, n)
+    return chance
+
+
+def spare_multiset_exact(n: int, others: Sequence[int]) -> Fraction:
+    """Chance of having none of some values under ``multiset``, as a fraction."""
+    return Fraction(n - 1, n) ** sum(others)
+
+
+@dataclass(frozen=True)
+class Law:
+    """T and V of a cell with n people, s holders (or occurrences) and so much to spare.
+
+    Attributes
+    ----------
+    t : (n, s, spare, k) -> float64 array
+    v : (n, s, m, k) -> float64 array
+    t_exact, v_exact : the same for one cell, as a fraction
+    spare_exact : (n, s, counts of the l values) -> int or Fraction
+    """
+
+    t: Callable[[IntArray, IntArray, NDArray[Any], Amount], FloatArray]
+    v: Callable[[IntArray, IntArray, Amount, Amount], FloatArray]
+    t_exact: Callable[[int, int, Fraction, int], Fraction]
+    v_exact: Callable[[int, int, int, int], Fraction]
+    spare_exact: Callable[[int, int, Sequence[int]], Fraction]
+
+
+LAWS: dict[Semantics, Law] = {
+    "single": Law(
+        t=lambda n, s, spare, k: t_ratio(spare, s, k),
+        v=v_ratio,
+        t_exact=lambda n, s, spare, k: t_exact(int(spare), s, k),
+        v_exact=v_exact,
+        spare_exact=lambda n, s, others: Fraction(n - s - sum(others)),
+    ),
+    "set": Law(
+        t=t_set,
+        v=v_ratio,
+        t_exact=t_set_exact,
+        v_exact=v_exact,
+        spare_exact=lambda n, s, others: spare_set_exact(n, others),
+    ),
+    "multiset": Law(
+        t=t_multiset,
+        v=v_multiset,
+        t_exact=t_multiset_exact,
+        v_exact=v_multiset_exact,
+        spare_exact=lambda n, s, others: spare_multiset_exact(n, others),
+    ),
+}

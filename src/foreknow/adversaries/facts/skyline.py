@@ -1,0 +1,430 @@
+"""Knowledge skylines: the most facts that a release withstands, for each sensitive value.
+
+From "Privacy Skyline: Privacy with Multidimensional Adversarial Knowledge" (Chen, LeFevre,
+Ramakrishnan), section 4.3. Instead of appendix A7's search, which reads the release again for each
+point it tries, everything is worked out from the undominated profiles of each l.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import TypeAlias
+
+import numpy as np
+
+from foreknow.adversaries.facts.minima import exact_minimum, five
+from foreknow.adversaries.facts.profiles import Profiles, profiles, profiles_of
+from foreknow.adversaries.facts.ratios import FloatArray
+from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label
+from foreknow.data.sparse import IntArray, order_of, ranges
+from foreknow.errors import DataError
+from foreknow.numbers import Number, as_threshold
+
+# How many times all profiles are looked at to find the undominated ones; a few times suffice
+# unless large groups have many holders and small ones few, so that hardly one dominates another.
+_EFFORT = 64
+# Cells of values worked on at once, and of all values where there are no more of them: memory
+# stays in proportion to them.
+_FRONTS_BLOCK = 1 << 19
+_AT_ONCE = 1 << 21
+# How many bytes of undominated profiles are remembered of one release.
+_REMEMBERED = 1 << 26
+# What a remembered object costs beside its arrays.
+_OVERHEAD = 2048
+
+
+def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:  # noqa: E741
+    """Undominated profiles of all values, or of one, in order of value; worked out once.
+
+    Parameters
+    ----------
+    counts : GroupCounts
+        Remembers them, up to 64 MB: whatever is asked later at this l costs microseconds.
+    l : int
+    code : int, optional
+        A value; all when left out.
+    """
+    l = min(l, counts.n_values)  # noqa: E741
+    memory = counts.memory
+    if ("front", l) in memory:
+        whole: Profiles = memory["front", l]
+        return whole if code is None else whole.of(code)
+    key = ("front", l, code) if code is not None else ("front", l)
+    if key in memory:
+        known: Profiles = memory[key]
+        return known
+    codes = np.arange(counts.n_values) if code is None else np.array([code])
+    found = _joined(list(fronts(counts, l, codes)))
+    bytes_now = memory.get("bytes of fronts", 0) + found.nbytes + _OVERHEAD
+    if bytes_now <= _REMEMBERED:
+        memory[key] = found
+        memory["bytes of fronts"] = bytes_now
+    return found
+
+
+def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]:  # noqa: E741
+    """Undominated profiles of some values, which are ascending, a block of values at a time.
+
+    At least one block; nothing is remembered.
+    """
+    l = min(l, counts.n_values)  # noqa: E741
+    if len(codes) == counts.n_values and len(counts.codes) <= _AT_ONCE and _narrow(counts, l):
+        yield profiles(counts, l).undominated(_EFFORT).distinct()
+        return
+    cells, offsets = _cells_of(counts, codes)
+    # Under `set` a cell takes l more columns while it is worked on.
+    most = _FRONTS_BLOCK // (l + 1) if counts.semantics == "set" else _FRONTS_BLOCK
+    first = 0
+    while True:
+        end = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
+        end = min(max(end, first + 1), len(codes))
+        block = cells[offsets[first] : offsets[end]]
+        yield profiles_of(counts, l, block).undominated(_EFFORT).distinct()
+        first = end
+        if first >= len(codes):
+            return
+
+
+def _narrow(counts: GroupCounts, l: int) -> bool:  # noqa: E741
+    return counts.semantics != "set" or len(counts.codes) * (l + 1) <= _AT_ONCE
+
+
+def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]:
+    """The cells of some values, one value after the other, and where those of each begin."""
+    key = "cells by value"
+    if key not in counts.memory:
+        if len(codes) == 1:  # not worth to sort all
+            cells = np.flatnonzero(counts.codes == codes[0])
+            return cells, np.array([0, len(cells)])
+        many = np.bincount(counts.codes, minlength=counts.n_values)
+        order = order_of(counts.codes)
+        if len(order) < 2**31:
+            order = order.astype(np.int32)
+        counts.memory[key] = order, np.concatenate(([0], np.cumsum(many)))
+    order, starts = counts.memory[key]
+    places, offsets = ranges(starts[codes], starts[codes + 1])
+    return order[places], offsets
+
+
+def _joined(parts: list[Profiles]) -> Profiles:
+    """Profiles of one l, one block of values after the other; at least one block.
+
+    Under ``set`` the kinds of one block say nothing of those of another.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    kinds: list[IntArray] = []
+    for part in parts:
+        if part.kind is not None:
+            shift = int(kinds[-1].max(initial=-1)) + 1 if kinds else 0
+            kinds.append(part.kind if part.counts.semantics != "set" else part.kind + shift)
+    return replace(
+        parts[0],
+        value=np.concatenate([part.value for part in parts]),
+        group=np.concatenate([part.group for part in parts]),
+        n=np.concatenate([part.n for part in parts]),
+        s=np.concatenate([part.s for part in parts]),
+        spare=np.concatenate([part.spare for part in parts]),
+        kind=np.concatenate(kinds) if kinds else None,
+    )
+
+
+Skyline: TypeAlias = list[tuple[int, int, int]]
+
+# Relative distance from the limit within which fractions decide instead of floats.
+_CLOSE = 1e-9
+# Of as many values, the fronts are remembered for further questions.
+_FEW = 1024
+# Positions and profiles worked on at once.
+_BLOCK = 1 << 17
+
+
+def knowledge_skyline(release: HasCounts, value: Label, confidence: Number) -> Skyline:
+    """Find the most facts about a value that a release withstands.
+
+    Parameters
+    ----------
+    release : Release or GroupCounts
+    value : label
+        A sensitive value that occurs in some group.
+    confidence : number
+        In (0, 1]; the release withstands (l, k, m) if the breach probability of
+        ``Facts(l, k, m)`` is strictly below it.
+
+    Returns
+    -------
+    list of (l, k, m)
+        Sorted; every point is withstood, and no other point with at least as much of each. Empty
+        if not even an adversary without facts is withstood. l is at most the number of other
+        values that occur in the release: to know of more of them adds nothing.
+
+    Raises
+    ------
+    DataError
+        If no group contains the value.
+
+    Notes
+    -----
+    After the profiles of the cells were found, O(L M p log K) for L values of l, K and M the most
+    that is withstood of k and of m alone, and p profiles; p is a handful.
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags([["AIDS", "Flu", "Flu", "Cold", "Cold", "Cancer"]])
+    >>> knowledge_skyline(counts, "AIDS", "3/4")
+    [(0, 2, 2), (0, 3, 1), (0, 4, 0), (1, 0, 4), (1, 1, 3), (1, 2, 1), (2, 0, 3)]
+    """
+    counts = counts_of(release)
+    code = counts.code(value)
+    limit = as_threshold(confidence)
+    if not counts.totals[code]:
+        raise DataError(f"no group contains the sensitive value {value!r}")
+    return _skylines(counts, np.array([code]), limit)[0]
+
+
+def knowledge_skylines(release: HasCounts, confidence: Number) -> dict[Label, Skyline]:
+    """Find the knowledge skyline of every sensitive value that occurs in a release.
+
+    Parameters
+    ----------
+    release : Release or GroupCounts
+    confidence : number
+        As in `knowledge_skyline`.
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags([["AIDS", "Flu", "Flu", "Cold"], ["Flu", "Cold", "Cold"]])
+    >>> knowledge_skylines(counts, 0.75)["Cold"]
+    [(0, 0, 0)]
+    """
+    counts = counts_of(release)
+    limit = as_threshold(confidence)
+    codes = np.flatnonzero(counts.totals)
+    found = _skylines(counts, codes, limit)
+    return {counts.values[code]: own for code, own in zip(codes.tolist(), found, strict=True)}
+
+
+@dataclass(eq=False)
+class _Class:
+    """Values that had the same profiles up to some l: what holds of one of them holds of all.
+
+    Attributes
+    ----------
+    stairs : int array
+        What is withstood at this l: for each m from 0, the largest k, as long as some is.
+    before : _Class or None
+        The class at the l before.
+    points : list of (l, k, m)
+        The corners at the l before.
+    """
+
+    stairs: IntArray
+    before: _Class | None = None
+    points: Skyline = field(default_factory=list)
+
+    def skyline(self) -> Skyline:
+        """All points below this l."""
+        parts, at = list[Skyline](), self
+        while at.before is not None:
+            parts.append(at.points)
+            at = at.before
+        return [point for part in reversed(parts) for point in part]
+
+
+def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Skyline]:
+    """The skylines of some values, ascending and each occurring; all of one l before the next.
+
+    So that what was worked out for an l can be forgotten, and values that are alike are judged
+    once.
+    """
+    n_others = int(np.count_nonzero(counts.totals)) - 1
+    # No group has more other values: to know of more of them adds nothing.
+    most = min(n_others, int(np.diff(counts.offsets).max(initial=0)))
+    bar = (1 - limit) / limit
+    found: dict[int, Skyline] = {}
+    alive, own = codes, list[_Class]()  # the class of each value that is alive
+    for l in range(most + 1):  # noqa: E741
+        now: list[_Class] = []
+        for part in _fronts(counts, l, alive):
+            now += _next_classes(part, own[len(now) :], bar, l)
+        _settle(found, alive, now)
+        going = [place for place, each in enumerate(now) if len(each.stairs)]
+        alive, own = alive[going], [now[place] for place in going]
+        if not going:
+            break
+    last: dict[int, _Class] = {}
+    for each in own:
+        none = np.full(len(each.stairs), -1)
+        last[id(each)] = _Class(none[:0], each, _corners(n_others, each.stairs, none))
+    _settle(found, alive, [last[id(each)] for each in own])
+    return [list(found[code]) for code in codes.tolist()]
+
+
+def _settle(found: dict[int, Skyline], codes: IntArray, classes: list[_Class]) -> None:
+    """Note the skylines of those values of which nothing is withstood any more."""
+    known: dict[int, Skyline] = {}
+    for code, each in zip(codes.tolist(), classes, strict=True):
+        if not len(each.stairs):
+            if id(each) not in known:
+                known[id(each)] = each.skyline()
+            found[code] = known[id(each)]
+
+
+def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:  # noqa: E741
+    """The fronts of some values; remembered where there are few values."""
+    if len(codes) == 1:
+        return [front(counts, l, int(codes[0]))]
+    if counts.n_values > _FEW:
+        return fronts(counts, l, codes)
+    found = front(counts, l)
+    wanted = np.zeros(counts.n_values, dtype=bool)
+    wanted[codes] = True
+    return [found.take(wanted[found.value])]
+
+
+def _next_classes(
+    found: Profiles,
+    before: list[_Class],
+    bar: Fraction,
+    l: int,  # noqa: E741
+) -> list[_Class]:
+    """The class of each value of some fronts; `before` has those at the l before, or is empty."""
+    starts = found.starts
+    ends = np.append(starts[1:], len(found))
+    rows = np.stack((found.n, found.s, found.identity), axis=1)
+    known: dict[tuple[int, bytes], int] = {}
+    first: list[int] = []  # of each new class, a value that is in it
+    number = []
+    for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        key = id(before[i]) if before else 0, rows[start:end].tobytes()
+        if key not in known:
+            known[key] = len(first)
+            first.append(i)
+        number.append(known[key])
+    cells, offsets = ranges(starts[first], ends[first])
+    slices = _Slices(found.take(cells), offsets, bar)
+    made: list[_Class] = [] if before else [_Class(stairs) for stairs in slices.stairs()]
+    if before:
+        parents = [before[i] for i in first]
+        stairs = slices.stairs_within([parent.stairs for parent in parents])
+        for parent, within in zip(parents, stairs, strict=True):
+            corners = _corners(l - 1, parent.stairs, within)
+            made.append(_Class(within[within >= 0], parent, corners))
+    return [made[i] for i in number]
+
+
+def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:  # noqa: E741
+    """Where one more relative, or one more of the l, costs a known person; sorted."""
+    corner = np.append(stairs[1:] < stairs[:-1], True) & (above < stairs)
+    (m,) = np.nonzero(corner[::-1])
+    m = len(stairs) - 1 - m
+    return list(zip([l] * len(m), stairs[m].tolist(), m.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class _Slices:
+    """What is withstood of k and m at one l, for some values.
+
+    Stairs are an array: for each m from 0, the largest k that is withstood; as long as some is.
+
+    Attributes
+    ----------
+    profiles : Profiles
+        Those of one value after the other.
+    offsets : int64 array, shape (values + 1,)
+        Where those of each value begin.
+    bar : Fraction
+        What the odds against must stay above.
+    """
+
+    profiles: Profiles
+    offsets: IntArray
+    bar: Fraction
+
+    def stairs(self) -> list[IntArray]:
+        """Find the stairs of each value without knowing more."""
+        # Whoever knows of as many people as a group has is certain.
+        most = np.minimum.reduceat(self.profiles.n, self.offsets[:-1]) - 1
+        everyone = np.arange(len(most))
+        most_m = _search(most, lambda at, m: self.safe(everyone[at], np.zeros_like(m), m))
+        most_k = _search(most, lambda at, k: self.safe(everyone[at], k, np.zeros_like(k)))
+        lengths = (most_m + 1).tolist()
+        within = [np.full(many, k) for many, k in zip(lengths, most_k.tolist(), strict=True)]
+        return [found[found >= 0] for found in self.stairs_within(within)]
+
+    def stairs_within(self, most: list[IntArray]) -> list[IntArray]:
+        """Find the stairs of each value, none of which is higher than those given; -1 for none."""
+        found: list[IntArray] = []
+        sizes = np.cumsum([0, *(len(each) for each in most)])
+        first = 0
+        while first < len(most):
+            end = int(np.searchsorted(sizes, sizes[first] + _BLOCK, side="right")) - 1
+            end = max(end, first + 1)
+            part = most[first:end]
+            lengths = [len(each) for each in part]
+            owner = np.repeat(np.arange(first, end), lengths)
+            m, _ = ranges(np.zeros(len(part), dtype=np.int64), np.array(lengths))
+            high = np.concatenate(part)
+            low = _search(high, partial(self._safe_at, owner, m))
+            found += np.split(low, np.cumsum(lengths)[:-1])
+            first = end
+        return found
+
+    def safe(self, value: IntArray, k: IntArray, m: IntArray) -> Mask:
+        """Whether each (k, m) is withstood; floats decide unless close, then fractions."""
+        ratio = np.empty(len(k))
+        # Values with as many holders are worked on together: that is what costs steps.
+        for places in self._alike(value):
+            ratio[places] = self._negated_ratio(value[places], k[places], m[places])
+        bar = float(self.bar)
+        safe = ratio > bar  # at bar 0 a float of 0 is exact
+        if bar:
+            for i in np.flatnonzero(np.abs(ratio - bar) <= _CLOSE * bar).tolist():
+                cells = slice(self.offsets[value[i]], self.offsets[value[i] + 1])
+                found = exact_minimum(self.profiles.take(cells), int(k[i]), int(m[i]))
+                safe[i] = found.ratio > self.bar
+        return safe
+
+    def _safe_at(self, owner: IntArray, m: IntArray, places: IntArray, k: IntArray) -> Mask:
+        return self.safe(owner[places], k, m[places])
+
+    def _alike(self, value: IntArray) -> Iterator[IntArray]:
+        """Places of values whose holders are about as many, a block of profiles at a time."""
+        size = self._size[value]
+        for each in np.unique(size).tolist():
+            places = np.flatnonzero(size == each)
+            ends = np.cumsum(np.diff(self.offsets)[value[places]])
+            blocks = np.searchsorted(ends, np.arange(_BLOCK, int(ends[-1]), _BLOCK))
+            yield from (part for part in np.split(places, blocks) if len(part))
+
+    @cached_property
+    def _size(self) -> IntArray:
+        """The binary logarithm of the most holders of each value."""
+        most = np.maximum.reduceat(self.profiles.s, self.offsets[:-1])
+        return np.log2(most).astype(np.int64)
+
+    def _negated_ratio(self, value: IntArray, k: IntArray, m: IntArray) -> FloatArray:
+        """NR of Theorem 2 at each (k, m)."""
+        cells, offsets = ranges(self.offsets[value], self.offsets[value + 1])
+        many = np.diff(offsets)
+        ratios = five(self.profiles.take(cells), np.repeat(k, many), np.repeat(m, many))
+        return ratios.least(offsets[:-1]).negated_ratio()
+
+
+def _search(most: IntArray, safe: Callable[[IntArray, IntArray], Mask]) -> IntArray:
+    """Halve, at each position, towards the largest amount from 0 to `most` that is safe, or -1.
+
+    `safe` takes positions and an amount for each.
+    """
+    low, high = np.full(len(most), -1), most.copy()
+    while len(unsettled := np.flatnonzero(low < high)):
+        middle = (low[unsettled] + high[unsettled] + 1) // 2
+        good = safe(unsettled, middle)
+        low[unsettled[good]] = middle[good]
+        high[unsettled[~good]] = middle[~good] - 1
+    return low

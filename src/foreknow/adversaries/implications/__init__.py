@@ -1,0 +1,1 @@
+"""Implications(k) and Negations(k)."""

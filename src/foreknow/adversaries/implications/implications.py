@@ -1,0 +1,222 @@
+"""Implications(k): an adversary who knows any k implications between people's values.
+
+From "Worst-Case Background Knowledge for Privacy-Preserving Data Publishing" (Martin, Kifer,
+Machanavajjhala, Gehrke, Halpern), sections 2 and 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import SETTLED, Disclosure
+from foreknow.adversaries.implications.ledger import ImplicationsLedger
+from foreknow.adversaries.implications.minima import (
+    Attained,
+    Cells,
+    Plan,
+    atoms_and_odds,
+    ratio,
+    spread,
+)
+from foreknow.adversaries.implications.witness import ImplicationsWitness, witness_of
+from foreknow.adversaries.protocol import HasCounts, Mask, counts_of, whole_amount
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import Label
+from foreknow.errors import InputError, UnsupportedError
+from foreknow.numbers import Number, as_threshold
+
+
+@dataclass(frozen=True)
+class Implications:
+    """An adversary who knows at most k basic implications, whichever they are.
+
+    A basic implication says: if these people have these values, then one of those people has one
+    of those values. The worst of them begin with one person's value each, and all end with what
+    the adversary wants to know (Theorem 9).
+
+    Parameters
+    ----------
+    k : int
+        How many implications.
+
+    Raises
+    ------
+    InputError
+        If the number is negative or not whole.
+
+    Notes
+    -----
+    Without a value, `disclosure` is the maximum disclosure of the paper (definition 6): the target
+    value is then one that is most frequent in its group. With a value it is the highest posterior
+    of that value, exactly too (see `foreknow.adversaries.implications.minima`). Under ``single``
+    only: the paper is about one sensitive value per person.
+
+    For G groups, O(G k^2 log k) vector operations once; then any smaller k costs microseconds.
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags(
+    ...     [
+    ...         ["Flu", "Flu", "Lung Cancer", "Lung Cancer", "Mumps"],
+    ...         ["Flu", "Flu", "Breast Cancer", "Ovarian Cancer", "Heart Disease"],
+    ...     ]
+    ... )
+    >>> [str(Implications(k).disclosure(counts).exact) for k in (0, 1, 2)]
+    ['2/5', '2/3', '1']
+    """
+
+    k: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole_amount("Implications", "k", self.k))
+
+    def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
+        """Find the highest posterior that some person has the value, or any value.
+
+        Parameters
+        ----------
+        release : Release or GroupCounts
+        value : label, optional
+            The sensitive value; any when left out. A value that occurs nowhere has probability 0.
+        """
+        counts = self._counts(release)
+        if value is None:
+            return self._worst(counts)
+        try:
+            code = counts.values.codes.get(value)
+        except TypeError:
+            raise InputError(f"{value!r} cannot be a sensitive value; give one label") from None
+        if code is None:
+            return Disclosure(value, 0.0, lambda: Fraction(0))
+        wanted = np.zeros(counts.n_values, dtype=bool)
+        wanted[code] = True
+        cells = Cells.of(counts, wanted)
+        _, odds = atoms_and_odds(counts, self._most(counts), cells)
+        return self._disclosure(counts, value, self._chance(counts, odds), lambda: (cells, odds))
+
+    def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
+        """Every sensitive value's disclosure."""
+        counts = self._counts(release)
+        k = self._most(counts)
+        atoms = spread(self._attained(counts).least[: k + 1])
+        cells = Cells.of(counts)
+        least = np.full((k + 1, counts.n_values), np.inf)
+        _, odds = atoms_and_odds(counts, k, cells)
+        for row, found in zip(least, odds, strict=True):
+            np.minimum.at(row, cells.code, found)
+        ratios = ratio(least, atoms[:, None]) if counts.n_values else np.empty(0)
+
+        def of(code: int) -> tuple[Cells, Any]:
+            mine = np.flatnonzero(cells.code == code)
+            return cells.take(mine), odds[:, mine]
+
+        return {
+            value: self._disclosure(counts, value, float(1 / (1 + ratios[code])), partial(of, code))
+            for code, value in enumerate(counts.values)
+        }
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Whether merging groups never raises the breach probability (Theorem 15)."""
+        return semantics == "single"
+
+    def ledger(
+        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
+    ) -> ImplicationsLedger:
+        """Return the ledger of 2k + 1 minima for a search.
+
+        Parameters
+        ----------
+        threshold : number
+            The release is safe while every breach probability is strictly below it.
+        values : bool array, shape (values,), optional
+            For which sensitive values (by code); all when left out.
+        semantics : "single"
+            No other is supported.
+        """
+        _refuse(semantics)
+        return ImplicationsLedger(self.k, as_threshold(threshold), values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"implications": {"k": ...}}``, as in a policy file."""
+        return {"implications": {"k": self.k}}
+
+    def _counts(self, release: HasCounts) -> GroupCounts:
+        counts = counts_of(release)
+        _refuse(counts.semantics)
+        return counts
+
+    def _most(self, counts: GroupCounts) -> int:
+        """No group has more values than there are: more implications add nothing."""
+        return min(self.k, counts.n_values)
+
+    def _attained(self, counts: GroupCounts) -> Attained:
+        """The minima for at least k atoms, worked out once."""
+        k, key = self._most(counts), "implications"
+        known: Attained | None = counts.memory.get(key)
+        if known is None or known.k < k:
+            known = counts.memory[key] = Attained(counts, k)
+        return known
+
+    def _chance(self, counts: GroupCounts, odds: Any) -> float:
+        k = self._most(counts)
+        if not odds.shape[1]:
+            return 0.0
+        atoms = spread(self._attained(counts).least[: k + 1])
+        return float(1 / (1 + ratio(odds[: k + 1].min(axis=1), atoms)))
+
+    def _worst(self, counts: GroupCounts) -> Disclosure:
+        known = self._attained(counts)
+        cells, odds = known.cells, known.odds
+        if not len(cells.group):
+            return Disclosure(None, 0.0, lambda: Fraction(0))
+        k = self._most(counts)
+        atoms = spread(known.least[: k + 1])
+        ratios = ratio(odds[: k + 1], atoms[:, None])
+        near = np.flatnonzero(ratios <= ratios.min() * (1 + SETTLED))
+        code = int(cells.code[near[0]])
+        if ratios.min() > 0 and np.any(cells.code[near] != code):
+            plan = known.plan(k, cells, odds)
+            code = code if plan is None else plan.code
+        chance = float(1 / (1 + ratios.min()))
+
+        def own() -> tuple[Cells, Any]:
+            mine = np.flatnonzero(cells.code == code)
+            return cells.take(mine), odds[:, mine]
+
+        return self._disclosure(counts, counts.values[code], chance, own)
+
+    def _disclosure(
+        self,
+        counts: GroupCounts,
+        value: Label,
+        chance: float,
+        cells_of: Callable[[], tuple[Cells, Any]],
+    ) -> Disclosure:
+        k = self._most(counts)
+
+        @cache
+        def plan() -> Plan | None:
+            return self._attained(counts).plan(k, *cells_of())
+
+        def exact() -> Fraction:
+            found = plan()
+            return Fraction(0) if found is None else 1 / (1 + found.ratio)
+
+        def witness() -> ImplicationsWitness | None:
+            found = plan()
+            return None if found is None else witness_of(counts, found)
+
+        return Disclosure(value, chance, exact, witness)
+
+
+def _refuse(semantics: Semantics) -> None:
+    if semantics != "single":
+        raise UnsupportedError(
+            f"Implications are about one sensitive value per person, not semantics {semantics!r}"
+        )

@@ -1,0 +1,418 @@
+"""The 2k + 1 global minima that hold all that is to know about k implications.
+
+Buckets are independent, and to spend x + y atoms on one bucket is never worse for the adversary
+than to spend x and y on two like it. So which bucket is spent on may be forgotten: the least odds
+against a target are the least of ``W(x) M(h1) M(h2) ...`` with x + h1 + h2 + ... = k, where M(h) is
+the least chance over buckets that h atoms all fail, and W(x) the least odds against the target when
+x atoms are spent in its own bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.facts.ratios import FloatArray, times
+from foreknow.data.counts import GroupCounts
+from foreknow.data.sparse import IntArray
+
+
+class Buckets:
+    """The least chances of many buckets, for up to k atoms beside a target's.
+
+    Parameters
+    ----------
+    n : int64 array, shape (buckets,)
+        People.
+    tops : int64 array, shape (k + 2, buckets)
+        How often the c most frequent values of each occur, for c from 0.
+    """
+
+    def __init__(self, n: IntArray, tops: IntArray) -> None:
+        self.n = n
+        self.tops = tops
+        self.k = len(tops) - 2
+        # A chance of k atoms is at least n ** -k: only where that may underflow is care needed.
+        careful = self.k * np.log10(n.max(initial=1) + 1.0) > 300
+        self._times: Callable[[FloatArray, FloatArray], FloatArray] = (
+            times if careful else np.multiply
+        )
+        self._others = self._from_the_second()
+
+    def atoms(self) -> FloatArray:
+        """M1(b, h): least chance that h atoms all fail; shape (k + 1, buckets)."""
+        least = np.ones((self.k + 1, len(self.n)))
+        shares = [self._share(0, top) for top in self.tops]
+        for h in range(1, self.k + 1):
+            for c in range(1, h + 1):
+                one = self._times(shares[c], self._rest(c, h - c))
+                np.minimum(least[h], one, out=least[h])
+        return least
+
+    def target_value(self, bucket: IntArray, holders: IntArray) -> FloatArray:
+        """Odds against a given value, when x atoms are spent; shape (k + 1, cells).
+
+        Parameters
+        ----------
+        bucket, holders : int64 arrays, shape (cells,)
+            The bucket of each cell, and how often its value occurs there.
+        """
+        n, tops = self.n[bucket], self.tops[:, bucket]
+        odds = np.full((self.k + 1, len(bucket)), np.inf)
+        for a in range(self.k + 1):
+            # The value and the a most frequent others; among the a + 1 most frequent it may be.
+            among = holders >= tops[a + 1] - tops[a]
+            left = n - np.where(among, tops[a + 1], tops[a] + holders)
+            own = left / holders
+            sure, unsure = bool(among.all()), not among.any()
+            for x in range(a, self.k + 1):
+                if sure or a + 1 > x - a:  # more about each than there are in all
+                    rest = self._rest(a + 1, x - a)[bucket]
+                    if not sure and a < x - a:
+                        rest = np.where(among, rest, self._rest(a, x - a)[bucket])
+                elif unsure:
+                    rest = self._rest(a, x - a)[bucket]
+                else:
+                    more, fewer = self._rest(a + 1, x - a), self._rest(a, x - a)
+                    rest = np.where(among, more[bucket], fewer[bucket])
+                np.minimum(odds[x], self._times(own, rest), out=odds[x])
+        return odds
+
+    def _share(self, i: int, top: IntArray) -> FloatArray:
+        """Chance that the i-th person has none of some values, where those before have none."""
+        free = self.n - i
+        share: FloatArray = np.maximum(free - top, 0) / np.maximum(free, 1)
+        return share
+
+    def _rest(self, cap: int, left: int) -> FloatArray:
+        """Least chance for people after the first: at most `left` atoms, `cap` about each."""
+        return self._others[min(cap, left), left]
+
+    def _from_the_second(self) -> dict[tuple[int, int], FloatArray]:
+        """Least chances for people after the first, by (most atoms about each, atoms in all)."""
+        ones = np.ones(len(self.n))
+        after: dict[tuple[int, int], FloatArray] = {(0, 0): ones}
+        for i in range(self.k, 0, -1):
+            most = self.k - i + 1
+            here: dict[tuple[int, int], FloatArray] = {(0, left): ones for left in range(most + 1)}
+            for cap in range(1, most + 1):
+                share = self._share(i, self.tops[cap])
+                # The i - 1 people before have at least as many atoms each.
+                for left in range(cap, self.k - (i - 1) * cap + 1):
+                    rest = after[min(cap, left - cap), left - cap]
+                    one = self._times(share, rest)
+                    here[cap, left] = np.minimum(here[cap - 1, left], one)
+            after = here
+        return after
+
+
+def exact_odds(n: int, counts: Sequence[int], holders: int, k: int) -> list[Fraction]:
+    """`Buckets.target_value` of one cell as fractions, for 0 to k atoms.
+
+    Parameters
+    ----------
+    n : int
+    counts : sequence of int
+        Of all values of the bucket, largest first.
+    holders : int
+        Of the target's value, one of the counts.
+    """
+    chances = _ExactChances(n, counts)
+    tops = chances.tops
+    least: list[Fraction] = []
+    for x in range(k + 1):
+        options = least[-1:]
+        for a in range(min(x, len(counts) - 1) + 1):
+            among = holders >= counts[a]
+            held = tops[a + 1] if among else tops[a] + holders
+            rest = chances.rest(1, a + 1 if among else a, x - a)
+            options.append(Fraction(n - held, holders) * rest)
+        least.append(min(options))
+    return least
+
+
+def exact_atoms(n: int, counts: Sequence[int], k: int) -> list[Fraction]:
+    """`Buckets.atoms` of one bucket as fractions, for 0 to k atoms."""
+    chances = _ExactChances(n, counts)
+    return [chances.rest(0, h, h) for h in range(k + 1)]
+
+
+def exact_sizes(n: int, counts: Sequence[int], k: int) -> list[int]:
+    """How many atoms to spend on each person, so that k of them fail with the least chance."""
+    chances = _ExactChances(n, counts)
+    return chances.sizes(0, k, k)
+
+
+def exact_target_sizes(
+    n: int, counts: Sequence[int], holders: int, k: int
+) -> tuple[int, list[int]]:
+    """How many atoms to spend on the target beside its value, and on others of its bucket."""
+    chances = _ExactChances(n, counts)
+    tops = chances.tops
+    best: tuple[Fraction, int, list[int]] | None = None
+    for a in range(min(k, len(counts) - 1) + 1):
+        among = holders >= counts[a]
+        held = tops[a + 1] if among else tops[a] + holders
+        cap = a + 1 if among else a
+        odds = Fraction(n - held, holders) * chances.rest(1, cap, k - a)
+        if best is None or odds < best[0]:
+            best = odds, a, chances.sizes(1, cap, k - a)
+    assert best is not None
+    return best[1], best[2]
+
+
+class _ExactChances:
+    """The same recursion for one bucket, in fractions, remembering what it found."""
+
+    def __init__(self, n: int, counts: Sequence[int]) -> None:
+        self.n = n
+        self.tops = [0]
+        for count in counts:
+            self.tops.append(self.tops[-1] + count)
+        self.rest = cache(self._rest)
+
+    def _rest(self, i: int, cap: int, left: int) -> Fraction:
+        """Least chance for people from the i-th on, with at most `cap` of `left` atoms each."""
+        return min([Fraction(1), *(chance for chance, _ in self._options(i, cap, left))])
+
+    def _options(self, i: int, cap: int, left: int) -> list[tuple[Fraction, int]]:
+        options = []
+        for c in range(1, min(cap, left, len(self.tops) - 1) + 1):
+            free = self.n - i
+            if free <= 0:
+                break
+            if free <= self.tops[c]:
+                options.append((Fraction(0), c))
+                break
+            options.append((Fraction(free - self.tops[c], free) * self.rest(i + 1, c, left - c), c))
+        return options
+
+    def sizes(self, i: int, cap: int, left: int) -> list[int]:
+        """How many atoms each person from the i-th on has, where the chance is least."""
+        options = self._options(i, cap, left)
+        least = self.rest(i, cap, left)
+        for chance, c in options:
+            if chance == least:
+                certain = self.n - i <= self.tops[c]  # whoever else is asked about
+                return [c] if certain else [c, *self.sizes(i + 1, c, left - c)]
+        return []
+
+
+# Buckets worked on at once: a few hundred arrays of this length should stay in cache.
+_CHUNK = 4096
+# Relative distance from a minimum within which fractions decide who attains it.
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of a release: a group, and a value that occurs in it; in order of groups."""
+
+    group: IntArray
+    code: IntArray
+    holders: IntArray
+
+    @classmethod
+    def of(cls, counts: GroupCounts, wanted: NDArray[Any] | None = None) -> Cells:
+        """All cells, or those of the wanted codes (a mask)."""
+        index = slice(None) if wanted is None else np.flatnonzero(wanted[counts.codes])
+        return cls(counts.cell_groups[index], counts.codes[index], counts.counts[index])
+
+    @classmethod
+    def most_frequent(cls, counts: GroupCounts) -> Cells:
+        """The first of the most frequent values of each group."""
+        if not counts.n_groups:
+            return cls.of(counts)
+        most = np.maximum.reduceat(counts.counts, counts.offsets[:-1])
+        attained = np.flatnonzero(counts.counts == most[counts.cell_groups])
+        _, first = np.unique(counts.cell_groups[attained], return_index=True)
+        index = attained[first]
+        return cls(counts.cell_groups[index], counts.codes[index], counts.counts[index])
+
+    def take(self, index: Any) -> Cells:
+        """Only some."""
+        return Cells(self.group[index], self.code[index], self.holders[index])
+
+
+def atoms_and_odds(counts: GroupCounts, k: int, cells: Cells) -> tuple[FloatArray, FloatArray]:
+    """M1 of every group, and the odds against each cell's value in its own group.
+
+    Returns
+    -------
+    atoms : float64 array, shape (k + 1, groups)
+        Least chance that 0 to k atoms about the group all fail.
+    odds : float64 array, shape (k + 1, cells)
+        When 0 to k atoms are spent in the cell's group.
+    """
+    tops = _tops(counts, k)
+    atoms = np.ones((k + 1, counts.n_groups))
+    odds = np.ones((k + 1, len(cells.group)))
+    for start in range(0, counts.n_groups, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        buckets = Buckets(counts.sizes[part], tops[:, part])
+        atoms[:, part] = buckets.atoms()
+        own = slice(*np.searchsorted(cells.group, (start, start + _CHUNK)))
+        odds[:, own] = buckets.target_value(cells.group[own] - start, cells.holders[own])
+    return atoms, odds
+
+
+def _tops(counts: GroupCounts, k: int) -> IntArray:
+    """How often the c most frequent values of each group occur, for c from 0 to k + 1."""
+    key = ("top sums", k)
+    if key not in counts.memory:
+        counts.memory[key] = np.stack([counts.top_sums(c) for c in range(k + 2)])
+    tops: IntArray = counts.memory[key]
+    return tops
+
+
+def _near(ratios: FloatArray) -> IntArray:
+    """Where a minimum may be attained; at 0, where floats are exact, one place will do."""
+    least = ratios.min(initial=np.inf)
+    near = np.flatnonzero(ratios <= least * (1 + _CLOSE))
+    return near[:1] if least == 0 else near
+
+
+def spread(atoms: FloatArray) -> FloatArray:
+    """Least products ``M(h1) M(h2) ...`` for 0 to k atoms in all; along the first axis."""
+    best = np.ones_like(atoms)
+    for total in range(1, len(atoms)):
+        options = [times(atoms[h], best[total - h]) for h in range(1, total + 1)]
+        best[total] = np.minimum.reduce(options)
+    return best
+
+
+def ratio(odds: FloatArray, spread_atoms: FloatArray) -> FloatArray:
+    """The least of ``W(x)`` times what the other atoms make of it, along the first axis."""
+    rest = spread_atoms[::-1]
+    with np.errstate(invalid="ignore"):
+        products = np.where(np.isinf(odds), np.inf, times(odds, np.broadcast_to(rest, odds.shape)))
+    least: FloatArray = products.min(axis=0)
+    return least
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How k implications are spent, exactly.
+
+    Attributes
+    ----------
+    ratio : Fraction
+        Odds against the target.
+    group, code : int
+        The target's group and value.
+    own : int
+        Atoms spent in the target's group.
+    others : tuple of (group, atoms)
+        Spent in other groups; each group once.
+    """
+
+    ratio: Fraction
+    group: int
+    code: int
+    own: int
+    others: tuple[tuple[int, int], ...]
+
+
+class Attained:
+    """Which groups and cells attain the minima of a release, and what they make exactly.
+
+    Parameters
+    ----------
+    counts : GroupCounts
+    k : int
+        The most atoms that will be asked about.
+
+    Attributes
+    ----------
+    least : float64 array, shape (k + 1,)
+        M(h): the least chance that h atoms all fail.
+    cells : Cells
+        A most frequent value of each group, which is a worst target there.
+    odds : float64 array, shape (k + 1, groups)
+        Against those, when x atoms are spent in their own group.
+    """
+
+    def __init__(self, counts: GroupCounts, k: int) -> None:
+        self.counts = counts
+        self.k = k
+        self.cells = Cells.most_frequent(counts)
+        chances, self.odds = atoms_and_odds(counts, k, self.cells)
+        self.least = chances.min(axis=1, initial=1.0)
+        self._near = [_near(row) for row in chances]
+        self._exact: list[tuple[Fraction, int]] | None = None
+
+    def atoms(self) -> list[tuple[Fraction, int]]:
+        """For 0 to k atoms, the least chance as a fraction, and a group that has it."""
+        if self._exact is None:
+            self._exact = []
+            for h, near in enumerate(self._near):
+                if not h:
+                    self._exact.append((Fraction(1), -1))
+                    continue
+                groups = self._distinct(near, np.zeros(len(near), dtype=np.int64))
+                options = [(exact_atoms(*self._bucket(g), h)[h], g) for g in near[groups].tolist()]
+                self._exact.append(min(options, default=(Fraction(1), -1)))
+        return self._exact
+
+    def plan(self, k: int, cells: Cells, odds: FloatArray) -> Plan | None:
+        """Spend k atoms best on one of some targets; None where there is no cell.
+
+        Parameters
+        ----------
+        k : int
+        cells : Cells
+        odds : float64 array, shape (at least k + 1, cells)
+            See `atoms_and_odds`.
+        """
+        if not len(cells.group):
+            return None
+        products, parts = self._products(k)
+        best: Plan | None = None
+        for x in range(k + 1):
+            near = _near(odds[x])
+            for at in near[self._distinct(cells.group[near], cells.holders[near])].tolist():
+                group, holders = int(cells.group[at]), int(cells.holders[at])
+                found = exact_odds(*self._bucket(group), holders, x)[x] * products[k - x]
+                if best is None or found < best.ratio:
+                    best = Plan(found, group, int(cells.code[at]), x, tuple(parts[k - x]))
+        return best if best is None else _gathered(best)
+
+    def _products(self, k: int) -> tuple[list[Fraction], list[list[tuple[int, int]]]]:
+        """Least products of 0 to k atoms in groups other than the target's, and their parts."""
+        least = self.atoms()
+        products, parts = [Fraction(1)], [list[tuple[int, int]]()]
+        for total in range(1, k + 1):
+            h = min(range(1, total + 1), key=lambda h: least[h][0] * products[total - h])
+            products.append(least[h][0] * products[total - h])
+            parts.append([(least[h][1], h), *parts[total - h]])
+        return products, parts
+
+    def _bucket(self, group: int) -> tuple[int, list[int]]:
+        cells = slice(self.counts.offsets[group], self.counts.offsets[group + 1])
+        held = sorted(self.counts.counts[cells].tolist(), reverse=True)
+        return int(self.counts.sizes[group]), held
+
+    def _distinct(self, groups: IntArray, holders: IntArray) -> IntArray:
+        """One position for each distinct histogram and number of holders."""
+        if len(groups) < 2:
+            return np.arange(len(groups))
+        rows = [*_tops(self.counts, self.k)[:, groups], self.counts.sizes[groups], holders]
+        _, first = np.unique(np.stack(rows, axis=1), axis=0, return_index=True)
+        return np.sort(first)
+
+
+def _gathered(plan: Plan) -> Plan:
+    """Spend in each group once: together it is no worse, and the least cannot be bettered."""
+    own, others = plan.own, dict[int, int]()
+    for group, atoms in plan.others:
+        if group == plan.group:
+            own += atoms
+        else:
+            others[group] = others.get(group, 0) + atoms
+    return Plan(plan.ratio, plan.group, plan.code, own, tuple(others.items()))

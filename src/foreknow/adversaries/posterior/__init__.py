@@ -1,1 +1,0 @@
-"""What somebody who knows the statistics concludes about each person of a release."""

@@ -1,0 +1,1 @@
+"""Priors: how likely each value is for people of each kind."""

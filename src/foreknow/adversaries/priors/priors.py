@@ -1,0 +1,282 @@
+"""Priors: an adversary who knows how likely each value is for people of each kind.
+
+From "Anonymization with Worst-Case Distribution-Based Background Knowledge" (Wong, Fu, Wang, Xu,
+Yu, Pei), sections II and III.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, get_args
+
+from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
+from foreknow.adversaries.priors.disclosure import Gain, Judged, judged
+from foreknow.adversaries.priors.posteriors import Reading
+from foreknow.adversaries.priors.table import PriorTable
+from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of
+from foreknow.adversaries.statements.posterior import Estimate
+from foreknow.data.counts import Semantics
+from foreknow.data.labels import Label
+from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
+from foreknow.numbers import Number, as_fraction
+
+
+@dataclass(frozen=True, repr=False)
+class Priors:
+    """An adversary who knows the distribution of sensitive values by some quasi-identifiers.
+
+    Everybody is known to be in the release, with these quasi-identifiers: whoever is in a group is
+    no secret, only who has which of its values. A world deals a group's bag out to its members; it
+    is as likely as the product of the priors of what it deals (equations 1 to 3).
+
+    Parameters
+    ----------
+    source : path, frame, PriorTable, or list of these
+        One row per signature and value: a column for each attribute, ``value`` and
+        ``probability``. Of a list, each is one attribute set, and judged by itself, as in the
+        paper. For an adversary who combines them, give a table of the combination; see `learn`.
+    semantics : "joint" or "binary"
+        How a prior enters. ``joint``: everybody has exactly one value, as equations 1 to 3 have
+        it. ``binary``: each value by itself, had or not had, as the paper's bound reads it. The
+        joint adversary can be surer.
+
+    Raises
+    ------
+    DataError
+        If a probability is not from 0 to 1, a combination is missing or given twice, or the
+        probabilities of a signature add up to more than 1.
+
+    Notes
+    -----
+    Exact by dynamic programming over people with equal signatures; where a group is out of reach,
+    an upper bound that is never too low. Merging groups can raise a posterior (section IV), so no
+    search by merging or dividing serves it; `ART` does.
+
+    Examples
+    --------
+    Alan and Betty (the paper's tables III and IV):
+
+    >>> import pyarrow as pa
+    >>> from foreknow.data.release import Release
+    >>> priors = Priors(
+    ...     pa.table(
+    ...         {
+    ...             "sex": ["m", "m", "f", "f"],
+    ...             "value": ["Lung Cancer", "Hypertension"] * 2,
+    ...             "probability": ["0.1", "0.9", "0.003", "0.997"],
+    ...         }
+    ...     )
+    ... )
+    >>> table = pa.table(
+    ...     {"gid": [1, 1], "sex": ["m", "f"], "disease": ["Lung Cancer", "Hypertension"]}
+    ... )
+    >>> release = Release.from_groups(table, group="gid", sensitive="disease")
+    >>> found = priors.disclosure(release, "Lung Cancer")
+    >>> found.exact, found.witness.signature
+    (Fraction(997, 1024), {'sex': 'm'})
+    """
+
+    source: Any = field(compare=False)
+    semantics: Reading = "joint"
+    tables: tuple[PriorTable, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.semantics not in get_args(Reading):
+            known = get_args(Reading)
+            raise InputError(
+                f"Priors: semantics {self.semantics!r} is unknown"
+                f"{did_you_mean(str(self.semantics), known)}"
+            )
+        given = self.source if isinstance(self.source, (list, tuple)) else [self.source]
+        if not given:
+            raise InputError("Priors: give at least one table of probabilities")
+        object.__setattr__(self, "tables", tuple(_table(source) for source in given))
+        sets = [frozenset(table.attributes) for table in self.tables]
+        twice = [table for i, table in enumerate(self.tables) if sets[i] in sets[:i]]
+        if twice:
+            raise DataError(
+                f"{twice[0].name}: there are two tables for {', '.join(twice[0].attributes)}"
+            )
+
+    @classmethod
+    def learn(
+        cls,
+        source: Any,
+        attributes: Sequence[str] | Sequence[Sequence[str]],
+        sensitive: str,
+        *,
+        smoothing: Number = 0.0,
+        semantics: Reading = "joint",
+    ) -> Priors:
+        """Learn priors from a table of people: the adversary knows the true distribution.
+
+        Parameters
+        ----------
+        source : path or frame
+            One row per person.
+        attributes : sequence of str, or sequence of these
+            The columns of a signature; or several attribute sets. ``["sex", "race"]`` is their
+            combination, ``[["sex"], ["race"]]`` are two sets.
+        sensitive : str
+        smoothing : number
+            So many people with the values of the whole table are added to each signature. With 0,
+            a value that nobody of a signature has is known to be impossible there. The true
+            frequencies can be worked out from smoothed ones, too: `publish` keeps all that is
+            learned with the owner.
+        semantics : "joint" or "binary"
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> table = pa.table({"sex": list("mmff"), "disease": ["Flu", "HIV", "Flu", "Flu"]})
+        >>> Priors.learn(table, ["sex"], "disease").tables[0].prior(("m",), "HIV")
+        Fraction(1, 2)
+        """
+        from foreknow.data.engines.priors import count_chances
+
+        added = as_fraction(smoothing)
+        if added < 0:
+            raise InputError(f"Priors: smoothing must be 0 or more, not {smoothing}")
+        several = bool(attributes) and not any(isinstance(own, str) for own in attributes)
+        sets: Any = attributes if several else [attributes]
+        for own in sets:
+            columns = [] if isinstance(own, str) else list(own)
+            if not columns or not all(isinstance(column, str) for column in columns):
+                raise InputError(f"Priors: attributes must be a list of columns, not {own!r}")
+            if len(set(columns)) < len(columns) or sensitive in columns:
+                raise InputError(
+                    f"Priors: attributes {', '.join(map(repr, columns))}: one column plays two "
+                    f"roles; the sensitive one is {sensitive!r}"
+                )
+        learned = [_made(count_chances(source, own, sensitive, added)) for own in sets]
+        return cls([replace(table, learned=True) for table in learned], semantics)
+
+    def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
+        """Find the highest posterior that some person has the value.
+
+        Parameters
+        ----------
+        release : Release
+            With one value per person, and a table that keeps the attributes of each.
+        value : label, optional
+            The sensitive value; the worst one when left out.
+
+        Returns
+        -------
+        Disclosure
+            Its `bounded` says whether it is an upper bound, since the group is out of reach.
+
+        Raises
+        ------
+        DataError
+            If a signature or value of the release has no prior, or the priors allow no world of a
+            group: then no posterior is defined.
+        """
+        found = self.disclosures(release)
+        if value is None:
+            return worst(found.values())
+        return found.get(value, Disclosure(value, 0.0, lambda: Fraction(0)))
+
+    def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
+        """Every sensitive value's disclosure."""
+        tables = self._judged(release)
+        each = [table.disclosures() for table in tables]
+        return {value: worst(own[value] for own in each) for value in counts_of(release).values}
+
+    def gain(self, release: HasCounts) -> Gain:
+        """How many times the prior a posterior becomes, at worst.
+
+        The relative form of robustness, which the paper names and leaves: at most so many times
+        as likely after the release as before.
+
+        Parameters
+        ----------
+        release : Release
+
+        Returns
+        -------
+        Gain
+        """
+        return Gain(worst_by_prior(self.gains(release).values()))
+
+    def gains(self, release: HasCounts) -> dict[Label, Disclosure]:
+        """Every value's posterior that is the highest relative to its prior.
+
+        Parameters
+        ----------
+        release : Release
+
+        Returns
+        -------
+        dict of label to Disclosure
+            Each with its `prior`. Where too many are too near each other to find the highest, an
+            upper bound: no ratio is higher.
+        """
+        each = [table.gains() for table in self._judged(release)]
+        return {
+            value: worst_by_prior(own[value] for own in each) for value in counts_of(release).values
+        }
+
+    def estimate(
+        self, release: HasCounts, group: Label, *, seed: int = 0
+    ) -> dict[str, dict[str, tuple[Estimate | None, ...]]]:
+        """Sample worlds of one group that is out of reach, for a figure beside its bound.
+
+        A verdict uses the bound: an estimate decides nothing.
+
+        Parameters
+        ----------
+        release : Release
+        group : label
+            As the release names it.
+        seed : int
+
+        Returns
+        -------
+        dict
+            For each attribute set, the estimates of each signature, by the values that the group
+            holds, in their order; each has a probability and an interval of about 99%.
+        """
+        return {
+            ", ".join(table.table.attributes): table.estimate(group, seed)
+            for table in self._judged(release)
+        }
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Never: merging groups can raise a posterior (section IV)."""
+        return False
+
+    def ledger(
+        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
+    ) -> Ledger:
+        """Refuse: merging and dividing both can hurt."""
+        raise UnsupportedError(
+            "priors cannot be searched for by merging or dividing groups, since both can help the "
+            'adversary; publish by method = "art"'
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table that stands for it in a policy file, with all probabilities."""
+        tables = [table.to_dict() for table in self.tables]
+        return {"priors": {"semantics": self.semantics, "tables": tables}}
+
+    def _judged(self, release: HasCounts) -> list[Judged]:
+        return [judged(release, table, self.semantics) for table in self.tables]
+
+    def __repr__(self) -> str:
+        sets = "; ".join(", ".join(table.attributes) for table in self.tables)
+        return f"Priors({sets}: {self.semantics})"
+
+
+def _table(source: Any) -> PriorTable:
+    if isinstance(source, PriorTable):
+        return source
+    from foreknow.data.engines.priors import read_chances
+
+    return _made(read_chances(source))
+
+
+def _made(read: Any) -> PriorTable:
+    return PriorTable(read.attributes, read.values, read.rows, read.name, read.learned)

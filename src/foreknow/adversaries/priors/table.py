@@ -1,0 +1,216 @@
+"""PriorTable: how likely each sensitive value is for people of each signature, by labels."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from foreknow.adversaries.priors.signature_groups import PriorMatrix
+from foreknow.data.people import Signature, signature_text
+from foreknow.errors import DataError, InputError, did_you_mean
+from foreknow.numbers import as_fraction
+from foreknow.output import write_whole
+
+# Probabilities that came from floats may add up to a little more than they stand for.
+_ROUNDING = Fraction(1, 10**9)
+# Floats rank posteriors, and nearer to 0 they lose their precision.
+_LEAST = Fraction(1, 2**1022)
+
+
+@dataclass(frozen=True, repr=False)
+class PriorTable:
+    """The distribution of sensitive values for each signature of one attribute set.
+
+    Definition 2 of the paper. Labels are texts, compared as they print; None is a missing value
+    of an attribute.
+
+    Parameters
+    ----------
+    attributes : tuple of str
+        The columns that the adversary knows.
+    values : tuple of str
+        The sensitive values.
+    chances : mapping of signature to tuple of Fraction
+        A probability for each of the values.
+    name : str
+        What messages call the table.
+    learned : bool
+        Whether it was learned from a table of people. Then it can state somebody's value as
+        certain: of a signature that only one person has. `publish` keeps it with the owner.
+
+    Raises
+    ------
+    DataError
+        If a probability is not from 0 to 1, or those of a signature add up to more than 1; if rows
+        do not fit the attributes and values.
+
+    Examples
+    --------
+    >>> half = Fraction(1, 2)
+    >>> PriorTable(("sex",), ("Flu", "HIV"), {("f",): (half, half), ("m",): (half, Fraction(0))})
+    PriorTable(sex: 2 signatures, 2 values)
+    """
+
+    attributes: tuple[str, ...]
+    values: tuple[str, ...]
+    chances: Mapping[Signature, tuple[Fraction, ...]]
+    name: str = field(default="the priors", compare=False)
+    learned: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for what, labels in (("attribute", self.attributes), ("value", self.values)):
+            twice = [label for i, label in enumerate(labels) if label in labels[:i]]
+            if twice:
+                raise DataError(f"{self.name}: the {what} {twice[0]!r} is given twice")
+        for signature, row in self.chances.items():
+            if len(signature) != len(self.attributes) or len(row) != len(self.values):
+                raise DataError(
+                    f"{self.name}: a row has {len(signature)} attributes and {len(row)} "
+                    f"probabilities; expected are {len(self.attributes)} and {len(self.values)}"
+                )
+            for value, chance in zip(self.values, row, strict=True):
+                if not 0 <= chance <= 1:
+                    raise DataError(
+                        f"{self.name}: the probability of {value!r} for {self._text(signature)} "
+                        f"is {_shown(chance)}, not from 0 to 1"
+                    )
+                if 0 < chance < _LEAST or 0 < 1 - chance < _LEAST:
+                    raise DataError(
+                        f"{self.name}: the probability of {value!r} for {self._text(signature)} "
+                        f"is closer than {float(_LEAST):.3g} to 0 or 1; give 0 or 1"
+                    )
+            if sum(row) > 1 + _ROUNDING:
+                raise DataError(
+                    f"{self.name}: the probabilities for {self._text(signature)} add up to "
+                    f"{_shown(sum(row, Fraction(0)))}, above 1"
+                )
+
+    def __hash__(self) -> int:
+        return hash((self.attributes, self.values, frozenset(self.chances)))
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {value: i for i, value in enumerate(self.values)}
+
+    def prior(self, signature: Signature, value: str) -> Fraction:
+        """The probability of a value for a signature.
+
+        Raises
+        ------
+        DataError
+            With a hint, if there is none.
+        """
+        return self._row(signature)[self._column(value)]
+
+    def matrix(self, signatures: Sequence[Signature], values: Sequence[str]) -> PriorMatrix:
+        """The probabilities of some signatures and values, in their order.
+
+        Raises
+        ------
+        DataError
+            If one of them is not in the table.
+        """
+        columns = [self._column(value) for value in values]
+        rows = [self._row(signature) for signature in signatures]
+        return PriorMatrix.from_fractions([[row[column] for column in columns] for row in rows])
+
+    def _row(self, signature: Signature) -> tuple[Fraction, ...]:
+        try:
+            return self.chances[signature]
+        except KeyError:
+            hint = ""
+            if len(self.attributes) == 1:
+                known = [str(label) for (label,) in self.chances]
+                hint = did_you_mean(str(signature[0]), known)
+            raise DataError(
+                f"{self.name}: there are no probabilities for {self._text(signature)}{hint} (a "
+                "release must keep these columns as they are, as the bucketized form does)"
+            ) from None
+
+    def _column(self, value: str) -> int:
+        try:
+            return self._columns[value]
+        except KeyError:
+            raise DataError(
+                f"{self.name}: there are no probabilities of the sensitive value {value!r}"
+                f"{did_you_mean(value, self.values)}; give 0 where it never occurs"
+            ) from None
+
+    def _text(self, signature: Signature) -> str:
+        return signature_text(self.attributes, signature)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; probabilities as texts, so that none is rounded."""
+        return {
+            "attributes": list(self.attributes),
+            "values": list(self.values),
+            "rows": [
+                [list(signature), [str(chance) for chance in row]]
+                for signature, row in self.chances.items()
+            ],
+            **({"learned": True} if self.learned else {}),
+        }
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table as `Priors` reads it, with exact fractions, whole or not at all.
+
+        Learned priors have a further column, ``learned``, which says ``yes`` in each row. They are
+        for the owner of the table, and only the owner can read the file.
+
+        Raises
+        ------
+        DataError
+            If an attribute is missing for some: CSV cannot tell that from an empty text.
+        """
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        mark = ["yes"] if self.learned else []
+        if self.learned and "learned" in self.attributes:
+            raise DataError(
+                "the column 'learned' of a table of priors says where they are from; give the "
+                "attribute another name"
+            )
+        writer.writerow([*self.attributes, "value", "probability", *(["learned"] if mark else [])])
+        for signature, row in self.chances.items():
+            if None in signature or "" in signature:
+                raise DataError(
+                    f"{self._text(signature)} cannot be written as CSV; give it a label"
+                )
+            for value, chance in zip(self.values, row, strict=True):
+                writer.writerow([*signature, value, str(chance), *mark])
+        write_whole(path, text.getvalue(), private=self.learned)
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any], name: str = "the priors") -> PriorTable:
+        """Read what `to_dict` gave."""
+        chances: dict[Signature, tuple[Fraction, ...]] = {}
+        try:
+            attributes, values = tuple(table["attributes"]), tuple(table["values"])
+            for labels, row in table["rows"]:
+                if isinstance(labels, str) or isinstance(row, str):
+                    raise TypeError
+                signature = tuple(None if label is None else str(label) for label in labels)
+                if signature in chances:
+                    raise DataError("one signature has two rows")
+                chances[signature] = tuple(as_fraction(chance) for chance in row)
+        except InputError as error:
+            raise DataError(f"{name}: {error}") from None
+        except (KeyError, TypeError, ValueError):
+            raise DataError(f"{name}: expected attributes, values, and rows of both") from None
+        return cls(attributes, values, chances, name, table.get("learned", False) is True)
+
+    def __repr__(self) -> str:
+        return (
+            f"PriorTable({', '.join(self.attributes)}: {len(self.chances)} signatures, "
+            f"{len(self.values)} values)"
+        )
+
+
+def _shown(chance: Fraction) -> str:
+    return f"{float(chance):.6g}"

@@ -1,0 +1,1 @@
+"""Audit: what a release discloses, to whom, and how much knowledge it withstands."""

@@ -1,0 +1,259 @@
+"""Audit: hold a release against a policy; a verdict with its witness for each requirement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foreknow._version import __version__
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label
+from foreknow.errors import DataError, InputError, UnsupportedError, memory_for
+from foreknow.methods.fulldomain.result import LatticeResult
+from foreknow.output import write_json_for_owner, write_whole
+from foreknow.policy.limits import Point
+from foreknow.policy.policy import Policy, Requirement
+from foreknow.utility.utility import Utility, utility_of
+
+FORMAT = "foreknow audit"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What came of one requirement at one of its points.
+
+    Attributes
+    ----------
+    requirement : Requirement
+    point : Point
+        The adversary, and its limit.
+    disclosure : Disclosure
+        The worst over the requirement's values; relative to priors if the limit is.
+    safe : bool
+        Settled exactly.
+    others : tuple of Disclosure
+        The other values of the requirement, worst first.
+    """
+
+    requirement: Requirement
+    point: Point
+    disclosure: Disclosure
+    safe: bool
+    others: tuple[Disclosure, ...]
+
+    @property
+    def limit(self) -> Fraction:
+        """The confidence that the disclosure must stay below, or must not exceed."""
+        return self.point.limit(self.disclosure)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        about = self.requirement.values
+        return {
+            "requirement": self.requirement.name,
+            "values": None if about is None else [str(v) for v in about],
+            "except": [str(v) for v in self.requirement.excluded],
+            "adversary": self.point.adversary.to_dict(),
+            self.point.key: str(self.point.below),
+            **({"limit": str(self.limit)} if self.point.relative else {}),
+            "safe": self.safe,
+            "worst": self.disclosure.to_dict(),
+        }
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
+
+    def __repr__(self) -> str:
+        word = "safe" if self.safe else "UNSAFE"
+        found = self.disclosure
+        return (
+            f"Verdict({word}: {self.point.adversary} reaches {found.probability:.4g} for "
+            f"{found.value!r}, limit {float(self.limit):.4g})"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """Every verdict on one release.
+
+    Attributes
+    ----------
+    safe : bool
+        Whether every requirement holds.
+    verdicts : tuple of Verdict
+        One per requirement and point, in the policy's order.
+    utility : Utility
+    policy : Policy
+    counts : GroupCounts
+    name : str
+        What the release is called in reports.
+    lattice : LatticeResult, optional
+        Among which generalizations the release was chosen, where the method searched a lattice.
+        For the owner: what is safe and what is not tells more of the table than the release.
+    """
+
+    policy: Policy
+    counts: GroupCounts
+    verdicts: tuple[Verdict, ...]
+    utility: Utility
+    name: str
+    lattice: LatticeResult | None = None
+
+    @property
+    def safe(self) -> bool:
+        """Whether every requirement holds."""
+        return all(verdict.safe for verdict in self.verdicts)
+
+    @cached_property
+    def unprotected(self) -> tuple[Label, ...]:
+        """Sensitive values that no requirement is about: the release may tell them outright."""
+        free = np.ones(self.counts.n_values, dtype=bool)
+        for requirement in self.policy.requirements:
+            free &= ~requirement.mask(self.counts.values)
+        return tuple(self.counts.values[code] for code in np.flatnonzero(free).tolist())
+
+    @cached_property
+    def failures(self) -> tuple[Verdict, ...]:
+        """The verdicts that are not safe."""
+        return tuple(verdict for verdict in self.verdicts if not verdict.safe)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, with the version of their format."""
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "foreknow": __version__,
+            "release": self.name,
+            "safe": self.safe,
+            "unprotected": [str(value) for value in self.unprotected],
+            "policy": self.policy.to_dict(),
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "utility": self.utility.to_dict(),
+        }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the audit as JSON, for the owner only; whole or not at all."""
+        write_json_for_owner(path, self.to_dict())
+
+    def to_html(self, path: str | Path, *, published: bool = False) -> None:
+        """Write a report, one HTML file that opens offline, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+        published : bool
+            Whether it goes with a release: then it does not show what was found by priors that
+            were learned, which are kept with the owner.
+        """
+        # The one door upwards: results know how to be shown, without importing how until asked.
+        from foreknow.report.pages.audit import audit_page
+
+        write_whole(path, audit_page(self, published=published), private=not published)
+
+    def _repr_html_(self) -> str:
+        from foreknow.report.pages.audit import audit_summary
+
+        return audit_summary(self)
+
+    def __rich__(self) -> Any:
+        from foreknow.report.pages.audit_terminal import audit_table
+
+        return audit_table(self)
+
+    def __repr__(self) -> str:
+        many = len(self.policy.requirements)
+        noun = "requirement" if many == 1 else "requirements"
+        if self.safe:
+            return f"Audit({self.name}: safe, {many} {noun})"
+        failing = len({id(verdict.requirement) for verdict in self.failures})
+        return f"Audit({self.name}: UNSAFE in {failing} of {many} {noun})"
+
+
+@memory_for("the audit")
+def audit(
+    release: HasCounts,
+    policy: Policy,
+    *,
+    utility: Utility | None = None,
+    name: str | None = None,
+) -> Audit:
+    """Judge a release by a policy.
+
+    Parameters
+    ----------
+    release : Release or GroupCounts
+        One GROUP BY is made of it, if it was not counted before.
+    policy : Policy
+    utility : Utility, optional
+        Measures to report; those that follow from the counts when left out.
+    name : str, optional
+        What to call the release in reports.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    PolicyError
+        If the policy names a sensitive value that nobody in the release has.
+
+    Examples
+    --------
+    >>> from foreknow.adversaries.facts.facts import Facts
+    >>> counts = GroupCounts.from_bags([["Flu", "Cancer", "Flu", "AIDS"]])
+    >>> audit(counts, Policy([Requirement(Facts(l=1), below=0.5, values=["AIDS"])]))
+    Audit(release: UNSAFE in 1 of 1 requirement)
+    """
+    counts = counts_of(release)
+    if not isinstance(policy, Policy):
+        raise InputError(
+            f"expected a Policy, not {type(policy).__name__}; see Policy.load and Policy.from_dict"
+        )
+    if policy.schema is not None and policy.schema.semantics != counts.semantics:
+        raise UnsupportedError(
+            f"the policy is for semantics {policy.schema.semantics!r}, but the release was counted "
+            f"under {counts.semantics!r}"
+        )
+    if not counts.n_groups:
+        raise DataError("the release has no groups")
+    known: dict[Any, Sequence[Disclosure]] = {}
+    verdicts = []
+    for requirement in policy.requirements:
+        mask = requirement.mask(counts.values).tolist()
+        for point in requirement.points:
+            key = point.adversary, point.relative
+            if key not in known:
+                known[key] = point.disclosures(release)
+            found = [d for d, about in zip(known[key], mask, strict=True) if about]
+            top = point.worst(found)
+            others = point.ranked(d for d in found if d is not top)
+            verdicts.append(Verdict(requirement, point, top, point.holds(top), tuple(others)))
+    return Audit(
+        policy,
+        counts,
+        tuple(verdicts),
+        utility or utility_of(counts),
+        name or str(getattr(release, "name", "release")),
+    )
+
+
+def group_name(label: Label) -> str:
+    """Write the label of a group: its id, or its published quasi-identifiers.
+
+    >>> group_name(("20 to 37", None))
+    '20 to 37, missing'
+    """
+    if isinstance(label, tuple):
+        return ", ".join("missing" if part is None else str(part) for part in label)
+    return str(label)

@@ -1,0 +1,225 @@
+"""Curving: worst disclosure against pieces of knowledge, implications beside negations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow._version import __version__
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.implications.implications import Implications
+from foreknow.adversaries.implications.minima import Cells, atoms_and_odds
+from foreknow.adversaries.implications.negations import Negations
+from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label
+from foreknow.data.sparse import IntArray
+from foreknow.errors import DataError, InputError
+from foreknow.output import write_json_for_owner, write_whole
+
+FORMAT = "foreknow curves"
+FORMAT_VERSION = 1
+
+_MOST = 200
+# Relative distance from a minimum within which a group may turn out to attain it.
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DisclosureCurves:
+    """How sure somebody can become who knows 0, 1, 2, ... pieces, at worst.
+
+    Attributes
+    ----------
+    counts : GroupCounts
+    ks : tuple of int
+        Pieces of knowledge, rising.
+    implications, negations : tuple of Disclosure
+        One for each k: what `Implications(k)` and `Negations(k)` attain.
+    value : label or None
+        The sensitive value; None where it may be any.
+    name : str
+        What the release is called in reports.
+    sensitive : str or None
+        What its sensitive column is called.
+    """
+
+    counts: GroupCounts
+    ks: tuple[int, ...]
+    implications: tuple[Disclosure, ...]
+    negations: tuple[Disclosure, ...]
+    value: Label | None
+    name: str
+    sensitive: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, with the version of their format; names nobody."""
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "foreknow": __version__,
+            "release": self.name,
+            "sensitive": self.sensitive,
+            "value": self.value,
+            "people": self.counts.n_people,
+            "groups": self.counts.n_groups,
+            "points": [
+                {"k": k, "implications": _plain(worst), "negations": _plain(mild)}
+                for k, worst, mild in zip(self.ks, self.implications, self.negations, strict=True)
+            ],
+        }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the curves as JSON, for the owner only; whole or not at all."""
+        write_json_for_owner(path, self.to_dict())
+
+    def to_html(self, path: str | Path) -> None:
+        """Write a page with the figure, one HTML file that opens offline, whole or not at all.
+
+        It is for the owner, who alone can read the file.
+        """
+        # A door upwards, as in auditing: results know how to be shown.
+        from foreknow.report.pages.curves import curves_page
+
+        write_whole(path, curves_page(self), private=True)
+
+    def _repr_html_(self) -> str:
+        from foreknow.report.pages.curves import curves_summary
+
+        return curves_summary(self)
+
+    def __rich__(self) -> Any:
+        from foreknow.report.pages.curves_terminal import curves_table
+
+        return curves_table(self)
+
+    def __repr__(self) -> str:
+        what = "any value" if self.value is None else repr(self.value)
+        start, end = self.implications[0].probability, self.implications[-1].probability
+        return (
+            f"DisclosureCurves({self.name}: {what}, k = {self.ks[0]} to {self.ks[-1]}, "
+            f"implications {start:.4g} to {end:.4g})"
+        )
+
+
+def disclosure_curves(
+    release: HasCounts,
+    upto: int = 12,
+    value: Label | None = None,
+    *,
+    name: str | None = None,
+    sensitive: str | None = None,
+) -> DisclosureCurves:
+    """Find the worst disclosure for 0 to `upto` pieces of knowledge of two kinds.
+
+    It is figure 5 of "Worst-Case Background Knowledge", for any release.
+
+    Parameters
+    ----------
+    release : Release or GroupCounts
+        With one sensitive value per person.
+    upto : int
+        The most pieces; at most 200.
+    value : label, optional
+        The sensitive value; any when left out.
+    name, sensitive : str, optional
+        What to call the release and its sensitive column in reports.
+
+    Raises
+    ------
+    DataError
+        If no group contains the value, or nobody has any.
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags([["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Mumps"]])
+    >>> curves = disclosure_curves(counts, upto=2)
+    >>> curves
+    DisclosureCurves(release: any value, k = 0 to 2, implications 0.5 to 1)
+    >>> [str(found.exact) for found in curves.implications]
+    ['1/2', '3/4', '1']
+    >>> [str(found.exact) for found in curves.negations]
+    ['1/2', '2/3', '1']
+    """
+    most = whole_amount("disclosure_curves", "upto", upto)
+    if most > _MOST:
+        raise InputError(f"upto is at most {_MOST}, not {most}: by then there is no more to know")
+    return curves_at(release, tuple(range(most + 1)), value, name=name, sensitive=sensitive)
+
+
+def curves_at(
+    release: HasCounts,
+    ks: Sequence[int],
+    value: Label | None = None,
+    *,
+    name: str | None = None,
+    sensitive: str | None = None,
+) -> DisclosureCurves:
+    """Find the same for some numbers of pieces only; see `disclosure_curves`."""
+    counts = counts_of(release)
+    few = counts
+    if counts.semantics == "single":  # the adversaries refuse others
+        few = _checked(counts, ks, value)
+    # The largest first: what it works out serves the others.
+    found = {k: Implications(k).disclosure(few, value) for k in sorted(ks, reverse=True)}
+    return DisclosureCurves(
+        counts,
+        tuple(ks),
+        tuple(found[k] for k in ks),
+        tuple(Negations(k).disclosure(counts, value) for k in ks),
+        value,
+        name or str(getattr(release, "name", "release")),
+        sensitive or getattr(release, "sensitive", None),
+    )
+
+
+def _checked(counts: GroupCounts, ks: Sequence[int], value: Label | None) -> GroupCounts:
+    """The groups that matter, after a look at whether there are any."""
+    if not len(counts.codes):
+        raise DataError("the release has no sensitive values")
+    if value is None:
+        return counts
+    code = counts.code(value)
+    if not counts.totals[code]:
+        raise DataError(f"no group contains the sensitive value {value!r}")
+    return telling_groups(counts, min(max(ks), counts.n_values), code)
+
+
+def telling_groups(counts: GroupCounts, k: int, code: int) -> GroupCounts:
+    """Keep the groups that decide what up to k implications disclose of a value.
+
+    Those that attain one of the 2k + 1 minima, and of equal ones the first; so that a curve costs
+    little more than its last point.
+    """
+    wanted = np.zeros(counts.n_values, dtype=bool)
+    wanted[code] = True
+    cells = Cells.of(counts, wanted)
+    atoms, odds = atoms_and_odds(counts, k, cells)
+    near = [_near(row) for row in atoms[1:]] + [cells.group[_near(row)] for row in odds]
+    groups = np.unique(np.concatenate(near))
+    holders = np.zeros(counts.n_groups, dtype=np.int64)
+    holders[cells.group] = cells.holders
+    tops = [counts.top_sums(c)[groups] for c in range(1, k + 2)]
+    alike = np.stack([counts.sizes[groups], holders[groups], *tops], axis=1)
+    _, first = np.unique(alike, axis=0, return_index=True)
+    return counts.take(groups[np.sort(first)])
+
+
+def _near(ratios: NDArray[np.float64]) -> IntArray:
+    """Where a minimum may be attained; at 0, where floats are exact, one place will do."""
+    least = ratios.min()
+    near = np.flatnonzero(ratios <= least * (1 + _CLOSE))
+    return near[:1] if least == 0 else near
+
+
+def _plain(found: Disclosure) -> dict[str, Any]:
+    return {
+        "probability": found.probability,
+        "exact": None if found.exact is None else str(found.exact),
+        "value": found.value,
+    }

@@ -1,0 +1,236 @@
+"""Naming: the people of a worst case by name, for whoever owns the table and nobody else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.facts.witness import FactsWitness
+from foreknow.adversaries.statements.formulas import quoted
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import Label
+from foreknow.data.release import Release
+from foreknow.errors import InputError, InternalError
+
+
+@dataclass(frozen=True, repr=False)
+class NamedWitness:
+    """A worst case in which everybody has a name; for the owner of the table only.
+
+    Attributes
+    ----------
+    target : label
+        The person found out, who really has the value.
+    value : label
+    probability : float
+    exact : Fraction
+        How sure of it somebody is who knows the statements.
+    ruled_out : tuple of labels
+        Under ``single`` values that the target does not have. Under ``set`` and ``multiset``
+        values that the target would have only together with `value`.
+    known : tuple of (person, value)
+        Under ``single`` other people, and what they have. Under ``set`` and ``multiset`` people
+        who do not have `value`.
+    relatives : tuple of labels
+        People such that, if one of them has the value, so has the target.
+    semantics : {"single", "set", "multiset"}
+    untrue : tuple of str
+        Statements that do not hold in the table. None under ``single`` and ``set``; under
+        ``multiset`` the worst case may be that fewer people have the value, more often each.
+    """
+
+    target: Label
+    value: Label
+    probability: float
+    exact: Fraction
+    ruled_out: tuple[Label, ...]
+    known: tuple[tuple[Label, Label], ...]
+    relatives: tuple[Label, ...]
+    semantics: Semantics
+    untrue: tuple[str, ...] = ()
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """All that is known, in the language of `Statements`."""
+        target, value = _quoted(self.target), _quoted(self.value)
+        if self.semantics == "single":
+            return (
+                *(f"{target} != {_quoted(x)}" for x in self.ruled_out),
+                *(f"{_quoted(person)} = {_quoted(has)}" for person, has in self.known),
+                *(f"{_quoted(v)} = {value} -> {target} = {value}" for v in self.relatives),
+            )
+        return (
+            *(f"{_quoted(x)} in {target} -> {value} in {target}" for x in self.ruled_out),
+            *(_lacks(person, self.value) for person, _ in self.known),
+            *(f"{value} in {_quoted(v)} -> {value} in {target}" for v in self.relatives),
+        )
+
+    def sentence(self) -> str:
+        """Say it in words; long lists are cut."""
+        from foreknow.report.terms import naming_sentence
+
+        return naming_sentence(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "target": self.target,
+            "value": self.value,
+            "probability": self.probability,
+            "exact": str(self.exact),
+            "semantics": self.semantics,
+            "statements": list(self.statements),
+            "untrue": list(self.untrue),
+        }
+
+    def __repr__(self) -> str:
+        many = len(self.statements)
+        return (
+            f"NamedWitness({self.target!r} has {self.value!r}: {self.probability:.4g} given "
+            f"{many} statement{'' if many == 1 else 's'})"
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<code>{escape(repr(self))}</code>"
+
+
+def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
+    """Name the people of a worst case: who is found out, and through which facts about whom.
+
+    The result names people and what they have. It is for the owner of the table; no report or
+    certificate contains it.
+
+    Parameters
+    ----------
+    release : Release
+        With the column that names people, and a row for each value that somebody has.
+    disclosure : Disclosure
+        Of an adversary with `Facts`, on this release.
+
+    Returns
+    -------
+    NamedWitness
+        The first people of the table that will do, so the same each time.
+
+    Raises
+    ------
+    InputError
+        If the release names nobody or does not tell who has what, or if the disclosure is not
+        one of this release.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.adversaries.facts.facts import Facts
+    >>> names, values = ["Ed", "Frank", "Gary", "Tom"], ["Flu", "Cancer", "Flu", "AIDS"]
+    >>> table = pa.table({"name": names, "group": [1] * 4, "disease": values})
+    >>> release = Release.from_groups(table, group="group", sensitive="disease", person="name")
+    >>> named = name_people(release, Facts(l=1, k=1).disclosure(release, "AIDS"))
+    >>> named.statements, named.exact
+    (('Tom != Flu', 'Frank = Cancer'), Fraction(1, 1))
+    """
+    if not isinstance(release, Release):
+        raise InputError(
+            f"expected a Release, not {type(release).__name__}: counts name nobody; see "
+            "Release.from_groups(..., person=...)"
+        )
+    if not isinstance(disclosure, Disclosure):
+        raise InputError(f"expected a Disclosure of Facts, not {type(disclosure).__name__}")
+    witness = disclosure.witness
+    if disclosure.probability == 0 and witness is None:
+        raise InputError(f"nobody has {disclosure.value!r}, so there is nobody to name")
+    if not isinstance(witness, FactsWitness):
+        raise InputError("only what Facts disclose can be named")
+    _check_same(release.counts, witness)
+    crowd = _Crowd(release)
+    value = witness.value
+    (target,) = crowd.choose(witness.target_position, 1, has=value)
+    known: list[tuple[Label, Label]] = []
+    untrue: list[str] = []
+    for has, many in witness.known.items():
+        if witness.semantics == "single":
+            chosen = crowd.choose(witness.known_position, many, has=has)
+        else:
+            chosen = crowd.choose(witness.known_position, many, lacks=has)
+            others = crowd.choose(witness.known_position, many - len(chosen))
+            untrue += [_lacks(person, has) for person in others]
+            chosen += others
+        known += [(person, has) for person in chosen]
+    relatives = crowd.choose(witness.family_position, witness.family)
+    if (len(known), len(relatives)) != (sum(witness.known.values()), witness.family):
+        raise InternalError("the worst case needs more people than its groups have")
+    assert disclosure.exact is not None
+    return NamedWitness(
+        target,
+        value,
+        disclosure.probability,
+        disclosure.exact,
+        witness.ruled_out,
+        tuple(known),
+        tuple(relatives),
+        witness.semantics,
+        tuple(untrue),
+    )
+
+
+class _Crowd:
+    """The people of a release, of whom each is chosen once."""
+
+    def __init__(self, release: Release) -> None:
+        self._members, self._holdings = release.members, release.holdings
+        self._codes = release.counts.values.codes
+        self._free = np.ones(len(self._members), dtype=bool)
+
+    def choose(
+        self,
+        group: int | None,
+        many: int,
+        *,
+        has: Label | None = None,
+        lacks: Label | None = None,
+    ) -> list[Label]:
+        """At most so many members of a group, the first ones first."""
+        if group is None or not many:
+            return []
+        fits = self._free & (self._members.groups == group)
+        if has is not None:
+            fits &= self._holders(has)
+        if lacks is not None:
+            fits &= ~self._holders(lacks)
+        chosen = np.flatnonzero(fits)[:many]
+        self._free[chosen] = False
+        return [self._members.names[i] for i in chosen.tolist()]
+
+    def _holders(self, value: Label) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        holders = np.zeros(len(self._members), dtype=bool)
+        holders[self._holdings.people[self._holdings.values == self._codes[value]]] = True
+        return holders
+
+
+def _check_same(counts: GroupCounts, witness: FactsWitness) -> None:
+    """Raise `InputError` if the groups of a witness are not those of the release."""
+    places = [
+        (witness.target_position, witness.target_group),
+        (witness.known_position, witness.known_group),
+        (witness.family_position, witness.family_group),
+    ]
+    same = witness.semantics == counts.semantics and witness.value in counts.values.codes
+    for position, label in places:
+        if position is not None and same:
+            same = position < counts.n_groups and counts.group_label(position) == label
+    if not same:
+        raise InputError("the disclosure is not one of this release; ask the release itself")
+
+
+def _lacks(person: Label, value: Label) -> str:
+    return f"{_quoted(value)} not in {_quoted(person)}"
+
+
+def _quoted(label: Label) -> str:
+    return quoted(str(label))

@@ -1,0 +1,300 @@
+"""Skylining: the knowledge skylines of a release as a result that can be shown and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from foreknow._version import __version__
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.facts.minima import five
+from foreknow.adversaries.facts.skyline import Skyline, front, knowledge_skyline, knowledge_skylines
+from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label
+from foreknow.errors import DataError, InputError, memory_for
+from foreknow.numbers import Number, as_threshold
+from foreknow.output import write_json_for_owner, write_whole
+
+FORMAT = "foreknow skylines"
+FORMAT_VERSION = 1
+
+Point: TypeAlias = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A point of a skyline: so much is withstood, and one fact more of any kind is not.
+
+    Attributes
+    ----------
+    point : (l, k, m)
+    found : Disclosure
+        What such an adversary reaches; below the confidence.
+    beyond : tuple of (Disclosure or None)
+        What one more of l, of k and of m would reach; None for l where there is no further value.
+    """
+
+    point: Point
+    found: Disclosure
+    beyond: tuple[Disclosure | None, Disclosure | None, Disclosure | None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        more = [None if found is None else found.probability for found in self.beyond]
+        return {
+            **dict(zip("lkm", self.point, strict=True)),
+            "probability": self.found.probability,
+            "one_more": dict(zip("lkm", more, strict=True)),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SkylineReport:
+    """The knowledge skylines of some sensitive values of a release.
+
+    Attributes
+    ----------
+    counts : GroupCounts
+    confidence : Fraction
+        What the adversary must not reach.
+    values : tuple of labels
+    skylines : dict of value -> list of (l, k, m)
+    name : str
+        What the release is called in reports.
+    sensitive : str or None
+        What its sensitive column is called.
+    """
+
+    counts: GroupCounts
+    confidence: Fraction
+    values: tuple[Label, ...]
+    name: str
+    sensitive: str | None
+    _points: tuple[tuple[Point, ...], ...]
+
+    @property
+    def skylines(self) -> dict[Label, Skyline]:
+        """The points of each value, sorted; none where not even l = k = m = 0 is withstood."""
+        return {
+            value: list(points) for value, points in zip(self.values, self._points, strict=True)
+        }
+
+    def corners(self, value: Label) -> tuple[Corner, ...]:
+        """The points of a value with what is reached there, and with one fact more of each kind."""
+        points = self._of(value)
+        asked = [
+            (point, (l + 1, k, m), (l, k + 1, m), (l, k, m + 1))
+            for point in points
+            for l, k, m in (point,)  # noqa: E741
+        ]
+        found = self._disclosures(value, [point for four in asked for point in four])
+        return tuple(
+            Corner(
+                point,
+                found[point],
+                (
+                    found[more_l] if point[0] < self._most_l else None,
+                    found[more_k],
+                    found[more_m],
+                ),
+            )
+            for point, more_l, more_k, more_m in asked
+        )
+
+    def least_beyond(self, value: Label) -> Point:
+        """Find the fewest facts, of all kinds together, that are not withstood.
+
+        Of several, those of the fewest kinds; then those with the most known people.
+        """
+        points = np.array([(-1, -1, -1), *self._of(value)], dtype=np.int64)
+        options = []
+        for l in sorted({0, *(points[:, 0] + 1).tolist()}):  # noqa: E741
+            if l > self._most_l:
+                break
+            above = points[points[:, 0] >= l]
+            for k in sorted({0, *(above[:, 1] + 1).tolist()}):
+                rest = above[above[:, 1] >= k]
+                options.append((l, k, int(rest[:, 2].max(initial=-1)) + 1))
+        return min(options, key=lambda point: (sum(point), -point.count(0), -point[1], point))
+
+    def disclosure(self, value: Label, point: Point) -> Disclosure:
+        """What an adversary with these amounts reaches."""
+        return Facts(*_three(point)).disclosure(self.counts, value)
+
+    def withstands(self, value: Label, point: Point) -> bool:
+        """Whether an adversary with these amounts stays below the confidence."""
+        facts = Facts(*_three(point))
+        amounts = min(facts.l, self._most_l), facts.k, facts.m
+        return any(
+            all(a <= b for a, b in zip(amounts, corner, strict=True)) for corner in self._of(value)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, with the version of their format; names nobody."""
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "foreknow": __version__,
+            "release": self.name,
+            "sensitive": self.sensitive,
+            "semantics": self.counts.semantics,
+            "confidence": str(self.confidence),
+            "values": [
+                {
+                    "value": value,
+                    "occurrences": int(self.counts.totals[self.counts.code(value)]),
+                    "points": [corner.to_dict() for corner in self.corners(value)],
+                    "least_beyond": dict(zip("lkm", self.least_beyond(value), strict=True)),
+                }
+                for value in self.values
+            ],
+        }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the skylines as JSON, for the owner only; whole or not at all."""
+        write_json_for_owner(path, self.to_dict())
+
+    def to_html(self, path: str | Path) -> None:
+        """Write a page with figures, one HTML file that opens offline, whole or not at all.
+
+        It is for the owner, who alone can read the file.
+        """
+        # A door upwards, as in auditing: results know how to be shown.
+        from foreknow.report.pages.skyline import skyline_page
+
+        write_whole(path, skyline_page(self), private=True)
+
+    def _repr_html_(self) -> str:
+        from foreknow.report.pages.skyline import skyline_summary
+
+        return skyline_summary(self)
+
+    def __rich__(self) -> Any:
+        from foreknow.report.pages.skyline_terminal import skyline_table
+
+        return skyline_table(self)
+
+    def __repr__(self) -> str:
+        many = len(self.values)
+        what = repr(self.values[0]) if many == 1 else f"{many} values"
+        points = sum(map(len, self._points))
+        return (
+            f"SkylineReport({self.name}: {what}, {points} point{'' if points == 1 else 's'} below "
+            f"{float(self.confidence):.4g})"
+        )
+
+    def _of(self, value: Label) -> tuple[Point, ...]:
+        try:
+            return self._points[self._place[value]]
+        except (KeyError, TypeError):
+            raise InputError(f"this report is not about {value!r}") from None
+
+    @cached_property
+    def _place(self) -> dict[Label, int]:
+        return {value: i for i, value in enumerate(self.values)}
+
+    def _disclosures(self, value: Label, points: Sequence[Point]) -> dict[Point, Disclosure]:
+        """What many adversaries reach, in a few array operations for each l."""
+        found: dict[Point, Disclosure] = {}
+        code = self.counts.code(value)
+        for l in sorted({point[0] for point in points}):  # noqa: E741
+            here = sorted({point for point in points if point[0] == l})
+            cells = front(self.counts, l, code)
+            many, (_, ks, ms) = len(cells), np.array(here, dtype=np.int64).T
+            each = cells.take(np.tile(np.arange(many), len(here)))
+            minima = five(each, np.repeat(ks, many), np.repeat(ms, many))
+            ratios = minima.least(np.arange(0, many * len(here), many)).negated_ratio()
+            for point, ratio in zip(here, ratios.tolist(), strict=True):
+                found[point] = self._found(value, point, ratio)
+        return found
+
+    def _found(self, value: Label, point: Point, ratio: float) -> Disclosure:
+        def asked() -> Disclosure:
+            return self.disclosure(value, point)
+
+        # A ratio of 0 is exact: certainty.
+        exact = (lambda: Fraction(1)) if ratio == 0 else (lambda: asked().exact)
+        return Disclosure(value, 1 / (1 + ratio), exact, lambda: asked().witness)
+
+    @cached_property
+    def _most_l(self) -> int:
+        """How many other values there are; to know of more of them adds nothing."""
+        return int(np.count_nonzero(self.counts.totals)) - 1
+
+
+@memory_for("the skyline")
+def skyline_report(
+    release: HasCounts,
+    values: Iterable[Label] | None = None,
+    *,
+    confidence: Number,
+    name: str | None = None,
+    sensitive: str | None = None,
+) -> SkylineReport:
+    """Find the knowledge skylines of a release, to be shown or kept.
+
+    Parameters
+    ----------
+    release : Release or GroupCounts
+    values : iterable of labels, optional
+        Sensitive values; all that occur when left out.
+    confidence : number
+        In (0, 1]; a point is withstood if the breach probability is strictly below it.
+    name, sensitive : str, optional
+        What to call the release and its sensitive column in reports.
+
+    Returns
+    -------
+    SkylineReport
+
+    Raises
+    ------
+    DataError
+        If no group contains one of the values.
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags([["AIDS", "Flu", "Flu", "Cold", "Cold", "Cancer"]])
+    >>> report = skyline_report(counts, ["AIDS"], confidence="3/4")
+    >>> report
+    SkylineReport(release: 'AIDS', 7 points below 0.75)
+    >>> report.skylines["AIDS"]
+    [(0, 2, 2), (0, 3, 1), (0, 4, 0), (1, 0, 4), (1, 1, 3), (1, 2, 1), (2, 0, 3)]
+    >>> report.least_beyond("AIDS"), report.withstands("AIDS", (0, 2, 2))
+    ((3, 0, 0), True)
+    """
+    counts = counts_of(release)
+    limit = as_threshold(confidence)
+    if values is None:
+        found = knowledge_skylines(counts, limit)
+        if not found:
+            raise DataError("the release has no sensitive values")
+    else:
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise InputError(f"values must be a list of sensitive values, such as [{values!r}]")
+        found = {value: knowledge_skyline(counts, value, limit) for value in values}
+        if not found:
+            raise InputError("values is empty; leave it out for all values")
+    return SkylineReport(
+        counts,
+        limit,
+        tuple(found),
+        name or str(getattr(release, "name", "release")),
+        sensitive or getattr(release, "sensitive", None),
+        tuple(map(tuple, found.values())),
+    )
+
+
+def _three(point: Any) -> Point:
+    if isinstance(point, str) or not isinstance(point, Sequence) or len(point) != 3:
+        raise InputError(f"a point is three amounts (l, k, m), not {point!r}")
+    l, k, m = point  # noqa: E741
+    return l, k, m

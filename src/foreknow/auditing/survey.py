@@ -1,0 +1,372 @@
+"""Surveying: every full-domain generalization of a table, its entropy and its worst disclosure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow._version import __version__
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.implications.implications import Implications
+from foreknow.adversaries.implications.negations import Negations
+from foreknow.adversaries.protocol import whole_amount
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, UnsupportedError, did_you_mean
+from foreknow.methods.fulldomain.lattice import Lattice, Node
+from foreknow.methods.fulldomain.levels import label_of_level
+from foreknow.methods.fulldomain.rollup import Rollup
+from foreknow.output import write_json_for_owner, write_whole
+
+FORMAT = "foreknow survey"
+FORMAT_VERSION = 1
+
+Kind: TypeAlias = Literal["implications", "negations"]
+FloatArray: TypeAlias = NDArray[np.float64]
+
+_ADVERSARIES: dict[str, Callable[[int], Implications | Negations]] = {
+    "implications": Implications,
+    "negations": Negations,
+}
+# Every node is counted and judged, and shown; more than these nobody would look at.
+_MOST_NODES = 10_000
+_MOST_PIECES = 200
+# Entropies are compared after rounding: equal histograms in another order are equal.
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class SurveyedNode:
+    """One generalization.
+
+    Attributes
+    ----------
+    levels : Node
+        One for each quasi-identifier; 0 is exact, the last is suppressed.
+    groups : int
+    entropy : float
+        The least entropy of a group's sensitive values, in bits; 0 where a group has only one.
+    disclosures : tuple of float
+        The worst disclosure for each number of pieces that was asked about.
+    """
+
+    levels: Node
+    groups: int
+    entropy: float
+    disclosures: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class SurveyedLevel:
+    """A level of a quasi-identifier: how many values it has, and what one of them looks like."""
+
+    values: int
+    example: Label
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LatticeSurvey:
+    """Every generalization of a table: its groups, least entropy, and worst disclosures.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        The quasi-identifiers.
+    tops : Node
+        The highest level of each.
+    knowledge : tuple of int
+        Pieces of knowledge, rising.
+    kind : {"implications", "negations"}
+        Of which kind they are.
+    groups : int64 array, shape (nodes,)
+        Nodes are in lexicographic order.
+    entropy : float64 array, shape (nodes,)
+        In bits.
+    disclosures : float64 array, shape (nodes, pieces)
+        1 only where it is certain.
+    levels : tuple of tuples of SurveyedLevel
+        The levels of each quasi-identifier.
+    people : int
+    name, sensitive : str
+        What the table and its sensitive column are called.
+    """
+
+    attributes: tuple[str, ...]
+    tops: Node
+    knowledge: tuple[int, ...]
+    kind: Kind
+    groups: IntArray
+    entropy: FloatArray
+    disclosures: FloatArray
+    levels: tuple[tuple[SurveyedLevel, ...], ...]
+    people: int
+    name: str
+    sensitive: str
+    _rollup: Rollup
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of the lattice."""
+        return len(self.groups)
+
+    @property
+    def n_plain(self) -> int:
+        """Nodes with a group of one value, where everything is disclosed to everybody."""
+        return int(np.count_nonzero(self.entropy == 0))
+
+    @property
+    def nodes(self) -> tuple[SurveyedNode, ...]:
+        """Every node, in lexicographic order."""
+        return tuple(map(self._node, range(self.n_nodes)))
+
+    def best(self, k: int) -> tuple[SurveyedNode, ...]:
+        """Of the nodes of equal entropy the one that discloses least, by rising entropy.
+
+        It is what figure 6 of the paper plots. As there, nodes are left out in which some group
+        has only one value; of nodes that disclose the same, the first is taken.
+
+        Parameters
+        ----------
+        k : int
+            Pieces of knowledge; one of those that were asked about.
+        """
+        return tuple(self._node(number) for number in self.best_numbers(k))
+
+    def best_numbers(self, k: int) -> list[int]:
+        """The same nodes by their numbers in lexicographic order."""
+        found = self.disclosures[:, self._column(k)]
+        order = np.lexsort((found, self.entropy))
+        order = order[self.entropy[order] > 0]
+        _, first = np.unique(self.entropy[order], return_index=True)
+        numbers: list[int] = order[first].tolist()
+        return numbers
+
+    def node(self, levels: Iterable[int]) -> SurveyedNode:
+        """One node by its levels."""
+        return self._node(self._number(tuple(levels)))
+
+    def disclosure(self, levels: Iterable[int], k: int) -> Disclosure:
+        """The worst disclosure of a node with its fraction and witness, worked out again."""
+        node = self._lattice.node(self._number(tuple(levels)))
+        return _ADVERSARIES[self.kind](k).disclosure(self._rollup.view(node).counts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, with the version of their format; names nobody."""
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "foreknow": __version__,
+            "table": self.name,
+            "sensitive": self.sensitive,
+            "people": self.people,
+            "attributes": list(self.attributes),
+            "tops": list(self.tops),
+            "kind": self.kind,
+            "knowledge": list(self.knowledge),
+            "nodes": [
+                {
+                    "levels": list(node.levels),
+                    "groups": node.groups,
+                    "entropy": node.entropy,
+                    "disclosures": list(node.disclosures),
+                }
+                for node in self.nodes
+            ],
+        }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the survey as JSON, for the owner only; whole or not at all."""
+        write_json_for_owner(path, self.to_dict())
+
+    def to_html(self, path: str | Path) -> None:
+        """Write a page with the figure, one HTML file that opens offline, whole or not at all.
+
+        It is for the owner, who alone can read the file.
+        """
+        # A door upwards, as in auditing: results know how to be shown.
+        from foreknow.report.pages.survey import survey_page
+
+        write_whole(path, survey_page(self), private=True)
+
+    def _repr_html_(self) -> str:
+        from foreknow.report.pages.survey import survey_summary
+
+        return survey_summary(self)
+
+    def __rich__(self) -> Any:
+        from foreknow.report.pages.survey_terminal import survey_table
+
+        return survey_table(self)
+
+    def __repr__(self) -> str:
+        pieces = ", ".join(map(str, self.knowledge))
+        return f"LatticeSurvey({self.name}: {self.n_nodes} nodes, {self.kind} k = {pieces})"
+
+    def _node(self, number: int) -> SurveyedNode:
+        return SurveyedNode(
+            self._lattice.node(number),
+            int(self.groups[number]),
+            float(self.entropy[number]),
+            tuple(self.disclosures[number].tolist()),
+        )
+
+    def _column(self, k: int) -> int:
+        if k not in self.knowledge:
+            known = ", ".join(map(str, self.knowledge))
+            raise InputError(f"the survey is about {known} pieces of knowledge, not {k!r}")
+        return self.knowledge.index(k)
+
+    def _number(self, levels: Node) -> int:
+        if len(levels) != len(self.tops) or not all(
+            0 <= level <= top for level, top in zip(levels, self.tops, strict=True)
+        ):
+            raise InputError(f"{levels!r} is no node; levels go from 0 up to {self.tops}")
+        return self._lattice.number(levels)
+
+    @property
+    def _lattice(self) -> Lattice:
+        return Lattice(self.tops)
+
+
+def survey(
+    microdata: Microdata,
+    knowledge: Iterable[int] = (1, 3, 5, 7, 9, 11),
+    *,
+    kind: Kind = "implications",
+    name: str | None = None,
+) -> LatticeSurvey:
+    """Judge every full-domain generalization of a table.
+
+    It is figure 6 of "Worst-Case Background Knowledge", for any table with hierarchies. Rows are
+    counted once; the counts of a node are rolled up from those of a finer one.
+
+    Parameters
+    ----------
+    microdata : Microdata
+        With one sensitive value per person.
+    knowledge : iterable of int
+        How many pieces of knowledge; at most 200.
+    kind : {"implications", "negations"}
+    name : str, optional
+        What to call the table in reports.
+
+    Raises
+    ------
+    InputError
+        If the lattice has more than 10,000 nodes.
+    UnsupportedError
+        If people may have several sensitive values.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.data.schema import Schema
+    >>> rows = pa.table({"age": [21, 25, 38, 39], "disease": ["Flu", "Cold", "Flu", "Mumps"]})
+    >>> hierarchies = {"age": {"intervals": [10]}}
+    >>> schema = Schema(quasi_identifiers=["age"], sensitive="disease", hierarchies=hierarchies)
+    >>> found = survey(Microdata(rows, schema), [0, 1], name="four.csv")
+    >>> found
+    LatticeSurvey(four.csv: 3 nodes, implications k = 0, 1)
+    >>> found.nodes[2]
+    SurveyedNode(levels=(2,), groups=1, entropy=1.5, disclosures=(0.5, 0.75))
+    """
+    pieces = _pieces(knowledge)
+    if kind not in _ADVERSARIES:
+        raise InputError(f"no kind {kind!r} of knowledge{did_you_mean(str(kind), get_args(Kind))}")
+    if not isinstance(microdata, Microdata):
+        raise InputError(f"expected a Microdata, not {type(microdata).__name__}; see fk.Microdata")
+    semantics = microdata.schema.semantics
+    if semantics != "single":
+        raise UnsupportedError(
+            f"a survey is about one sensitive value per person, not semantics {semantics!r}"
+        )
+    rollup = Rollup(microdata)
+    lattice = Lattice(rollup.tops)
+    if len(lattice) > _MOST_NODES:
+        raise InputError(
+            f"the lattice has {len(lattice):,} nodes, more than {_MOST_NODES:,} for a survey: give "
+            f"some of its {len(lattice.tops)} quasi-identifiers fewer levels, or leave some out"
+        )
+    groups = np.zeros(len(lattice), dtype=np.int64)
+    entropy = np.zeros(len(lattice))
+    disclosures = np.zeros((len(lattice), len(pieces)))
+    for number, counts in _counted(rollup, lattice):
+        groups[number] = counts.n_groups
+        entropy[number] = least_entropy(counts)
+        for at in range(len(pieces) - 1, -1, -1):  # the most first: it serves the others
+            found = _ADVERSARIES[kind](pieces[at]).disclosure(counts)
+            disclosures[number, at] = _told(found, certain=entropy[number] == 0)
+        counts.memory.clear()
+    return LatticeSurvey(
+        tuple(microdata.schema.quasi_identifiers),
+        rollup.tops,
+        pieces,
+        kind,
+        groups,
+        entropy,
+        disclosures,
+        _levels(rollup),
+        rollup.n_people,
+        name or microdata.name,
+        microdata.schema.sensitive,
+        rollup,
+    )
+
+
+def _told(found: Disclosure, certain: bool) -> float:
+    """The probability; a float that only looks like certainty is put just below it."""
+    if found.probability < 1 or certain or found.exact == 1:
+        return found.probability
+    return float(np.nextafter(1, 0))
+
+
+def least_entropy(counts: GroupCounts) -> float:
+    """Find the least entropy of a group's values, in bits.
+
+    >>> least_entropy(GroupCounts.from_bags(["aabb", "abcdd"]))
+    1.0
+    """
+    logs = np.bincount(
+        counts.cell_groups,
+        weights=counts.counts * np.log2(counts.counts),
+        minlength=counts.n_groups,
+    )
+    entropy = np.log2(counts.sizes) - logs / counts.sizes
+    entropy[np.diff(counts.offsets) == 1] = 0
+    return float(np.round(entropy.min(), _DIGITS))
+
+
+def _counted(rollup: Rollup, lattice: Lattice) -> Iterator[tuple[int, GroupCounts]]:
+    """The counts of every node, the finer before the coarser."""
+    for number in np.argsort(lattice.heights, kind="stable").tolist():
+        view = rollup.view(lattice.node(number))
+        yield number, view.counts
+        rollup.keep(view)
+
+
+def _levels(rollup: Rollup) -> tuple[tuple[SurveyedLevel, ...], ...]:
+    return tuple(
+        tuple(
+            SurveyedLevel(size, label_of_level(attribute, level)[0])
+            for level, size in enumerate(sizes)
+        )
+        for attribute, sizes in zip(rollup.attributes, rollup.sizes, strict=True)
+    )
+
+
+def _pieces(knowledge: Iterable[int]) -> tuple[int, ...]:
+    if isinstance(knowledge, str) or not isinstance(knowledge, Iterable):
+        raise InputError(f"knowledge is a list of whole numbers such as [1, 3], not {knowledge!r}")
+    pieces = sorted({whole_amount("survey", "knowledge", k) for k in knowledge})
+    if not pieces:
+        raise InputError("knowledge is empty; give some whole numbers such as 1, 3, 5")
+    if pieces[-1] > _MOST_PIECES:
+        raise InputError(f"knowledge is at most {_MOST_PIECES} pieces, not {pieces[-1]}")
+    return tuple(pieces)

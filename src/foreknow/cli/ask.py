@@ -1,0 +1,236 @@
+"""The command `ask`: what follows from statements about named people, for some of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from foreknow.cli.inputs import Columns, is_published, open_table_by, schema_of
+from foreknow.cli.options import (
+    Group,
+    Person,
+    QuasiIdentifiers,
+    Quiet,
+    SemanticsOption,
+    Sensitive,
+    SomePolicy,
+    console,
+    progress,
+    refuse_inputs,
+)
+from foreknow.errors import DataError, InputError, SchemaError, StatementError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import RenderableType
+
+    from foreknow.adversaries.statements import Posterior, Statements
+    from foreknow.data.release import Release
+
+FORMAT, FORMAT_VERSION = "foreknow answers", 1
+
+# A fraction longer than this says less than its decimals.
+_SHORT = 11
+
+# Room for a hundred thousand statements, more than can be judged.
+_MOST_BYTES = 16 << 20
+
+
+def ask(
+    release: Annotated[Path, typer.Argument(help="CSV or Parquet with the names of people.")],
+    statement: Annotated[
+        list[str] | None, typer.Argument(help='What is known, such as "Tom != Cancer".')
+    ] = None,
+    about: Annotated[
+        list[str] | None, typer.Option("--about", "-a", help="A person; may be repeated.")
+    ] = None,
+    value: Annotated[
+        list[str] | None,
+        typer.Option("--value", "-v", help="A value; may be repeated. All of the group, if not."),
+    ] = None,
+    statements: Annotated[
+        Path | None, typer.Option("--statements", help="A file with one statement in each line.")
+    ] = None,
+    prior: Annotated[
+        Path | None, typer.Option("--prior", help="A CSV file: person,value,weight.")
+    ] = None,
+    policy: SomePolicy = None,
+    group: Group = None,
+    quasi_identifiers: QuasiIdentifiers = None,
+    sensitive: Sensitive = None,
+    person: Person = None,
+    semantics: SemanticsOption = None,
+    budget: Annotated[
+        int | None,
+        typer.Option("--budget", help="Steps of exact inference; beyond, it is an estimate."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of estimates.")] = 0,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the answers as JSON.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Say how likely people have values, before and after some statements are known.
+
+    A STATEMENT is such as "Tom = AIDS", "Tom != Cancer", "Ann = AIDS -> Tom = AIDS",
+    "same(Ann, Tom)", with not, and, or, <-> and parentheses. Names with spaces go into quotes.
+    """
+    from foreknow.adversaries.statements import BUDGET, Statements
+
+    if not about:
+        raise InputError("say about whom to ask, such as --about Tom")
+    inputs = [path for path in (release, statements, prior, policy) if path is not None]
+    refuse_inputs(None, json, tuple(inputs))
+    columns = Columns(group, quasi_identifiers, sensitive, person, semantics)
+    said = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
+    known = Statements(
+        *said,
+        prior=None if prior is None else _read_prior(prior),
+        budget=BUDGET if budget is None else budget,
+        seed=seed,
+    )
+    with progress("Working out the answers", quiet):
+        opened = _open(release, policy, columns)
+        rows = known.posteriors(opened, people=about, values=value)
+        answers = [row[each] for row in rows.values() for each in row]
+        for answer in answers:
+            _ = answer.before  # may take as long
+    if json is not None:
+        _write(json, opened, known, answers)
+    if not quiet:
+        for shown in _shown(known, answers):
+            console().print(shown)
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+def _open(path: Path, policy: Path | None, columns: Columns) -> Release:
+    """Open a release whose people have names: by the policy's person or only identifier."""
+    from foreknow.policy.policy import Policy
+
+    if is_published(path):
+        raise DataError(
+            f"{str(path)!r} is what foreknow publish wrote, which names nobody; ask about a table "
+            "with the names of people and their groups"
+        )
+    if policy is None:
+        return columns.open(path, named=True)
+    columns.refuse_beside_policy()
+    schema = schema_of(Policy.load(policy))
+    person = columns.person or schema.person
+    if person is None and len(schema.identifiers) == 1:
+        person = schema.identifiers[0]
+    if person is None:
+        raise SchemaError("the policy does not say which column names people; add --person COLUMN")
+    identifiers = [column for column in schema.identifiers if column != person]
+    named = replace(schema, person=person, identifiers=identifiers)
+    return open_table_by(path, named, columns.group)
+
+
+def _read_statements(path: Path) -> list[str]:
+    """Statements of a file; errors say in which line."""
+    from foreknow.adversaries.statements import parse
+
+    found = []
+    for number, line in enumerate(_text(path).splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            try:
+                parse(line)
+            except StatementError as error:
+                raise error.within(f"{path}, line {number}") from None
+            found.append(line.strip())
+    return found
+
+
+def _read_prior(path: Path) -> Mapping[tuple[str, str], str]:
+    """Weights of a CSV file with the columns person, value and weight."""
+    import csv
+
+    columns = ["person", "value", "weight"]
+    rows = csv.DictReader(_text(path).splitlines(keepends=True), strict=True)
+    found: dict[tuple[str, str], str] = {}
+    try:
+        if list(rows.fieldnames or ()) != columns:
+            raise DataError(f"{path}: the first line must be {','.join(columns)}")
+        for row in rows:
+            if None in row or None in row.values():
+                raise DataError(f"{path}, line {rows.line_num}: expected three fields")
+            pair = (row["person"], row["value"])
+            if pair in found:
+                raise DataError(f"{path}, line {rows.line_num}: {pair[0]!r}, {pair[1]!r} again")
+            found[pair] = row["weight"].strip()
+    except csv.Error as error:
+        raise DataError(f"{path}, line {rows.line_num}: {error}") from None
+    return found
+
+
+def _text(path: Path) -> str:
+    from foreknow.documents import read_text
+
+    return read_text(path, _MOST_BYTES, DataError, f"the file {str(path)!r}")
+
+
+# ---- showing -----------------------------------------------------------------------------------
+
+
+def _write(path: Path, release: Release, known: Statements, answers: list[Posterior]) -> None:
+    from foreknow._version import __version__
+    from foreknow.output import write_json_for_owner
+
+    table = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "foreknow": __version__,
+        "release": release.name,
+        **known.to_dict(),
+        "answers": [answer.to_dict() for answer in answers],
+    }
+    write_json_for_owner(path, table)
+
+
+def _shown(known: Statements, answers: list[Posterior]) -> list[RenderableType]:
+    """What is known, and a row for each answer."""
+    from foreknow.report.console import plain_table, writer
+    from foreknow.report.words import visible
+
+    text = writer(console().encoding)
+
+    lines: list[RenderableType] = [
+        text(visible(f"{i}. {formula}")) for i, formula in enumerate(known.statements, 1)
+    ]
+    table = plain_table()
+    table.add_column("person", overflow="fold", max_width=24)
+    table.add_column("value", overflow="fold", max_width=24)
+    table.add_column("before", justify="right")
+    table.add_column("after", justify="right")
+    for answer in answers:
+        before = "not known" if answer.before is None else _chance(answer.before)
+        table.add_row(
+            text(visible(answer.person)), text(visible(answer.value)), before, _after(answer)
+        )
+    return [*lines, table]
+
+
+def _after(answer: Posterior) -> str:
+    if answer.exact is not None:
+        return _chance(answer.exact)
+    low, high = answer.interval
+    return f"about {answer.probability:.1%} ({low:.1%} to {high:.1%})"
+
+
+def _chance(exact: Fraction) -> str:
+    """Write a probability as a percentage, and as a fraction where that is short."""
+    from foreknow.adversaries.disclosure import Disclosure
+    from foreknow.report.words import percent
+
+    if Fraction(999_999, 1_000_000) < exact < 1:
+        return "above 99.9999%"
+    if 0 < exact < Fraction(1, 1_000_000):
+        return "below 0.0001%"
+    said = percent(Disclosure(None, float(exact), lambda: exact), Fraction(0), 1)
+    fraction = str(exact)
+    return f"{said} ({fraction})" if "/" in fraction and len(fraction) <= _SHORT else said

@@ -1,0 +1,167 @@
+"""The command `attack`: what somebody learns who knows the anonymizer, from what it makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from foreknow.cli.inputs import method_from, names_file, schema_of
+from foreknow.cli.options import (
+    UNSAFE,
+    Html,
+    PolicyPath,
+    Quiet,
+    ReleaseForm,
+    Settings,
+    chosen,
+    console,
+    is_whole,
+    progress,
+    refuse_inputs,
+)
+from foreknow.errors import InputError, SchemaError
+
+if TYPE_CHECKING:
+    from foreknow.adversaries.algorithm import Attack
+    from foreknow.data.microdata import Microdata
+    from foreknow.policy.policy import Policy
+
+_MOST_SEEDS = 10_000
+
+
+def attack(
+    table: Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")],
+    policy: PolicyPath,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            help="The anonymizer, or FILE.py:NAME of your own; FILE.py is then run.",
+        ),
+    ] = None,
+    settings: Settings = None,
+    form: ReleaseForm = None,
+    worlds: Annotated[
+        int, typer.Option("--worlds", help="Runs of the method; beyond, it is an estimate.")
+    ] = 10_000,
+    seconds: Annotated[float, typer.Option("--seconds", help="Time budget.")] = 60.0,
+    seed: Annotated[int | None, typer.Option("--seed", help="Of estimates.")] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            "--seeds", help="Seeds that the method may draw, such as 0-19; one is a public one."
+        ),
+    ] = None,
+    symmetric: Annotated[
+        bool,
+        typer.Option("--symmetric", help="The method treats rows alike, whatever their order."),
+    ] = False,
+    groups: Annotated[
+        str | None,
+        typer.Option("--groups", help="The column with the groups that were published."),
+    ] = None,
+    nothing: Annotated[
+        bool, typer.Option("--nothing", help="Attack that nothing is published of TABLE.")
+    ] = False,
+    name_people: Annotated[
+        bool, typer.Option("--name-people", help="Print people by name, not by row.")
+    ] = False,
+    person: Annotated[
+        str | None, typer.Option("--person", help="The column that names people.")
+    ] = None,
+    html: Html = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the attack as JSON.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Attack one's own release as somebody would who knows the method, its settings and policy.
+
+    TABLE is the raw table. The method is run on it, and on all tables that look the same to a
+    reader; those that it would have published otherwise are struck out. What is written names
+    rows of the table: it is for the owner.
+    """
+    from foreknow.adversaries.algorithm import attack as run
+    from foreknow.data.microdata import Microdata
+    from foreknow.policy.policy import Policy
+
+    refuse_inputs(html, json, (table, policy))
+    own = method_from(method) if method is not None and names_file(method) else None
+    if own is not None and settings:
+        raise InputError("--set is for methods by name; set those of your own in their file")
+    named = None if own is not None else method
+    rules = chosen(Policy.load(policy), settings, method=named, form=form)
+    schema = schema_of(rules)
+    with progress("Attacking", quiet):
+        microdata = Microdata(table, schema)
+        names = _names(microdata, person) if name_people else None
+        found = run(
+            microdata,
+            _method_of(rules) if own is None else own,
+            rules,
+            groups=None if groups is None else _groups(microdata, groups),
+            nothing=nothing,
+            worlds=worlds,
+            seconds=seconds,
+            seed=seed,
+            seeds=None if seeds is None else _seeds(seeds),
+            symmetric=symmetric or None,
+        )
+        unclean = found.found or bool(found.unsettled)  # works everything out
+    if html is not None:
+        found.to_html(html)
+    if json is not None:
+        found.to_json(json)
+    if not quiet:
+        _print(found, names)
+    raise typer.Exit(UNSAFE if unclean else 0)
+
+
+def _method_of(rules: Policy) -> Any:
+    from foreknow.methods.registry import method_of
+
+    return method_of(rules.options.method, rules)
+
+
+def _groups(microdata: Microdata, column: str) -> Any:
+    """The group of each row, as a column of the table says."""
+    from foreknow.adversaries.algorithm.observation import groups_from
+    from foreknow.data.engines.columns import fetch
+
+    return groups_from(fetch(microdata.source, [column]).column(column), f"column {column!r}")
+
+
+def _seeds(given: str) -> list[int]:
+    """Read seeds such as 7, 0-19 or 1,5,8-10."""
+    found: list[int] = []
+    for part in given.split(","):
+        first, dash, last = part.strip().partition("-")
+        ends = [first, last] if dash else [first, first]
+        if not all(is_whole(end) for end in ends):
+            raise InputError(f"--seeds: {part.strip()!r} is no seed; write 7, 0-19 or 1,5,8-10")
+        low, high = map(int, ends)
+        if not low <= high < low + _MOST_SEEDS:
+            raise InputError(f"--seeds: {part.strip()!r} is not from 1 to {_MOST_SEEDS:,} seeds")
+        found += range(low, high + 1)
+    return found
+
+
+def _names(microdata: Microdata, person: str | None) -> list[object]:
+    """What the rows' people are called."""
+    from foreknow.data.engines import open_table
+    from foreknow.data.engines.columns import fetch
+
+    schema = microdata.schema
+    column = person or schema.person
+    if column is None and len(schema.identifiers) == 1:
+        column = schema.identifiers[0]
+    if column is None:
+        raise SchemaError("the policy does not say which column names people; add --person COLUMN")
+    named: list[object] = fetch(open_table(microdata.source), [column]).column(column).to_pylist()
+    return named
+
+
+def _print(found: Attack, names: list[object] | None) -> None:
+    from foreknow.report.pages.attack_terminal import attack_table
+
+    console().print(attack_table(found, names))

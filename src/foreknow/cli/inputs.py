@@ -1,0 +1,274 @@
+"""Open a release for a command, as a policy, an option or a certificate describe it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from foreknow.cli.options import console
+from foreknow.errors import InputError, SchemaError, did_you_mean
+
+if TYPE_CHECKING:
+    from foreknow.data.counts import GroupCounts
+    from foreknow.data.labels import Label
+    from foreknow.data.microdata import Microdata
+    from foreknow.data.release import Release
+    from foreknow.data.schema import Schema
+    from foreknow.policy.policy import Policy
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the options of a command say of the columns of a release."""
+
+    group: str | None = None
+    quasi_identifiers: str | None = None
+    sensitive: str | None = None
+    person: str | None = None
+    semantics: str | None = None
+
+    def refuse_beside_policy(self) -> None:
+        """Raise `SchemaError` for an option that says what a policy says already."""
+        for name in ("quasi_identifiers", "sensitive", "semantics"):
+            if getattr(self, name):
+                option = f"--{name.replace('_', '-')}"
+                raise SchemaError(f"{option} contradicts --policy, which says it; give one of them")
+
+    def open(self, path: Path, *, named: bool = False) -> Release:
+        """Open a table by its columns; with `named`, one of which names people."""
+        from foreknow.data.release import Release
+        from foreknow.data.schema import check_semantics
+
+        missing = self.sensitive is None or (named and self.person is None)
+        if missing or (self.group is None) == (self.quasi_identifiers is None):
+            person = "--person COLUMN, " if named else ""
+            raise SchemaError(
+                f"say what the columns are: --policy FILE; or --sensitive COLUMN, {person}and "
+                "either --group COLUMN or --quasi-identifiers COLUMN,COLUMN"
+            )
+        how: dict[str, Any] = {
+            "sensitive": self.sensitive,
+            "person": self.person,
+            "semantics": check_semantics(self.semantics or "single"),
+        }
+        names = [name.strip() for name in (self.quasi_identifiers or "").split(",")]
+        _refuse_counts(path, names if self.group is None else [self.group], how["sensitive"])
+        if self.group is not None:
+            return Release.from_groups(path, group=self.group, **how)
+        return Release.from_generalized(path, quasi_identifiers=names, **how)
+
+
+def open_by(path: Path, policy: Path | None, columns: Columns) -> Release:
+    """Open a release as a policy, the options, or the certificate in its folder describe it."""
+    from foreknow.policy.policy import Policy
+
+    if policy is None and not is_published(path):
+        return columns.open(path)
+    if policy is None:
+        for name, column in vars(columns).items():
+            if column:
+                raise SchemaError(
+                    f"the columns of {str(path)!r} are in its certificate; leave out "
+                    f"--{name.replace('_', '-')}"
+                )
+        return open_published(path, None)
+    columns.refuse_beside_policy()
+    rules = Policy.load(policy)
+    if is_published(path):
+        if columns.person is not None:
+            raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
+        return open_published(path, rules.schema)
+    schema = schema_of(rules)
+    if columns.person is not None:
+        schema = replace(schema, person=columns.person)
+    return open_table_by(path, schema, columns.group)
+
+
+def open_raw(path: Path, policy: Path | None, columns: Columns) -> Microdata:
+    """Open a raw table as a policy or the options describe it, to be generalized."""
+    from foreknow.data.microdata import Microdata
+    from foreknow.data.schema import Schema
+    from foreknow.policy.policy import Policy
+
+    if is_published(path):
+        raise SchemaError(f"{str(path)!r} is published already; give the raw table")
+    if policy is not None:
+        columns.refuse_beside_policy()
+        return Microdata(path, schema_of(Policy.load(policy)))
+    if columns.sensitive is None or columns.quasi_identifiers is None:
+        raise SchemaError(
+            "say what the columns are: --policy FILE, which may give them hierarchies; or "
+            "--sensitive COLUMN and --quasi-identifiers COLUMN,COLUMN"
+        )
+    names = [name.strip() for name in columns.quasi_identifiers.split(",")]
+    return Microdata(path, Schema(quasi_identifiers=names, sensitive=columns.sensitive))
+
+
+def is_published(path: Path) -> bool:
+    """Whether a path is a folder that `foreknow publish` wrote."""
+    return path.is_dir() and (path / "certificate.json").is_file()
+
+
+def schema_of(rules: Policy) -> Schema:
+    """The schema of a policy, which must have one."""
+    if rules.schema is None:
+        raise SchemaError("the policy has no [schema] table, which says what the columns are")
+    return rules.schema
+
+
+def open_release(path: Path, rules: Policy, group: str | None) -> Release:
+    """Open a release as the policy, the option or its certificate describe it."""
+    if is_published(path):
+        return open_published(path, rules.schema)
+    return open_table_by(path, schema_of(rules), group)
+
+
+def open_table_by(path: Path, schema: Schema, group: str | None) -> Release:
+    """Open a table by a schema; the option `--group` goes before the schema's group."""
+    from foreknow.data.release import Release
+
+    group = group or schema.group
+    how: dict[str, Any] = {
+        "sensitive": schema.sensitive,
+        "person": _person_in(path, schema),
+        "semantics": schema.semantics,
+        "missing": schema.missing,
+    }
+    _refuse_counts(path, schema.quasi_identifiers if group is None else [group], schema.sensitive)
+    if group is not None:
+        return Release.from_groups(path, group=group, **how)
+    return Release.from_generalized(path, quasi_identifiers=schema.quasi_identifiers, **how)
+
+
+def _refuse_counts(path: Path, groups: Sequence[str], sensitive: str) -> None:
+    """Raise `SchemaError` for a table of (group, value, count): its rows are no people."""
+    from foreknow.data.engines import open_table
+    from foreknow.publishing.tables import COUNT
+
+    if COUNT not in (*groups, sensitive) and set(open_table(path).columns) == {
+        *groups,
+        sensitive,
+        COUNT,
+    }:
+        raise SchemaError(
+            f"{str(path)!r} says in {COUNT!r} how often each value occurs, so its rows are not "
+            "people; name the folder with its certificate.json, or in Python see "
+            f"Release.from_bucketized; if {COUNT!r} means something else, rename it"
+        )
+
+
+def open_published(folder: Path, schema: Schema | None) -> Release:
+    """Open what `foreknow publish` wrote; a schema, if given, must be that of the certificate."""
+    from foreknow.publishing.published import open_published as opened
+
+    return opened(folder, schema).release
+
+
+def _person_in(path: Path, schema: Schema) -> str | None:
+    """The column that names people, where the release still has it; under ``single`` it may not."""
+    from foreknow.data.engines import open_table
+
+    if schema.person is None or schema.semantics != "single":
+        return schema.person
+    return schema.person if schema.person in open_table(path).columns else None
+
+
+def warn_of_the_rest(release: Release, known: Sequence[str] = ()) -> None:
+    """Say what of a table was not judged: its other columns, and which values are of one person."""
+    from foreknow.report.words import visible
+
+    unseen = [visible(column) for column in release.unseen(known)]
+    if unseen:
+        console().print(
+            f"Not judged: {', '.join(unseen)}. An adversary who knows this of a person may find "
+            "out more.",
+            markup=False,
+            highlight=False,
+        )
+    if release.linked:
+        console().print(
+            "Judged by the counts of its groups. The table itself shows which values are of one "
+            "person: publish counts instead, as foreknow publish does.",
+            markup=False,
+            highlight=False,
+        )
+
+
+def value_named(counts: GroupCounts, text: str) -> Label:
+    """The sensitive value that prints like a text; unknown ones are left to be refused."""
+    same = [value for value in counts.values if str(value) == text]
+    if len(same) > 1:
+        raise InputError(f"several sensitive values print as {text!r}; make their labels differ")
+    return same[0] if same else text
+
+
+def names_file(method: str | None) -> bool:
+    """Whether a method is given as FILE.py:NAME."""
+    return method is not None and (".py:" in method or method.endswith(".py"))
+
+
+def method_from(given: str) -> Any:
+    """Run a Python file, and take a function or a method from it.
+
+    Parameters
+    ----------
+    given : str
+        FILE.py:NAME, where the name is that of a function of a table, or of an object with
+        ``partition``.
+
+    Raises
+    ------
+    InputError
+        If there is no such file or name, the file fails, or the name is of something else.
+    """
+    place, _, name = given.rpartition(":")
+    if not place.endswith(".py") or not name:
+        raise InputError(f"--method {given!r}: write FILE.py:NAME, the name of a function in it")
+    module = _run(Path(place))
+    if not hasattr(module, name):
+        known = [key for key, own in vars(module).items() if _is_method(own) and key[0] != "_"]
+        hint = did_you_mean(name, known)
+        raise InputError(f"--method: there is no {name!r} in {place!r}{hint}")
+    found = getattr(module, name)
+    if isinstance(found, type):
+        raise InputError(
+            f"--method: {name!r} in {place!r} is a class; name an object of it, such as one "
+            f"that the file makes by made = {name}(...)"
+        )
+    if not _is_method(found):
+        raise InputError(
+            f"--method: {name!r} in {place!r} is {type(found).__name__}, no function of a table, "
+            "nor has it partition(microdata, policy, seed)"
+        )
+    return found
+
+
+def _is_method(given: Any) -> bool:
+    return callable(given) or hasattr(given, "partition")
+
+
+def _run(path: Path) -> Any:
+    """Run a file as a module; it may import what lies beside it."""
+    if not path.is_file():
+        raise InputError(f"--method: there is no file {str(path)!r}")
+    spec = importlib.util.spec_from_file_location(f"_method_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"--method: {str(path)!r} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise InputError(f"--method: {path}, line {error.lineno}: {error.msg}") from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also one that calls sys.exit
+        raise InputError(f"--method: {path} fails: {type(error).__name__}: {error}") from error
+    return module

@@ -1,0 +1,210 @@
+"""The commands `publish`, `verify` and `demo`: make a release, and judge what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from foreknow.cli.options import (
+    UNSAFE,
+    Method,
+    PolicyPath,
+    Quiet,
+    ReleaseForm,
+    Settings,
+    chosen,
+    console,
+    error_console,
+    progress,
+)
+from foreknow.errors import SchemaError
+
+if TYPE_CHECKING:
+    from foreknow.policy.policy import Policy
+    from foreknow.publishing.certificate import Certificate
+    from foreknow.publishing.verification import Verification
+
+
+def publish(
+    table: Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")],
+    policy: PolicyPath,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A folder that does not exist yet.")],
+    method: Method = None,
+    settings: Settings = None,
+    form: ReleaseForm = None,
+    file_format: Annotated[
+        str | None, typer.Option("--format", help="csv or parquet; the policy's when left out.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Reproducible row order: for tests only.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make the most useful release that the policy allows, with its proof.
+
+    Writes OUT with the release, certificate.json, report.html, and owner.json, which is to be
+    kept.
+    """
+    from foreknow.policy.policy import Policy
+
+    rules = chosen(Policy.load(policy), settings, method=method, form=form, format=file_format)
+    _publish(table, rules, out, seed, quiet)
+
+
+def verify(
+    certificate: Annotated[
+        Path, typer.Argument(help="The certificate.json of a release, or its folder.")
+    ],
+    release: Annotated[
+        Path | None, typer.Argument(help="The release or its folder; beside it when left out.")
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", "-p", help="Judge by this policy, not by the publisher's."),
+    ] = None,
+    priors: Annotated[
+        Path | None,
+        typer.Option("--priors", help="The owner's priors.json, where priors are not published."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Judge a written release afresh and compare it with its certificate.
+
+    Nothing of the certificate is taken on trust: what is printed was computed from the files.
+    """
+    from foreknow.policy.policy import Policy
+    from foreknow.publishing.certificate import Certificate
+    from foreknow.publishing.verification import judge
+    from foreknow.report.console import one_line
+
+    if certificate.is_dir():
+        certificate = certificate / "certificate.json"
+    known = Certificate.load(certificate)
+    rules = None if policy is None else Policy.load(policy)
+    with progress("Judging the release afresh", quiet):
+        found, problems = judge(known, release or certificate.parent, rules, priors)
+    say = error_console()
+    for problem in problems:
+        said = one_line(problem, say.encoding)
+        say.print(said, style="bold red", markup=False, highlight=False)
+    if found is not None and not problems and not quiet:
+        _say_verified(found)
+    raise typer.Exit(UNSAFE if problems else 0)
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where to write; must not exist.")] = Path(
+        "foreknow-demo"
+    ),
+    seed: Annotated[int | None, typer.Option("--seed", help="Reproducible row order.")] = None,
+) -> None:
+    """Run the main job on the bundled sample, end to end: publish, audit, verify."""
+    from foreknow import sample
+    from foreknow.policy.policy import Policy
+
+    say = console()
+    rules = Policy.load(sample.policy_path())
+    say.print(f"Table:  {sample.table_path()}", highlight=False, soft_wrap=True)
+    say.print(f"Policy: {sample.policy_path()}\n", highlight=False, soft_wrap=True)
+    _publish(sample.table_path(), rules, folder, seed, quiet=False)
+    say.print()
+    verify(folder / "certificate.json", folder, None, None, quiet=False)
+
+
+def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: bool) -> None:
+    from foreknow.data.microdata import Microdata
+    from foreknow.output import require_new
+    from foreknow.publishing import publish as publishing
+    from foreknow.report.words import visible
+
+    if rules.schema is None:
+        raise SchemaError("the policy has no [schema] table, which says what the columns are")
+    require_new(out)
+    with progress("Reading the table", quiet):
+        made = publishing.publish(Microdata(table, rules.schema), rules, seed=seed)
+        made.write(out)
+    if quiet:
+        return
+    say = console()
+    say.print(made.audit)
+    _say_notes(made.certificate)
+    say.print(f"\nWritten to {visible(out)}:", markup=False, highlight=False, soft_wrap=True)
+    notes = {
+        "certificate.json": "what was required and found, for foreknow verify",
+        "report.html": "explains the release",
+        "lattice.html": "[bold]keep it[/bold]: which generalizations are safe, and which not",
+        "owner.json": "[bold]keep it[/bold]: the key of the source's digest",
+        "priors.json": "[bold]keep it[/bold]: the priors that were learned; verify asks for them",
+    }
+    for path in sorted(
+        out.iterdir(), key=lambda p: (list(notes).index(p.name) if p.name in notes else -1, p.name)
+    ):
+        say.print(f"  {path.name:<18} {notes.get(path.name, 'the release')}", highlight=False)
+
+
+def _say_notes(known: Certificate) -> None:
+    from foreknow.report.words import visible
+
+    for note in known.notes:
+        console().print(f"Note: {visible(note)}.", markup=False, highlight=False)
+
+
+def _told(amounts: Mapping[str, Any]) -> str:
+    """An adversary's amounts; of priors, by which columns they are."""
+    if "tables" in amounts:
+        sets = "; ".join(", ".join(table["attributes"]) for table in amounts["tables"])
+        return f"by {sets} ({amounts.get('semantics', 'joint')})"
+    return ", ".join(f"{name} = {amount}" for name, amount in amounts.items())
+
+
+def _about(required: Mapping[str, Any]) -> str:
+    """Which values a requirement is about, where it is not about all."""
+    from foreknow.report.words import listing, named
+
+    if "values" in required:
+        return f", about {listing([named(value) for value in required['values']], most=20)}"
+    if "except" in required:
+        return f", about all but {listing([named(value) for value in required['except']], most=20)}"
+    return ""
+
+
+def _say_verified(found: Verification) -> None:
+    """Say what was verified: of which columns, against whom, with which limit; and what not."""
+    from foreknow.publishing.certificate import exact_text
+    from foreknow.report.console import one_line
+    from foreknow.report.words import listing, named
+
+    of_whom = "of your policy " if found.own_policy else ""
+    lines = [
+        f"Verified: {found.people:,} people in {found.n_groups:,} groups by "
+        f"{', '.join(found.groups)}; every requirement {of_whom}on {found.sensitive} holds:"
+    ]
+    for finding in found.findings:
+        ((kind, amounts),) = finding.adversary.items()
+        limit = "not above" if finding.inclusive else "below"
+        times = f" = {finding.times} times the prior" if finding.times is not None else ""
+        whose = "nobody has a value" if finding.value is None else named(finding.value)
+        lines.append(
+            f"  against {kind} {_told(amounts)}{_about(found.requirements[finding.requirement])}: "
+            f"at most {exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"
+        )
+    lines.append(f"Judged: {', '.join(found.files)}.")
+    if found.beside:
+        lines.append(
+            f"Published beside it, and not judged: {listing([named(c) for c in found.beside])}. An "
+            "adversary who knows this of a person may find out more."
+        )
+    rest = [name for name in found.not_judged if name not in found.to_keep]
+    if rest:
+        lines.append(f"In the same folder, and not judged: {listing([named(n) for n in rest])}.")
+    if found.to_keep:
+        lines.append(
+            f"Keep {listing([named(n) for n in found.to_keep])} to yourself: not to be published."
+        )
+    lines += [f"The publisher notes, which is not verified: {note}." for note in found.claimed]
+    say = console()
+    for line in lines:
+        say.print(one_line(line, say.encoding), markup=False, highlight=False)

@@ -1,0 +1,1 @@
+"""Criteria of groups: classical ones, and the privacy properties of k-jump."""

@@ -1,0 +1,533 @@
+"""Privacy properties: what everybody's possible values must be like for a release to be safe.
+
+A property judges one person at a time: with which probability they have each value, over a set of
+equally likely tables. A set of tables has the property where everybody in the table does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+
+from foreknow import numbers
+from foreknow.criteria.entropy import at_least
+from foreknow.errors import InputError
+
+# (colour, number of tables in which a person has that value), for values that are possible
+Row: TypeAlias = Sequence[tuple[Hashable, int]]
+
+
+@runtime_checkable
+class Property(Protocol):
+    """What a property says about itself."""
+
+    @property
+    def convex(self) -> bool:
+        """Whether a mixture of two persons' probabilities has the property if both have.
+
+        Then a permutation set without the property has no subset with it (Lemma 3): the people
+        of a group have, on average, the group's values. So checking the permutation set first
+        changes nothing. Nor does it matter whether readers can tell which of several functions
+        that group people alike made a release: what they are left with is a mixture.
+        """
+
+    @property
+    def complete(self) -> bool:
+        """Whether `limit` alone decides about a permutation set."""
+
+    def colour(self, value: Hashable) -> Hashable:
+        """Values of one colour are treated alike: exchanging them changes no verdict."""
+
+    def limit(self, size: int, colour: Hashable) -> int:
+        """How often a value may occur in a group of that size at most, or the group fails."""
+
+    def allows(self, row: Row, total: int, size: int) -> bool:
+        """Whether a person of a group of that size may have these values in so many tables."""
+
+
+def as_fraction(given: Any, name: str) -> Fraction:
+    """An exact number from 1/2, "1/2", 0.5 (as written) or a whole number."""
+    if isinstance(given, bool):
+        raise InputError(f"{name} must be a number, not {given!r}")
+    try:
+        return numbers.as_fraction(given)
+    except InputError:
+        raise InputError(
+            f"{name} must be a number such as '1/2', not {numbers.quoted(given)}"
+        ) from None
+
+
+def _whole(given: Any, name: str) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise InputError(f"{name} must be a whole number from 1, not {given!r}")
+    return given
+
+
+def is_about(
+    value: Hashable, values: Sequence[Hashable] | None, excluded: Sequence[Hashable]
+) -> bool:
+    """Whether a value matters; values are compared as they print.
+
+    >>> is_about(5, ["5"], ()), is_about("Flu", None, ["Flu"])
+    (True, False)
+    """
+    text = str(value)
+    wanted = values is None or text in map(str, values)
+    return wanted and text not in map(str, excluded)
+
+
+def read_about(
+    name: str, values: Iterable[Hashable] | None, excluded: Iterable[Hashable]
+) -> tuple[tuple[Hashable, ...] | None, tuple[Hashable, ...]]:
+    """Read which values matter to a property, and which do not."""
+    for key, given in (("values", values), ("excluded", excluded)):
+        if isinstance(given, str):
+            raise InputError(f"{name}: {key} is a list of values")
+    return None if values is None else tuple(values), tuple(excluded)
+
+
+def about_text(values: Sequence[Hashable] | None, excluded: Sequence[Hashable]) -> str:
+    """The arguments that say which values matter, as they are written."""
+    text = "" if values is None else f", values={list(values)}"
+    return text + (f", excluded={list(excluded)}" if excluded else "")
+
+
+@dataclass(frozen=True)
+class MaxRatio:
+    """Nobody has any value with a probability above a limit.
+
+    The limit itself is allowed, as in the paper ("no greater than 1/2"); elsewhere in Foreknow a
+    requirement says *below*. ``strict=True`` asks for below here, too.
+
+    Parameters
+    ----------
+    limit : number or str
+        Above 0, at most 1.
+    strict : bool
+    values : list, optional
+        The values that matter; all by default. Compared as they print, as in a policy.
+    excluded : list
+        Values that do not matter.
+
+    Examples
+    --------
+    >>> MaxRatio("1/2").allows([(0, 3), (0, 2), (0, 1)], 6, size=6)
+    True
+    >>> MaxRatio("1/2", strict=True).allows([(0, 3), (0, 2), (0, 1)], 6, size=6)
+    False
+    """
+
+    most: Fraction
+    strict: bool = False
+    values: tuple[Hashable, ...] | None = None
+    excluded: tuple[Hashable, ...] = ()
+    convex: ClassVar[bool] = True
+    complete: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        limit: Any,
+        strict: bool = False,
+        values: Iterable[Hashable] | None = None,
+        excluded: Iterable[Hashable] = (),
+    ) -> None:
+        most = as_fraction(limit, "MaxRatio")
+        if not 0 < most <= 1:
+            raise InputError(f"MaxRatio must be above 0 and at most 1, not {limit}")
+        object.__setattr__(self, "most", most)
+        object.__setattr__(self, "strict", bool(strict))
+        some, but = read_about("MaxRatio", values, excluded)
+        object.__setattr__(self, "values", some)
+        object.__setattr__(self, "excluded", but)
+
+    def __repr__(self) -> str:
+        extra = ", strict=True" if self.strict else ""
+        return f"MaxRatio('{self.most}'{extra}{about_text(self.values, self.excluded)})"
+
+    def colour(self, value: Hashable) -> Hashable:
+        """Two colours: values that matter, and others."""
+        return 0 if is_about(value, self.values, self.excluded) else 1
+
+    def limit(self, size: int, colour: Hashable) -> int:
+        """The largest whole number within the ratio."""
+        if colour:
+            return size
+        most = self.most.numerator * size
+        return (most - 1 if self.strict else most) // self.most.denominator
+
+    def allows(self, row: Row, total: int, size: int) -> bool:
+        """Compare in whole numbers."""
+        most = self.most.numerator * total - (1 if self.strict else 0)
+        by = self.most.denominator
+        return all(count * by <= most for colour, count in row if not colour)
+
+
+class _Symmetric:
+    """All values alike; the most that a value may occur is found with all others distinct."""
+
+    convex: ClassVar[bool] = True
+    complete: ClassVar[bool] = False
+
+    def colour(self, value: Hashable) -> Hashable:
+        """Exchanging any two values changes nothing."""
+        return 0
+
+    def limit(self, size: int, colour: Hashable) -> int:
+        """Bisection: a value that occurs less often leaves room for more diversity."""
+        low, high = 0, size
+        while low < high:
+            middle = (low + high + 1) // 2
+            row = [(0, middle), *[(0, 1)] * (size - middle)]
+            low, high = (middle, high) if self.allows(row, size, size) else (low, middle - 1)
+        return low
+
+    def allows(self, row: Row, total: int, size: int) -> bool:
+        """Judge one person."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Distinct(_Symmetric):
+    """Everybody has at least l possible values. Set-monotonic.
+
+    Examples
+    --------
+    >>> Distinct(2).allows([(0, 5), (0, 1)], 6, size=6)
+    True
+    """
+
+    l: int  # noqa: E741
+
+    def __post_init__(self) -> None:
+        _whole(self.l, "Distinct")
+
+    def allows(self, row: Row, total: int, size: int) -> bool:
+        """Count the possible values."""
+        return sum(count > 0 for _, count in row) >= self.l
+
+
+@dataclass(frozen=True)
+class Entropy(_Symmetric):
+    """The entropy of everybody's value is at least log(l). Decided exactly, not by floats.
+
+    Parameters
+    ----------
+    l : number or str
+        At least 1; need not be whole.
+
+    Examples
+    --------
+    >>> Entropy(2).allows([(0, 1), (0, 1)], 2, size=2), Entropy(2).allows([(0, 2), (0, 1)], 3, 3)
+    (True, False)
+    """
+
+    l: Fraction  # noqa: E741
+
+    def __init__(self, l: Any) -> None:  # noqa: E741
+        number = as_fraction(l, "Entropy")
+        if number < 1:
+            raise InputError(f"Entropy: l must be at least 1, not {l}")
+        object.__setattr__(self, "l", number)
+
+    def __repr__(self) -> str:
+        return f"Entropy({self.l})" if self.l.denominator == 1 else f"Entropy('{self.l}')"
+
+    def allows(self, row: Row, total: int, size: int) -> bool:
+        """Compare total^total with l^total times the product of count^count."""
+        return at_least([count for _, count in row if count], self.l)
+
+
+@dataclass(frozen=True)
+class Recursive(_Symmetric):
+    """Recursive (c, l)-diversity: the likeliest value is less likely than c times the rest.
+
+    Strictly less. The rest are all values after the l - 1 likeliest.
+
+    Examples
+    --------
+    >>> Recursive(1, 2).allows([(0, 1), (0, 1)], 2, size=2)  # strictly
+    False
+    """
+
+    c: Fraction
+    l: int  # noqa: E741
+
+    def __init__(self, c: Any, l: int) -> None:  # noqa: E741
+        times = as_fraction(c, "Recursive")
+        if times <= 0:
+            raise InputError(f"Recursive: c must be above 0, not {c}")
+        object.__setattr__(self, "c", times)
+        object.__setattr__(self, "l", _whole(l, "Recursive"))
+
+    def __repr__(self) -> str:
+        return f"Recursive({str(self.c)!r}, {self.l})"
+
+    def allows(self, row: Row, total: int, size: int) -> bool:
+        """Sort and add, in whole numbers."""
+        counts = sorted((count for _, count in row), reverse=True)
+        rest = sum(counts[self.l - 1 :])
+        return counts[0] * self.c.denominator < self.c.numerator * rest
+
+
+@dataclass(frozen=True)
+class KAnonymity:
+    """Everybody's group has at least k people; the same for a set of tables and its subsets.
+
+    Examples
+    --------
+    >>> KAnonymity(3).allows([(0, 1)], 1, size=2)
+    False
+    """
+
+    k: int
+    convex: ClassVar[bool] = True
+    complete: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _whole(self.k, "KAnonymity")
+
+    def colour(self, value: Hashable) -> Hashable:
+        """Values do not matter."""
+        return 0
+
+    def limit(self, size: int, colour: Hashable) -> int:
+        """No value at all in a group that is too small."""
+        return size if size >= self.k else -1
+
+    def allows(self, row: Row, total: int, size: int) -> bool:
+        """Judge the group's size."""
+        return size >= self.k
+
+
+@dataclass(frozen=True)
+class RuledOut:
+    """Nobody has a value that matters with a probability that reaches a limit, others ruled out.
+
+    Strictly below, as in a policy. It is convex: p(v) + limit * p(R) < limit for every choice of R,
+    or p(v) = 0, where p(v) + limit * p(R) is at most the limit, too. So a mixture of two persons'
+    probabilities that have it has it: below the limit where one of the two is, else still 0.
+
+    Parameters
+    ----------
+    limit : number or str
+        Above 0, at most 1.
+    l : int
+        How many other values may be ruled out, whichever they are; fewer where there are fewer.
+    values : list, optional
+        The values that matter; all by default. Compared as they print.
+    excluded : list
+        Values that do not matter; they can be ruled out all the same.
+
+    Examples
+    --------
+    >>> hiv = RuledOut("1/2", 1, values=["HIV"])
+    >>> hiv.allows([(0, 2), (1, 1), (1, 3)], 6, size=6)  # 2 of 3, where the last is ruled out
+    False
+    >>> hiv.allows([(0, 1), (1, 2), (1, 3)], 6, size=6)
+    True
+    """
+
+    below: Fraction
+    l: int  # noqa: E741
+    values: tuple[Hashable, ...] | None
+    excluded: tuple[Hashable, ...]
+    convex: ClassVar[bool] = True
+    complete: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        limit: Any,
+        l: int,  # noqa: E741
+        values: Iterable[Hashable] | None = None,
+        excluded: Iterable[Hashable] = (),
+    ) -> None:
+        below = as_fraction(limit, "RuledOut")
+        if not 0 < below <= 1:
+            raise InputError(f"RuledOut: the limit must be above 0 and at most 1, not {limit}")
+        if isinstance(l, bool) or not isinstance(l, int) or l < 0:
+            raise InputError(f"RuledOut: l must be a whole number from 0, not {l!r}")
+        object.__setattr__(self, "below", below)
+        object.__setattr__(self, "l", l)
+        some, but = read_about("RuledOut", values, excluded)
+        object.__setattr__(self, "values", some)
+        object.__setattr__(self, "excluded", but)
+
+    def __repr__(self) -> str:
+        return f"RuledOut('{self.below}', {self.l}{about_text(self.values, self.excluded)})"
+
+    def colour(self, value: Hashable) -> Hashable:
+        """Two colours: values that matter, and others."""
+        return 0 if is_about(value, self.values, self.excluded) else 1
+
+    def limit(self, size: int, colour: Hashable) -> int:
+        """Bisection: the fewest can be ruled out where all other people's values differ."""
+        if colour:
+            return size
+        low, high = 0, size
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = self._below(middle, min(self.l, size - middle), size)
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return low
+
+    def allows(self, row: Row, total: int, size: int) -> bool:
+        """Judge the likeliest value that matters: the others have more room."""
+        most = max((count for colour, count in row if not colour), default=0)
+        if not most:
+            return True
+        ranked = sorted((count for _, count in row), reverse=True)
+        # Of the likeliest l + 1, it is one or is not; then the last is not ruled out either.
+        among = len(ranked) <= self.l or most >= ranked[self.l]
+        others = sum(ranked[: self.l + 1]) - most if among else sum(ranked[: self.l])
+        return self._below(most, others, total)
+
+    def _below(self, count: int, ruled_out: int, total: int) -> bool:
+        return count * self.below.denominator < self.below.numerator * (total - ruled_out)
+
+
+@dataclass(frozen=True)
+class Each:
+    """Any condition on a person's values: a callable from {value: probability} to a verdict.
+
+    Parameters
+    ----------
+    holds : callable
+        Takes a dict of the possible values with exact probabilities; must be deterministic.
+    symmetric : bool
+        Whether exchanging values never changes the verdict; then values get arbitrary names, and
+        sets are found faster.
+    name : str
+
+    Examples
+    --------
+    >>> no_aids = Each(lambda shares: shares.get("AIDS", 0) <= Fraction(1, 3))
+    >>> no_aids.allows([("AIDS", 1), ("Flu", 1)], 2, size=2)
+    False
+    """
+
+    holds: Callable[[Mapping[Hashable, Fraction]], bool]
+    symmetric: bool = False
+    name: str = field(default="Each")
+    convex: ClassVar[bool] = False
+    complete: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        return f"{self.name}(...)" if self.name == "Each" else self.name
+
+    def colour(self, value: Hashable) -> Hashable:
+        """Every value by itself, unless the condition is said to be symmetric."""
+        return 0 if self.symmetric else value
+
+    def limit(self, size: int, colour: Hashable) -> int:
+        """Nothing is known before the condition is asked."""
+        return size
+
+    def allows(self, row: Row, total: int, size: int) -> bool:
+        """Ask the callable."""
+        named = enumerate(count for _, count in row) if self.symmetric else row
+        return bool(self.holds({value: Fraction(count, total) for value, count in named if count}))
+
+
+@dataclass(frozen=True, init=False)
+class All:
+    """Several properties at once.
+
+    Examples
+    --------
+    >>> both = All(MaxRatio("2/3"), Distinct(3))
+    >>> colour = both.colour("Flu")
+    >>> both.allows([(colour, 1), (colour, 1)], 2, size=2)
+    False
+    """
+
+    parts: tuple[Property, ...]
+
+    def __init__(self, *parts: Any) -> None:
+        if not parts:
+            raise InputError("All needs at least one property")
+        object.__setattr__(self, "parts", tuple(as_property(part) for part in parts))
+
+    def __repr__(self) -> str:
+        return f"All({', '.join(map(repr, self.parts))})"
+
+    @property
+    def convex(self) -> bool:
+        """Where all are."""
+        return all(part.convex for part in self.parts)
+
+    @property
+    def complete(self) -> bool:
+        """Where all are."""
+        return all(part.complete for part in self.parts)
+
+    def colour(self, value: Hashable) -> Hashable:
+        """Alike for all of them."""
+        return tuple(part.colour(value) for part in self.parts)
+
+    def limit(self, size: int, colour: Hashable) -> int:
+        """The least limit."""
+        return min(
+            part.limit(size, one) for part, one in zip(self.parts, _each(colour), strict=True)
+        )
+
+    def allows(self, row: Row, total: int, size: int) -> bool:
+        """Whether all do."""
+        return all(
+            part.allows([(_each(colour)[i], count) for colour, count in row], total, size)
+            for i, part in enumerate(self.parts)
+        )
+
+
+def _each(colour: Hashable) -> tuple[Hashable, ...]:
+    return colour if isinstance(colour, tuple) else ()
+
+
+def as_property(given: Any) -> Property:
+    """A property, or a callable made one."""
+    if isinstance(given, type) or given is None:
+        raise InputError(f"property must be such as MaxRatio('1/2'), not {given!r}")
+    if isinstance(given, Property):
+        return given
+    if callable(given):
+        return Each(given)
+    raise InputError(f"property must be such as MaxRatio('1/2'), not {given!r}")
+
+
+def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -> bool:
+    """Whether a person keeps the property when a share of the tables, at most `loss`, goes.
+
+    True only where that is certain. A probability a becomes a / (1 - loss) at most, and
+    (a - loss) / (1 - loss) at least.
+
+    >>> survives(MaxRatio("1/2"), [(0, 3), (0, 4)], 10, 10, Fraction(1, 5))
+    True
+    """
+    if loss >= 1:
+        return False
+    if not loss:
+        return given.allows(row, total, size)
+    ranked = sorted((Fraction(count, total) / (1 - loss) for _, count in row), reverse=True)
+    match given:
+        case All():
+            return all(
+                survives(part, [(_each(c)[i], n) for c, n in row], total, size, loss)
+                for i, part in enumerate(given.parts)
+            )
+        case KAnonymity():
+            return size >= given.k
+        case MaxRatio():
+            most = max((Fraction(n, total) for c, n in row if not c), default=Fraction(0))
+            most /= 1 - loss
+            return most < given.most or (most == given.most and not given.strict)
+        case RuledOut():
+            most = max((Fraction(n, total) for c, n in row if not c), default=Fraction(0))
+            most /= 1 - loss
+            ruled = given.below * sum(ranked[: given.l], Fraction(0))
+            return not most or most + ruled < given.below
+        case Distinct():
+            return sum(Fraction(count, total) > loss for _, count in row) >= given.l
+        case Recursive():
+            return ranked[0] < given.c * (1 - sum(ranked[: given.l - 1], Fraction(0)))
+    return False

@@ -1,0 +1,535 @@
+"""GroupCounts: how often each sensitive value occurs in each group, as sparse arrays.
+
+It is what nearly every adversary needs of a release, and all of it. NumPy only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foreknow.data.labels import Label, Labels, in_order, is_label, is_missing, not_a_label
+from foreknow.data.sparse import IntArray, count_pairs, ranges, row_sums
+from foreknow.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    pass
+
+
+Semantics: TypeAlias = Literal["single", "set", "multiset"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupCounts:
+    """Counts of sensitive values per group, as compressed sparse rows; immutable.
+
+    Parameters
+    ----------
+    sizes : int64 array, shape (groups,)
+        People per group (under ``set`` and ``multiset`` not the same as rows).
+    offsets : int64 array, shape (groups + 1,)
+        Cells of group g are ``offsets[g]:offsets[g + 1]`` of `codes` and `counts`.
+    codes : int64 array, shape (cells,)
+        Index into `values`; strictly increasing within a group.
+    counts : int64 array, shape (cells,)
+        Occurrences, at least 1.
+    values : sequence of hashable labels
+        The sensitive values; each once, and none missing (None, NaN, NaT, NA).
+    groups : sequence of labels, optional
+        A name for each group; positions 0, 1, ... when left out.
+    semantics : {"single", "set", "multiset"}
+        Whether a person has exactly one value, a set, or a bag of values.
+
+    The arrays are kept, not copied: do not write to them afterwards. Values are the same where
+    Python says that they are equal, such as 1, 1.0 and True, or 0.0 and -0.0; the first names them.
+
+    Raises
+    ------
+    DataError
+        If the arrays contradict each other, a group has no people, the counts of a group cannot
+        come from its people, or a value is missing: give it a label, or drop it.
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cancer"]])
+    >>> counts
+    GroupCounts(2 groups, 5 people, 3 values, single)
+    >>> counts.bag(0)
+    {'AIDS': 1, 'Flu': 2}
+    """
+
+    sizes: IntArray
+    offsets: IntArray
+    codes: IntArray
+    counts: IntArray
+    values: Labels
+    groups: Sequence[Label] | None = None
+    semantics: Semantics = "single"
+
+    def __post_init__(self) -> None:
+        if self.semantics not in get_args(Semantics):
+            known = get_args(Semantics)
+            raise DataError(
+                f"semantics {self.semantics!r} is unknown{did_you_mean(str(self.semantics), known)}"
+            )
+        for name in ("sizes", "offsets", "codes", "counts"):
+            object.__setattr__(self, name, whole(getattr(self, name), name))
+        if not isinstance(self.values, Labels):
+            object.__setattr__(self, "values", Labels(self.values))
+        check_counts(self)
+
+    # ---- building -------------------------------------------------------------------------
+
+    @classmethod
+    def from_bags(
+        cls,
+        bags: Iterable[Iterable[Label] | Mapping[Any, int]],
+        *,
+        groups: Sequence[Label] | None = None,
+    ) -> GroupCounts:
+        """Build from one bag of values per group, one value per person (``single``).
+
+        Parameters
+        ----------
+        bags : iterable of iterables or of mappings value -> count
+            The bag of each group.
+        groups : sequence, optional
+            A name for each group.
+
+        Examples
+        --------
+        >>> GroupCounts.from_bags([{"Flu": 2, "AIDS": 1}]).sizes
+        array([3])
+        """
+        tallies = [tally_of(bag, g, groups) for g, bag in enumerate(bags)]
+        sizes = [sum(tally.values()) for tally in tallies]
+        return cls._from_tallies(tallies, sizes, groups, "single")
+
+    @classmethod
+    def from_people(
+        cls,
+        people: Iterable[Iterable[Iterable[Label]]],
+        *,
+        semantics: Semantics = "set",
+        groups: Sequence[Label] | None = None,
+    ) -> GroupCounts:
+        """Build from groups of people, each person given as a set or bag of values.
+
+        Parameters
+        ----------
+        people : iterable of groups; a group is an iterable of people
+            A person is an iterable of values; it may be empty unless `semantics` is ``single``.
+            No value is missing (None, NaN, NaT, NA).
+        semantics : {"single", "set", "multiset"}
+            Under ``set`` a repeated value of one person is an error.
+        groups : sequence, optional
+            A name for each group.
+
+        Examples
+        --------
+        >>> GroupCounts.from_people([[{"Flu"}, {"Flu", "AIDS"}], [set()]], semantics="set").sizes
+        array([2, 1])
+        """
+        tallies: list[Counter[Label]] = []
+        sizes: list[int] = []
+        for g, members in enumerate(people):
+            tally: Counter[Label] = Counter()
+            size = 0
+            for p, person in enumerate(members):
+                own = values_of(person, f"person {p} of group {g}", semantics)
+                if semantics == "single" and len(own) != 1:
+                    raise DataError(
+                        f"person {p} of group {g} has {len(own)} values; under 'single' "
+                        "everyone has exactly one"
+                    )
+                if semantics == "set" and len(set(own)) != len(own):
+                    raise DataError(
+                        f"person {p} of group {g} has a value twice; use semantics='multiset'"
+                    )
+                tally.update(own)
+                size += 1
+            tallies.append(tally)
+            sizes.append(size)
+        return cls._from_tallies(tallies, sizes, groups, semantics)
+
+    @classmethod
+    def _from_tallies(
+        cls,
+        tallies: Sequence[Counter[Label]],
+        sizes: Sequence[int],
+        groups: Sequence[Label] | None,
+        semantics: Semantics,
+    ) -> GroupCounts:
+        values = in_order({value for tally in tallies for value in tally})
+        code = {value: i for i, value in enumerate(values)}
+        offsets = np.cumsum([0, *(len(tally) for tally in tallies)])
+        cells = [
+            sorted((code[value], count) for value, count in tally.items()) for tally in tallies
+        ]
+        flat = [cell for row in cells for cell in row]
+        return cls(
+            whole(sizes, "people"),
+            offsets,
+            whole([c for c, _ in flat], "codes"),
+            whole([n for _, n in flat], "counts"),
+            Labels(values),
+            groups,
+            semantics,
+        )
+
+    @classmethod
+    def from_pairs(
+        cls,
+        group_codes: NDArray[Any],
+        value_codes: NDArray[Any],
+        *,
+        values: Sequence[Label],
+        n_groups: int,
+        groups: Sequence[Label] | None = None,
+        weights: NDArray[Any] | None = None,
+        sizes: NDArray[Any] | None = None,
+        semantics: Semantics = "single",
+    ) -> GroupCounts:
+        """Build from one (group, value) pair per row, both as codes from 0.
+
+        Parameters
+        ----------
+        group_codes, value_codes : integer arrays, shape (rows,)
+            The group and the value of each row.
+        values, groups : sequences
+            Labels of the codes.
+        n_groups : int
+            Number of groups; each must occur.
+        weights : integer array, optional
+            How often each pair counts; 1 when left out.
+        sizes : integer array, optional
+            People per group; the rows of each group when left out.
+        semantics : {"single", "set", "multiset"}
+            As in `GroupCounts`.
+        """
+        check_codes(group_codes, n_groups, "group")
+        check_codes(value_codes, len(values), "value")
+        if weights is not None:
+            weights = whole(weights, "weights")
+            if len(weights) and weights.min() < 1:
+                raise DataError(f"weights must be at least 1, not {weights.min()}")
+            check_total(weights, "occurrences")
+        lengths = [len(x) for x in (group_codes, value_codes, weights) if x is not None]
+        if len(set(lengths)) > 1:
+            raise DataError(f"codes and weights must be of one length, not {lengths}")
+        offsets, codes, counts = count_pairs(
+            group_codes, value_codes, n_groups, len(values), weights
+        )
+        if sizes is None:
+            sizes = row_sums(counts, offsets)
+        labels = values if isinstance(values, Labels) else Labels(values)
+        return cls(sizes, offsets, codes, counts, labels, groups, semantics)
+
+    @classmethod
+    def counted(cls, *arrays: IntArray, values: Labels, semantics: Semantics) -> GroupCounts:
+        """Take sizes, offsets, codes and counts as they are: for what was counted from counts."""
+        made = object.__new__(cls)
+        for name, array in zip(("sizes", "offsets", "codes", "counts"), arrays, strict=True):
+            array.flags.writeable = False
+            object.__setattr__(made, name, array)
+        for name, given in (("values", values), ("groups", None), ("semantics", semantics)):
+            object.__setattr__(made, name, given)
+        return made
+
+    # ---- looking --------------------------------------------------------------------------
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.sizes)
+
+    @property
+    def n_values(self) -> int:
+        """Number of distinct sensitive values (some may occur in no group)."""
+        return len(self.values)
+
+    @cached_property
+    def n_people(self) -> int:
+        """Number of people over all groups."""
+        return int(self.sizes.sum())
+
+    @cached_property
+    def cell_groups(self) -> IntArray:
+        """The group of each cell, shape (cells,)."""
+        return np.repeat(np.arange(self.n_groups), np.diff(self.offsets))
+
+    @cached_property
+    def totals(self) -> IntArray:
+        """Occurrences of each value over all groups, shape (values,)."""
+        # Each partial sum is below 2**53, so the floats of bincount are exact.
+        return np.bincount(self.codes, weights=self.counts, minlength=self.n_values).astype(
+            np.int64
+        )
+
+    def code(self, value: Label) -> int:
+        """Code of a value; raises `DataError` with a hint when there is no such value."""
+        try:
+            return self.values.codes[value]
+        except (KeyError, TypeError):
+            hint = did_you_mean(str(value), [str(v) for v in self.values[:1000]])
+            raise DataError(f"no group contains the sensitive value {value!r}{hint}") from None
+
+    def group_label(self, group: int) -> Label:
+        """Name of a group by its position."""
+        return group if self.groups is None else self.groups[group]
+
+    def bag(self, group: int) -> dict[Label, int]:
+        """Counts of one group, by value label."""
+        cells = slice(self.offsets[group], self.offsets[group + 1])
+        pairs = zip(self.codes[cells].tolist(), self.counts[cells].tolist(), strict=True)
+        return {self.values[code]: count for code, count in pairs}
+
+    @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What judges have worked out about these counts, kept so that it is worked out once."""
+        return {}
+
+    def top_sums(self, most: int, groups: IntArray | None = None) -> IntArray:
+        """Sum of the `most` largest counts of each (or each given) group; of all, if fewer."""
+        most = min(most, self.n_values)
+        chosen = slice(None) if groups is None else groups
+        starts, ends = self.offsets[:-1][chosen], self.offsets[1:][chosen]
+        running = self._running_descending
+        return running[np.minimum(starts + most, ends)] - running[starts]
+
+    @cached_property
+    def _running_descending(self) -> IntArray:
+        """Running total of all counts, largest first within each group; starts with 0."""
+        top = int(self.counts.max(initial=0)) + 1
+        if self.n_groups * top < 2**62:
+            keys = self.cell_groups * top
+            keys += top - 1 - self.counts
+            if self.n_groups * top < 2**31:
+                keys = keys.astype(np.int32)
+            keys.sort(kind="stable")  # nearly sorted already: much faster than quicksort here
+            descending = top - 1 - keys.astype(np.int64) % top
+        else:
+            descending = self.counts[np.lexsort((-self.counts, self.cell_groups))]
+        return np.concatenate(([0], np.cumsum(descending)))
+
+    def take(self, groups: NDArray[Any]) -> GroupCounts:
+        """Only the given groups (positions, or a boolean mask), in that order."""
+        wanted = np.asarray(groups)
+        if not wanted.size:
+            wanted = wanted.astype(np.int64)
+        if wanted.dtype == bool:
+            if len(wanted) != self.n_groups:
+                raise DataError(f"the mask is for {len(wanted)} groups, there are {self.n_groups}")
+            wanted = np.flatnonzero(wanted)
+        elif wanted.size and (wanted.min() < 0 or wanted.max() >= self.n_groups):
+            raise DataError(f"groups must lie in 0..{self.n_groups - 1}")
+        cells, offsets = ranges(self.offsets[wanted], self.offsets[wanted + 1])
+        names = None if self.groups is None else [self.groups[g] for g in wanted.tolist()]
+        return GroupCounts(
+            self.sizes[wanted],
+            offsets,
+            self.codes[cells],
+            self.counts[cells],
+            self.values,
+            names,
+            self.semantics,
+        )
+
+    def merge(self, into: ArrayLike) -> GroupCounts:
+        """Unite groups: group g goes into the new group ``into[g]``; codes from 0, none empty."""
+        target = whole(into, "into")
+        if len(target) != self.n_groups or (len(target) and target.min() < 0):
+            raise DataError(f"into must name a new group, from 0, for each of {self.n_groups}")
+        n_groups = int(target.max(initial=-1)) + 1
+        return GroupCounts.from_pairs(
+            target[self.cell_groups],
+            self.codes,
+            values=self.values,
+            n_groups=n_groups,
+            weights=self.counts,
+            sizes=np.bincount(target, weights=self.sizes, minlength=n_groups).astype(np.int64),
+            semantics=self.semantics,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, ready for JSON where the labels are."""
+        return {
+            "semantics": self.semantics,
+            "values": list(self.values),
+            "groups": None if self.groups is None else list(self.groups),
+            "sizes": self.sizes.tolist(),
+            "offsets": self.offsets.tolist(),
+            "codes": self.codes.tolist(),
+            "counts": self.counts.tolist(),
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrays come back writable from a pickle; making the counts anew seals them.
+        parts = (self.sizes, self.offsets, self.codes, self.counts)
+        return (GroupCounts, (*parts, self.values, self.groups, self.semantics))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GroupCounts):
+            return NotImplemented
+        names = ("sizes", "offsets", "codes", "counts")
+        return (
+            self.semantics == other.semantics
+            and self.values == other.values
+            and all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"GroupCounts({self.n_groups} groups, {self.n_people} people, "
+            f"{self.n_values} values, {self.semantics})"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>"
+
+
+_MOST_PEOPLE = 2**53  # above it, a float no longer holds every whole number
+
+
+def check_counts(made: GroupCounts) -> None:
+    """Raise `DataError` if the arrays contradict each other or the semantics."""
+    if (missing := made.values.first_missing) is not None:
+        raise DataError(f"the value label {missing} is {not_a_label(made.values[missing])}")
+    sizes, offsets, codes, counts = made.sizes, made.offsets, made.codes, made.counts
+    if len(offsets) != len(sizes) + 1 or offsets[0] != 0 or offsets[-1] != len(codes):
+        raise DataError(
+            f"offsets must have {len(sizes) + 1} entries from 0 to {len(codes)} "
+            f"for {len(sizes)} groups and {len(codes)} cells"
+        )
+    if len(counts) != len(codes):
+        raise DataError(f"{len(codes)} codes but {len(counts)} counts")
+    if np.any(offsets[1:] < offsets[:-1]):
+        raise DataError("offsets must not decrease")
+    if made.groups is not None and len(made.groups) != len(sizes):
+        raise DataError(f"{len(sizes)} groups but {len(made.groups)} group labels")
+    if len(sizes) and sizes.min() < 1:
+        g = int(np.argmin(sizes))
+        raise DataError(f"group {made.group_label(g)!r} has {int(sizes[g])} people, not 1+")
+    if len(codes):
+        if codes.min() < 0 or codes.max() >= len(made.values):
+            raise DataError(f"value codes must lie in 0..{len(made.values) - 1}")
+        if counts.min() < 1:
+            raise DataError("counts must be at least 1; leave a value out where it is absent")
+        rising = codes[1:] > codes[:-1]
+        starts = offsets[1:-1]
+        rising[starts[(starts > 0) & (starts < len(codes))] - 1] = True
+        if not rising.all():
+            raise DataError("value codes must increase strictly within each group")
+    check_total(sizes, "people")
+    check_total(counts, "occurrences")
+    _check_semantics(made)
+
+
+def _check_semantics(made: GroupCounts) -> None:
+    if made.semantics == "single":
+        wrong = np.flatnonzero(row_sums(made.counts, made.offsets) != made.sizes)
+        if len(wrong):
+            g = int(wrong[0])
+            held = int(made.counts[made.offsets[g] : made.offsets[g + 1]].sum())
+            raise DataError(
+                f"group {made.group_label(g)!r} has {int(made.sizes[g])} people but {held} "
+                "values; under 'single' everyone has exactly one"
+            )
+    elif made.semantics == "set":
+        wrong = np.flatnonzero(made.counts > made.sizes[made.cell_groups])
+        if len(wrong):
+            cell = int(wrong[0])
+            g = int(made.cell_groups[cell])
+            raise DataError(
+                f"value {made.values[int(made.codes[cell])]!r} occurs "
+                f"{int(made.counts[cell])} times among the {int(made.sizes[g])} people of "
+                f"group {made.group_label(g)!r}; under 'set' nobody has a value twice"
+            )
+
+
+def whole(array: Any, name: str) -> IntArray:
+    """View whole numbers as read-only int64, without a copy where they are."""
+    try:
+        given = np.asarray(array)
+        if given.dtype == object:
+            given = given.astype(np.int64)
+    except (OverflowError, TypeError, ValueError):
+        raise DataError(f"{name} must hold whole numbers below 2**63") from None
+    if given.ndim != 1:
+        raise DataError(f"{name} must be a flat array, not of shape {given.shape}")
+    if given.dtype.kind not in "iu" and given.size:
+        raise DataError(f"{name} must hold whole numbers, not {given.dtype}")
+    if given.dtype == np.uint64 and given.size and given.max() > np.iinfo(np.int64).max:
+        raise DataError(f"{name} holds a number above 2**63 - 1")
+    view = given.astype(np.int64, copy=False).view()
+    view.flags.writeable = False
+    return view
+
+
+def check_codes(codes: NDArray[Any], size: int, what: str) -> None:
+    """Raise `DataError` for codes outside of 0..size - 1."""
+    if codes.dtype.kind not in "iu" and codes.size:
+        raise DataError(f"{what} codes must be whole numbers, not {codes.dtype}")
+    if codes.size and (codes.min() < 0 or codes.max() >= size):
+        raise DataError(f"{what} codes must lie in 0..{size - 1}")
+
+
+def check_total(amounts: IntArray, what: str) -> None:
+    """Raise `DataError` for amounts whose sum a float cannot hold."""
+    rough = float(amounts.sum(dtype=np.float64))
+    if rough > 2**60 or (rough > 2**52 and sum(amounts.tolist()) > _MOST_PEOPLE):
+        raise DataError(f"{rough:.3g} {what} in all: more than 2**53 cannot be counted")
+
+
+def tally_of(
+    bag: Iterable[Label] | Mapping[Any, int], g: int, groups: Sequence[Label] | None
+) -> Counter[Label]:
+    """Count the values of a bag; raise `DataError` for one that is missing or cannot be counted."""
+    group = f"group {g}" if groups is None or g >= len(groups) else f"group {groups[g]!r}"
+    if not isinstance(bag, Iterable):
+        raise DataError(f"{group} is {bag!r}; give the values of its people as a list")
+    if isinstance(bag, Mapping):
+        tally: Counter[Label] = Counter()
+        for value, count in bag.items():
+            if is_missing(value):
+                raise DataError(f"{group}: a value is {not_a_label(value)}")
+            if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
+                raise DataError(f"{group}: the count of {value!r} is {count!r}, not whole")
+            tally[value] = int(count)  # of NumPy's, sums would overflow
+        return tally
+    values = list(bag)
+    try:
+        tally = Counter(values)
+        if not any(map(is_missing, tally)):
+            return tally
+    except TypeError:  # one cannot be looked up
+        pass
+    place = next(i for i, v in enumerate(values) if is_missing(v) or not is_label(v))
+    raise DataError(f"{group}: value {place} is {not_a_label(values[place])}")
+
+
+def values_of(person: Any, whose: str, semantics: str) -> list[Label]:
+    """List the values of a person; raise `DataError` for one that is missing or no label."""
+    if isinstance(person, (str, bytes, Mapping)) or not isinstance(person, Iterable):
+        what = "the text " if isinstance(person, str) else ""
+        raise DataError(f"{whose} is {what}{person!r}; give a set or list of values")
+    own = list(person)
+    for value in own:
+        if type(value) is str:
+            continue
+        if is_missing(value):
+            way_out = "label it, such as 'missing'"
+            if semantics != "single":
+                way_out += "; or leave it out: an empty set means that they have none"
+            raise DataError(f"{whose} has a missing value ({value}); {way_out}")
+        if not is_label(value):
+            raise DataError(f"{whose} has the value {not_a_label(value)}")
+    return own

@@ -1,0 +1,21 @@
+"""Frames: the only room that knows dataframes and engines. Read, encode, count, write."""
+
+from foreknow.data.engines.bucketized import count_tally
+from foreknow.data.engines.columns import Column, encode
+from foreknow.data.engines.group_counts import count_groups
+from foreknow.data.engines.multivalued import Holdings, count_held
+from foreknow.data.engines.sources import Table, open_table
+from foreknow.data.engines.write import write_csv, write_parquet
+
+__all__ = [
+    "Column",
+    "Holdings",
+    "Table",
+    "count_groups",
+    "count_held",
+    "count_tally",
+    "encode",
+    "open_table",
+    "write_csv",
+    "write_parquet",
+]

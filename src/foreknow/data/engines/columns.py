@@ -1,0 +1,398 @@
+"""Encode a column: small integer codes, and its distinct values once, in order."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from foreknow.data.engines.sources import Table, require
+from foreknow.data.sparse import IntArray
+from foreknow.errors import DataError
+
+
+def fetch(table: Table, columns: Sequence[str], groups: Sequence[str] = ()) -> pa.Table:
+    """Fetch some columns of a table, each made plain; unknown ones are an error.
+
+    Where some make the groups of a release, what a reader can tell apart in them is not merged.
+    """
+    require(table, columns)
+    rows = table.arrow(list(columns))
+    refuse_two_empties(table, groups)
+    return plain_table(rows, columns, groups)
+
+
+def plain_table(rows: pa.Table, columns: Sequence[str], groups: Sequence[str] = ()) -> pa.Table:
+    """Make every column plain; for `groups` see `fetch`."""
+    for name in groups:
+        refuse_twins(name, rows.column(list(columns).index(name)))
+    made = [plain(name, rows.column(i)) for i, name in enumerate(columns)]
+    return pa.table(dict(zip(columns, made, strict=True)))
+
+
+def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Make a column plain.
+
+    NaN becomes null and minus zero zero; a null among the entries of a dictionary becomes a null
+    of the column; entries that repeat are united; a column without a type is one of texts.
+
+    Raises
+    ------
+    DataError
+        If the column holds no plain values: lists, structs, binaries, objects; or codes that
+        point beyond the entries of their dictionary.
+    """
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        _refuse_nested(name, kind.value_type)
+        _refuse_broken(name, array)
+        array = unified(array)
+        if not array.num_chunks:
+            return array.cast(kind.value_type)
+        entries = array.chunk(0).dictionary
+        simple = pa.types.is_string(entries.type) or pa.types.is_integer(entries.type)
+        if simple and not entries.null_count and len(pc.unique(entries)) == len(entries):
+            return array
+        return plain(name, array.cast(kind.value_type))
+    _refuse_nested(name, kind)
+    if pa.types.is_null(kind) or pa.types.is_string_view(kind):
+        return array.cast(pa.string())
+    if pa.types.is_float16(kind):
+        array, kind = array.cast(pa.float32()), pa.float32()
+    if pa.types.is_timestamp(kind) or pa.types.is_time64(kind):
+        return _whole_microseconds(array)
+    if pa.types.is_floating(kind):
+        known = pc.if_else(pc.is_nan(array), pa.scalar(None, kind), array)
+        return pc.add(known, pa.scalar(0.0, kind))
+    return array
+
+
+def refuse_twins(name: str, array: pa.ChunkedArray) -> None:
+    """Raise `DataError` for a column of groups in which what we take for one value prints as two.
+
+    NaN and null, and 0.0 and -0.0, make two groups to some readers of a file.
+    """
+    kind = array.type
+    if pa.types.is_dictionary(kind) and pa.types.is_floating(kind.value_type):
+        array, kind = array.cast(kind.value_type), kind.value_type
+    if not pa.types.is_floating(kind):
+        return
+    if pa.types.is_float16(kind):
+        array, kind = array.cast(pa.float32()), pa.float32()
+    twins = "NaN and null" if array.null_count and pc.any(pc.is_nan(array)).as_py() else None
+    zeros = array.filter(pc.fill_null(pc.equal(array, pa.scalar(0, kind)), False))
+    if len(set(map(str, pc.unique(zeros.cast(pa.float64())).to_pylist()))) > 1:
+        twins = "0.0 and -0.0"
+    if twins is not None:
+        raise DataError(
+            f"the column {name!r} of groups holds both {twins}, which some readers take for two "
+            "values and others for one; write one of them"
+        )
+
+
+def refuse_two_empties(table: Table, groups: Sequence[str]) -> None:
+    """Raise `DataError` for a column of groups with empty fields of which some are in quotes.
+
+    To some readers of CSV these are one missing value, to others a text and a missing value.
+    """
+    for name in groups:
+        if name in getattr(table, "two_empties", ()):
+            raise DataError(
+                f'{table.name}: the column {name!r} of groups holds both "" and empty fields, '
+                "which some readers take for two values and others for one; write one of them"
+            )
+
+
+def unified(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Give all chunks one dictionary; where they have it, that costs nothing."""
+    known = {_places(chunk.dictionary) for chunk in array.chunks}
+    return array if len(known) < 2 else array.unify_dictionaries()
+
+
+def _places(entries: pa.Array) -> tuple[Any, ...]:
+    """Where entries lie in memory."""
+    buffers = [None if buffer is None else buffer.address for buffer in entries.buffers()]
+    return (entries.offset, len(entries), *buffers)
+
+
+def _whole_microseconds(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Python knows no nanoseconds: where there are some, times are written as texts."""
+    kind = array.type
+    if kind.unit != "ns":
+        return array
+    zone = pa.types.is_timestamp(kind)
+    try:
+        return array.cast(pa.timestamp("us", kind.tz) if zone else pa.time64("us"))
+    except pa.ArrowInvalid:
+        return array.cast(pa.string())
+
+
+def to_python(name: str, values: pa.Array) -> list[Any]:
+    """Distinct values as Python objects; those that Python cannot hold are an error."""
+    try:
+        found: list[Any] = values.to_pylist()
+    except (OverflowError, ValueError) as error:
+        raise DataError(f"column {name!r}: {error}; make it text") from None
+    return found
+
+
+def _refuse_broken(name: str, array: pa.ChunkedArray) -> None:
+    """A code beyond the entries is no value; the first one would be taken for a null."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"the column {name!r} is broken: {error}") from None
+
+
+def _refuse_nested(name: str, kind: pa.DataType) -> None:
+    types = pa.types
+    binary = (
+        types.is_binary(kind)
+        or types.is_large_binary(kind)
+        or types.is_fixed_size_binary(kind)
+        or types.is_binary_view(kind)
+    )
+    span = types.is_duration(kind) or types.is_interval(kind)
+    if binary or span or types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        several = ', or say semantics = "set" or "multiset" where each list holds the values of one'
+        raise DataError(
+            f"column {name!r} is of type {kind}; give one plain value per row"
+            f"{f'{several} person' if is_listed(kind) else ''}"
+        )
+
+
+def is_listed(kind: pa.DataType) -> bool:
+    """Whether a type is one of lists."""
+    types = pa.types
+    return bool(
+        types.is_list(kind)
+        or types.is_large_list(kind)
+        or types.is_fixed_size_list(kind)
+        or types.is_list_view(kind)
+        or types.is_large_list_view(kind)
+    )
+
+
+Kind: TypeAlias = Literal["number", "date", "text"]
+Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
+
+# Digits are 0 to 9: others print differently, and would be merged with these.
+_WHOLE = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
+_DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?", re.ASCII)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column as codes into its sorted distinct values.
+
+    Attributes
+    ----------
+    name : str
+    codes : unsigned integer array, shape (rows,)
+        As narrow as the number of values allows.
+    domain : list
+        The distinct values, ascending; None (a null) first where there is one.
+    kind : {"number", "date", "text"}
+        Whether the order of the domain means something (number, date) or not (text).
+    """
+
+    name: str
+    codes: Codes
+    domain: list[Any]
+    kind: Kind
+
+    @property
+    def has_null(self) -> bool:
+        """Whether the column holds a null; its code is then 0."""
+        return bool(self.domain) and self.domain[0] is None
+
+    def first_row(self, code: int) -> int:
+        """First row, counted from 1, that holds a value."""
+        return int(np.argmax(self.codes == code)) + 1
+
+
+def encode(
+    name: str,
+    array: pa.ChunkedArray,
+    *,
+    untyped: bool = False,
+    declared: Kind | None = None,
+    positions: IntArray | None = None,
+) -> Column:
+    """Encode a column.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    array : pyarrow.ChunkedArray
+    untyped : bool
+        The texts come from a file without types: a column is of whole numbers, decimal numbers
+        or dates if all its texts are; ``007`` is not a number but a code.
+    declared : {"number", "date", "text"}, optional
+        The type that the schema gives the column.
+    positions : int64 array, shape (rows,), optional
+        Where the rows are in the source, for messages.
+
+    Raises
+    ------
+    DataError
+        If the column is of a type that has no distinct values to speak of (lists, structs,
+        binaries), or a value is not of the declared type.
+    """
+    codes, found = distinct(name, array)
+    if declared == "text":
+        kind: Kind = "text"
+        values = [None if v is None else str(v) for v in to_python(name, found)]
+    elif declared is not None or untyped:
+        kind, values = _parsed(name, to_python(name, found), codes, declared, positions)
+    else:
+        order = pc.array_sort_indices(found, null_placement="at_start").to_numpy()
+        place = np.empty(len(order), dtype=codes.dtype)
+        place[order] = np.arange(len(order), dtype=codes.dtype)
+        return Column(
+            name, place[codes], to_python(name, found.take(pa.array(order))), _kind(found.type)
+        )
+    # Different texts may mean one number, such as 1.5 and 1.50: they are one value.
+    domain = sorted(set(values), key=lambda v: (v is not None, 0 if v is None else v))
+    rank = {value: code for code, value in enumerate(domain)}
+    return Column(name, np.array([rank[v] for v in values], dtype=codes.dtype)[codes], domain, kind)
+
+
+def distinct(name: str, array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
+    """Codes of a column into its distinct values, in no particular order.
+
+    A null is the last of them.
+    """
+    return codes_of(plain(name, array))
+
+
+def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
+    """Do what `distinct` does, for a column that is plain already."""
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    array = unified(array)
+    if array.num_chunks == 0:
+        return np.empty(0, dtype=np.uint8), pa.array([], array.type.value_type)
+    domain = array.chunk(0).dictionary
+    size = len(domain)
+    width = narrowest(size + 1)
+    codes = np.empty(len(array), dtype=width)
+    start = 0
+    for chunk in array.chunks:
+        part = chunk.indices.fill_null(size) if chunk.null_count else chunk.indices
+        codes[start : start + len(chunk)] = part.to_numpy(zero_copy_only=False)
+        start += len(chunk)
+    present = np.zeros(size + 1, dtype=bool)
+    present[codes] = True
+    if not present[:size].all():
+        kept = np.flatnonzero(present[:size])
+        place = np.zeros(size + 1, dtype=width)
+        place[kept] = np.arange(len(kept), dtype=width)
+        place[size] = len(kept)
+        codes, domain = place[codes], domain.take(pa.array(kept))
+    if present[size]:
+        domain = pa.concat_arrays([domain, pa.nulls(1, domain.type)])
+    return codes, domain
+
+
+def narrowest(size: int) -> np.dtype[Any]:
+    """Return the smallest unsigned integer type with at least `size` values."""
+    return np.min_scalar_type(max(size - 1, 0))
+
+
+def _kind(kind: pa.DataType) -> Kind:
+    types = pa.types
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "number"
+    if types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind):
+        return "date"
+    return "text"
+
+
+def _parsed(
+    name: str,
+    values: list[Any],
+    codes: Codes,
+    declared: Kind | None,
+    positions: IntArray | None,
+) -> tuple[Kind, list[Any]]:
+    """Read texts as numbers or dates, if all of them are; a declared type is insisted on."""
+    for kind, reader in _READERS:
+        if declared not in (None, kind):
+            continue
+        parsed: list[Any] = []
+        for value in values:
+            try:
+                parsed.append(None if value is None else reader(value))
+            except ValueError:
+                break
+        else:
+            return kind, parsed
+    if declared is None:
+        return "text", values
+    last = [reader for kind, reader in _READERS if kind == declared][-1]
+    wrong = [code for code, value in enumerate(values) if not _reads(last, value)]
+    row, code = min((int(np.argmax(codes == code)), code) for code in wrong)
+    row = row if positions is None else int(positions[row])
+    raise DataError(
+        f"column {name!r} must hold a {declared} in every row, but row {row + 1} holds "
+        f"{values[code]!r}"
+    )
+
+
+def _reads(reader: Callable[[Any], Any], value: Any) -> bool:
+    try:
+        return value is None or reader(value) is not None
+    except ValueError:
+        return False
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or not _WHOLE.fullmatch(value):
+        raise ValueError
+    return int(value)
+
+
+def _decimal(value: Any) -> Any:
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or not _DECIMAL.fullmatch(value):
+        raise ValueError
+    return Decimal(value)
+
+
+def _day(value: Any) -> dt.date:
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return value
+    if not isinstance(value, str) or not _DAY.fullmatch(value):
+        raise ValueError
+    return dt.date.fromisoformat(value)
+
+
+def _moment(value: Any) -> dt.datetime:
+    if isinstance(value, dt.datetime):
+        return value
+    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
+        raise ValueError
+    return dt.datetime.fromisoformat(value)
+
+
+_READERS: tuple[tuple[Kind, Callable[[Any], Any]], ...] = (
+    ("number", _whole),
+    ("number", _decimal),
+    ("date", _day),
+    ("date", _moment),
+)

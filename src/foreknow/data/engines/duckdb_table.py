@@ -1,0 +1,170 @@
+"""Tables in DuckDB: CSV files, relations, and Parquet that is larger than memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foreknow.data.engines.sources import check_columns
+from foreknow.engine import CsvFile, connect, read_parquet
+from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
+
+_BATCH = 1 << 20
+
+
+class DuckTable:
+    """A DuckDB relation; columns are fetched in batches and texts encoded on the way."""
+
+    def __init__(
+        self, relation: Any, name: str, columns: Sequence[str], *, file: CsvFile | None = None
+    ) -> None:
+        self.relation = relation
+        self.name = name
+        self._file = file
+        self.untyped = self.settled = file is not None
+        self.two_empties: set[str] = set()  # columns of a file with empty fields, quoted and not
+        self.columns: list[str] = check_columns(columns, name)
+        # DuckDB takes names that differ in case for one: its own are used by position.
+        self._inner = dict(zip(columns, relation.columns, strict=True))
+
+    @classmethod
+    def of_relation(cls, relation: Any) -> DuckTable:
+        """Wrap a relation that the caller made."""
+        if type(relation).__name__ != "DuckDBPyRelation":
+            raise DataError(
+                f"expected a DuckDB relation, not {type(relation).__name__}; "
+                "see duckdb.connect().table(...) or .sql(...)"
+            )
+        name = "the DuckDB relation"
+        with _clear_errors(name):
+            return cls(relation, name, relation.columns)
+
+    @classmethod
+    def of_csv(cls, path: Path) -> DuckTable:
+        """Open a CSV file; every column is read as text, its type is decided later.
+
+        The first line must name the columns; the delimiter is whichever of ``, ; tab |`` occurs
+        most in it. Empty fields are nulls. An error is: something between a quoted field and its
+        delimiters, such as a space; a quote in a field that has none around it; a line with a
+        field too many.
+        """
+        name = path.name
+        file = CsvFile(path)
+        columns = check_columns([column.strip() for column in file.header], name)
+        with _clear_errors(name):
+            return cls(file.relation(connect()), name, columns, file=file)
+
+    @classmethod
+    def of_parquet(cls, paths: Sequence[Path], name: str) -> DuckTable:
+        """Open Parquet files."""
+        with _clear_errors(name):
+            relation = read_parquet(connect(), paths)
+            return cls(relation, name, relation.columns)
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns; texts come dictionary-encoded."""
+        self._refuse_zones(columns)
+        with _clear_errors(self.name):
+            chosen = self.relation.project(self._keys(columns))
+            reader = chosen.to_arrow_reader(_BATCH)
+            batches = [_encode_texts(batch) for batch in reader]
+            empty = _encode_texts(pa.RecordBatch.from_pylist([], schema=reader.schema))
+            found = pa.Table.from_batches(batches or [empty]).unify_dictionaries()
+        found = found.rename_columns(list(columns))
+        if self._file is not None:
+            self._file.check(len(found))
+            found = self._merge_empties(found)
+        return found
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any]:
+        """One GROUP BY; a null is a value of its own."""
+        self._refuse_zones(columns)
+        kinds = dict(zip(self.columns, map(str, self.relation.types), strict=True))
+        floats = [i for i, name in enumerate(columns) if kinds[name] in ("FLOAT", "DOUBLE")]
+        # DuckDB takes 0.0 and -0.0 for one, and readers of what is published may not.
+        signs = [f"signbit({_quoted(self._inner[columns[i]])})" for i in floats]
+        keys = ", ".join([self._keys(columns), *signs])
+        with _clear_errors(self.name):
+            grouped = self.relation.aggregate(f"{keys}, count(*)", keys).to_arrow_table()
+        found = pa.table(grouped.columns[: len(columns)], names=list(columns))
+        for place, i in enumerate(floats, len(columns)):
+            known, minus = found.column(i), grouped.column(place)
+            size = pc.abs(known)
+            signed = pc.if_else(minus, pc.negate(size), size)
+            found = found.set_column(i, columns[i], signed)
+        times = grouped.column(grouped.num_columns - 1).to_numpy()
+        if self._file is not None:
+            self._file.check(int(times.sum()))
+            found = self._merge_empties(found)
+        return found, times
+
+    def _merge_empties(self, rows: pa.Table) -> pa.Table:
+        """An empty field of a file is a null, in quotes or not."""
+        for i, name in enumerate(rows.column_names):
+            column = rows.column(i)
+            texts = column.chunk(0).dictionary if pa.types.is_dictionary(column.type) else column
+            if not pc.any(pc.equal(texts, "")).as_py():
+                continue
+            if column.null_count:
+                self.two_empties.add(name)
+            column = column.cast(pa.string())
+            known = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+            rows = rows.set_column(i, name, known.dictionary_encode())
+        return rows
+
+    def _refuse_zones(self, columns: Sequence[str]) -> None:
+        kinds = dict(zip(self.columns, self.relation.types, strict=True))
+        for column in columns:
+            if str(kinds[column]).upper() in ("TIME WITH TIME ZONE", "TIMETZ", "INTERVAL"):
+                raise DataError(f"column {column!r} is of type {kinds[column]}; cast it to text")
+
+    def _keys(self, columns: Sequence[str]) -> str:
+        return ", ".join(_quoted(self._inner[column]) for column in columns)
+
+
+def _quoted(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
+
+
+def _encode_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    arrays = [
+        array.dictionary_encode() if pa.types.is_string(array.type) else array
+        for array in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+@contextmanager
+def _clear_errors(name: str) -> Iterator[None]:
+    """Say in one line what DuckDB says in twenty."""
+    try:
+        yield
+    # Arrow passes on, as an error of its own, what DuckDB meets while rows are fetched.
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        if short_of_memory(error):
+            raise NotEnoughMemory(f"reading {name}") from error
+        text = str(error)
+        line = re.search(r"on Line: (\d+)", text)
+        where = f"{name}, line {line[1]}" if line else name
+        shape = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+        if shape:
+            found = "1 field" if shape[2] == "1" else f"{shape[2]} fields"
+            raise DataError(f"{where}: {found} where the header has {shape[1]}") from None
+        if "quote" in text.splitlines()[0].lower() or "unterminated" in text.lower():
+            raise DataError(f"{where}: a quote is not closed") from None
+        if "state machine" in text.lower():
+            raise DataError(f"{where}: mixed line ends; save the file with one kind") from None
+        if "maximum line size" in text.lower() or "max_line_size" in text.lower():
+            raise DataError(f"{where}: a line of over 2 MB; is a quote not closed?") from None
+        if "gzip" in text.lower():
+            raise DataError(f"{name} cannot be read: {text.splitlines()[0]}") from None
+        if "unicode" in text.lower() or "utf-8" in text.lower():
+            raise DataError(f"{where}: not UTF-8; save the file again as UTF-8") from None
+        raise DataError(f"{where}: {text.splitlines()[0]}") from None

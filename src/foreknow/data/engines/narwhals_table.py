@@ -1,0 +1,108 @@
+"""Frames of other libraries, through Narwhals; work is done where the data lives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from narwhals.exceptions import NarwhalsError
+
+from foreknow.data.engines.sources import check_columns
+from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
+
+_SEVERAL = (set, frozenset, tuple, np.ndarray)  # of values in one cell, beside a list
+
+
+class NarwhalsTable:
+    """A frame of pandas, Polars, PyArrow, PySpark, ...; a pandas index is never looked at."""
+
+    untyped = False
+
+    def __init__(self, native: Any) -> None:
+        library = type(native).__module__.split(".")[0]
+        self.name = f"the {library} frame"
+        if library == "pandas":  # which allows repeated names
+            check_columns(list(getattr(native, "columns", [])), self.name)
+        try:
+            if library == "pandas" and hasattr(native, "reset_index"):
+                native = native.reset_index(drop=True)
+            self._frame = nw.from_native(native)
+        except TypeError:
+            raise DataError(
+                f"{type(native).__name__} is not a table; give a path or a frame of pandas, "
+                "Polars, PyArrow, DuckDB or PySpark"
+            ) from None
+        except (NarwhalsError, ValueError) as error:
+            raise DataError(f"{self.name}: {error}") from None
+        if not isinstance(self._frame, (nw.DataFrame, nw.LazyFrame)):
+            raise DataError(f"{type(native).__name__} is not a table but a column")
+        names = self._frame.collect_schema().names()
+        odd = [n for n in names if n == "*" or (n.startswith("^") and n.endswith("$"))]
+        if odd:  # Polars reads these as patterns
+            raise DataError(f"{self.name}: the column name {odd[0]!r} is a pattern; rename it")
+        self.columns: list[str] = check_columns(names, self.name)
+        self.settled = isinstance(self._frame, nw.DataFrame)
+        if isinstance(self._frame, nw.DataFrame) and self._frame.implementation.is_polars():
+            self._frame = self._frame.clone()  # costs nothing, and stays as it is now
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns as Arrow."""
+        return self._arrow(self._frame.select(*columns))
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
+        """One GROUP BY in the engine of a lazy frame.
+
+        Not of floats: engines take 0.0 and -0.0 for one, and readers of what is published may not.
+        """
+        if isinstance(self._frame, nw.DataFrame):
+            return None
+        schema = self._frame.collect_schema()
+        if any(schema[column].is_float() for column in columns):
+            return None
+        name = "n"
+        while name in columns:
+            name += "_"
+        grouped = self._frame.group_by(*columns, drop_null_keys=False).agg(nw.len().alias(name))
+        found = self._arrow(grouped)
+        return found.select(list(columns)), found.column(name).to_numpy()
+
+    def _arrow(self, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> pa.Table:
+        try:
+            if isinstance(frame, nw.LazyFrame):
+                return frame.collect("pyarrow").to_native()
+            return _with_lists(frame).to_arrow()
+        except UnicodeEncodeError:
+            raise DataError(
+                f"{self.name} holds half a character (a lone surrogate) in a text; replace it"
+            ) from None
+        except OverflowError:
+            raise DataError(f"{self.name} holds a number beyond 64 bits; make it text") from None
+        except (pa.ArrowException, TypeError) as error:
+            if short_of_memory(error):
+                raise NotEnoughMemory(f"reading {self.name}") from error
+            first = str(error).splitlines()[0]
+            raise DataError(
+                f"{self.name} holds a column of mixed types: {first}; make it one type"
+            ) from None
+
+
+def _with_lists(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Turn sets, tuples and arrays in columns of Python objects into lists, which Arrow knows."""
+    for name, kind in frame.schema.items():
+        if kind != nw.Object or not frame.implementation.is_pandas_like():
+            continue
+        values = frame.get_column(name).to_list()
+        if any(isinstance(value, _SEVERAL) for value in values):
+            lists = [_listed(value) for value in values]
+            native = frame.to_native().assign(**{name: lists})
+            frame = nw.from_native(native, eager_only=True)
+    return frame
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return list(value) if isinstance(value, _SEVERAL) else value

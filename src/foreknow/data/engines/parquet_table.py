@@ -1,0 +1,175 @@
+"""Parquet files and folders: fetched as dictionary codes, counted in DuckDB when too large."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from foreknow.data.engines.sources import check_columns
+from foreknow.engine import Stamp
+from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
+
+# Up to here two columns of codes fit the memory of a small machine, and counting them is faster
+# than a GROUP BY.
+_ROWS_IN_MEMORY = 150_000_000
+_CODED = pa.dictionary(pa.int32(), pa.string())
+
+
+class ParquetTable:
+    """One Parquet file, or all of a folder as one table."""
+
+    untyped = False
+    settled = True
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self._path = path
+        self.files = self._listed()
+        if not self.files:
+            raise DataError(f"the folder {str(path)!r} holds no .parquet file")
+        self.stamp = Stamp(self.files)
+        self._schema = self._schema_of(self.files[0])
+        self.columns: list[str] = check_columns(self._schema.names, self.name)
+
+    @cached_property
+    def _rows(self) -> int:
+        return sum(self._read(lambda f=f: _opened(f).metadata.num_rows) for f in self.files)
+
+    def _listed(self) -> list[Path]:
+        return _parts(self._path) if self._path.is_dir() else [self._path]
+
+    def _schema_of(self, file: Path) -> pa.Schema:
+        schema: pa.Schema = self._read(lambda: _opened(file).schema_arrow)
+        return schema
+
+    def _check(self) -> None:
+        """Raise `DataError` if the files are not those that were opened."""
+        if self._listed() != self.files:
+            raise DataError(f"{self.name}: files came or went while it was read; run again")
+        self.stamp.check()
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns; texts come dictionary-encoded."""
+        names = list(columns)
+        parts = [self._part(file, names) for file in self.files]
+        for part, file in zip(parts, self.files, strict=True):
+            for name in names:
+                first, own = parts[0].schema.field(name).type, part.schema.field(name).type
+                if _sort(first) != _sort(own):
+                    raise DataError(
+                        f"{file.name}: column {name!r} is of type {own}, but of type {first} in "
+                        f"{self.files[0].name}"
+                    )
+        joined = self._read(lambda: pa.concat_tables(parts, promote_options="permissive"))
+        self._check()
+        return joined.unify_dictionaries()
+
+    def _part(self, file: Path, names: list[str]) -> pa.Table:
+        schema = self._schema_of(file)
+        for name in names:
+            if name not in schema.names:
+                raise DataError.unknown_column(name, schema.names, file.name)
+        texts = [name for name in names if _is_text(schema.field(name).type)]
+        found = self._read(lambda: _valid(_opened(file, read_dictionary=texts), names))
+        for name in texts:
+            column = found.column(name).cast(_CODED)
+            found = found.set_column(found.column_names.index(name), name, column)
+        return found
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
+        """Count in DuckDB where the rows are too many to hold."""
+        if self._rows <= _ROWS_IN_MEMORY:
+            return None
+        from foreknow.data.engines.duckdb_table import DuckTable
+
+        tallied = DuckTable.of_parquet(self.files, self.name).tally(columns)
+        self._check()
+        return tallied
+
+    def _read(self, step: Any) -> Any:
+        try:
+            return step()
+        except (pa.ArrowException, OSError, KeyError) as error:
+            if short_of_memory(error):
+                raise NotEnoughMemory(f"reading {self.name}") from error
+            first = (str(error).splitlines() or [type(error).__name__])[0]
+            raise DataError(f"{self.name} cannot be read as Parquet: {first}") from None
+
+
+def _opened(file: Path, **how: Any) -> pq.ParquetFile:
+    """Open one file by its literal name; a name that looks like an address is none."""
+    return pq.ParquetFile(pa.OSFile(os.path.realpath(file)), **how)
+
+
+def _valid(file: pq.ParquetFile, names: list[str]) -> pa.Table:
+    """Read some columns; what is broken in them, such as a code without an entry, is an error."""
+    found = file.read(columns=names).select(names)
+    found.validate(full=True)
+    return found
+
+
+def _parts(folder: Path) -> list[Path]:
+    """All files of a folder, those in its folders too; what would be read in part is an error.
+
+    What is hidden (a name that begins with a dot or underscore) is passed over, but not a table.
+    """
+    files = []
+    for place, folders, names in os.walk(folder, onerror=_raise):
+        for name in sorted([*folders, *names]):
+            path = Path(place, name)
+            hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)
+            refused = _refused(path, hidden)
+            if refused is not None:
+                raise DataError(
+                    f"the folder {str(folder)!r} holds {name!r}, which {refused}; "
+                    "name one file, or a folder of Parquet files only"
+                )
+            if path.is_file() and not hidden:
+                files.append(path)
+    return sorted(files)
+
+
+def _raise(error: OSError) -> None:
+    raise DataError(f"the folder {str(error.filename)!r} cannot be read: {error.strerror}")
+
+
+def _refused(path: Path, hidden: bool) -> str | None:
+    """What is wrong with an entry of a folder of Parquet, if something is."""
+    if path.name in ("_delta_log", ".hoodie"):
+        return "says which rows of the files are still in the table (Delta Lake, Hudi)"
+    parquet = path.suffix.lower() in (".parquet", ".pq")
+    if hidden:
+        found = parquet and path.is_file() and _begins_as_parquet(path)
+        return "is Parquet but hidden, so that some readers pass it over" if found else None
+    if path.is_dir():
+        return "is a link to a folder" if path.is_symlink() else None
+    if not path.is_file():
+        return "is no file (a broken link, a pipe or a device)"
+    return None if parquet else "is not Parquet"
+
+
+def _begins_as_parquet(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) in (b"PAR1", b"PARE")
+    except OSError as error:
+        raise DataError(f"{str(path)!r} cannot be read: {error.strerror}") from None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _sort(kind: pa.DataType) -> str:
+    """What columns of different files must share: whole numbers, texts, or one exact type."""
+    if _is_text(kind):
+        return "text"
+    return "whole number" if pa.types.is_integer(kind) else str(kind)

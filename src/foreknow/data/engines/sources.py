@@ -1,0 +1,112 @@
+"""Open whatever holds a table: a file, a folder of Parquet files, a frame of some library."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from foreknow.errors import DataError
+
+
+class Table(Protocol):
+    """A table somewhere: its columns are known, its rows are fetched only when asked for."""
+
+    name: str
+    columns: list[str]
+    untyped: bool
+    settled: bool  # whether its rows come in one order however often they are read
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns, rows in the table's own order."""
+        ...
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
+        """Count equal rows of some columns where the data lives: the rows, and how often each.
+
+        None where fetching the columns and counting them here is faster.
+        """
+        ...
+
+
+def open_table(source: Any) -> Table:
+    """Open a table of any supported kind.
+
+    Parameters
+    ----------
+    source : path or frame
+        A CSV file (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``), a Parquet file, a folder of
+        Parquet files, or a frame of pandas, Polars, PyArrow, DuckDB, PySpark or another library
+        that Narwhals knows. A table opened before is returned as it is.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, it cannot be read as a table, or two columns share a name.
+    """
+    if type(source).__module__.startswith("foreknow.data.engines"):
+        table: Table = source
+        return table
+    if isinstance(source, (str, Path)):
+        return _open_path(Path(source))
+    if type(source).__module__.split(".")[0] in {"duckdb", "_duckdb"}:
+        from foreknow.data.engines.duckdb_table import DuckTable
+
+        return DuckTable.of_relation(source)
+    from foreknow.data.engines.narwhals_table import NarwhalsTable
+
+    return NarwhalsTable(source)
+
+
+def _open_path(path: Path) -> Table:
+    try:
+        exists = path.exists()
+    except OSError as error:
+        raise DataError(f"{str(path)!r} cannot be opened: {error.strerror}") from None
+    if not exists:
+        raise DataError(f"there is no file or folder {str(path)!r}")
+    suffixes = [s.lower() for s in path.suffixes]
+    if path.is_dir() or suffixes[-1:] in ([".parquet"], [".pq"]):
+        from foreknow.data.engines.parquet_table import ParquetTable
+
+        return ParquetTable(path)
+    kind = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
+    if kind in ([".csv"], [".tsv"], [".txt"]):
+        from foreknow.data.engines.duckdb_table import DuckTable
+
+        return DuckTable.of_csv(path)
+    raise DataError(
+        f"{str(path)!r} is neither CSV (.csv, .tsv, .txt) nor Parquet (.parquet, or a folder)"
+    )
+
+
+def check_columns(columns: Sequence[str], name: str) -> list[str]:
+    """Return the columns; two of one name, or one without a name, are an error."""
+    odd = [column for column in columns if not isinstance(column, str)]
+    if odd:
+        raise DataError(f"{name}: the column name {odd[0]!r} is no text; rename the columns")
+    for at, column in enumerate(columns, 1):
+        try:
+            column.encode()
+        except UnicodeEncodeError:
+            raise DataError(
+                f"{name}: the name of column {at} holds half a character (a lone surrogate); "
+                "rename it"
+            ) from None
+    twice = [column for column, times in Counter(columns).items() if times > 1]
+    if twice:
+        raise DataError(f"{name} has two columns named {twice[0]!r}; rename one of them")
+    if any(not column.strip() for column in columns):
+        at = [column.strip() for column in columns].index("") + 1
+        raise DataError(f"{name}: column {at} has no name")
+    return list(columns)
+
+
+def require(table: Table, columns: Sequence[str]) -> None:
+    """Raise `DataError` with a hint for the first column that the table lacks."""
+    for column in columns:
+        if column not in table.columns:
+            raise DataError.unknown_column(column, table.columns, table.name)

@@ -1,0 +1,80 @@
+"""Write tables: CSV or Parquet, without anything of the input but the columns given."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from foreknow.data.engines.columns import plain
+
+# Texts that a spreadsheet runs; with apostrophes before, so that one more can be taken off again.
+_FORMULA = r"^('*[=+\-@\t\r])"
+_REARM = re.compile(r"'('*[=+\-@\t\r])")
+
+
+def write_csv(table: pa.Table, path: Path, *, escape_formulas: bool = False) -> None:
+    """Write a CSV file with a header; nulls are empty.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    path : Path
+    escape_formulas : bool
+        Put an apostrophe before texts that a spreadsheet would run as a formula. It changes the
+        values, so it is only done when asked for.
+
+    Raises
+    ------
+    DataError
+        If a column holds what CSV cannot, such as lists.
+    """
+    columns, names = _simple(table), table.column_names
+    if escape_formulas:
+        columns = [_disarmed(c) if pa.types.is_string(c.type) else c for c in columns]
+        names = _disarmed(pa.array(names, pa.string())).to_pylist()
+    options = pyarrow.csv.WriteOptions(quoting_style="needed")
+    pyarrow.csv.write_csv(pa.table(columns, names=names), path, options)
+
+
+def write_parquet(table: pa.Table, path: Path) -> None:
+    """Write a Parquet file; nothing of the source frame but its columns is kept.
+
+    Dictionaries are undone first: they would tell of values that are not published, and of the
+    order of rows before.
+    """
+    plain_table = pa.table(_simple(table), names=table.column_names)
+    pq.write_table(plain_table, path, store_schema=False)
+
+
+def _simple(table: pa.Table) -> list[pa.ChunkedArray]:
+    simple = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        made = plain(name, column)
+        if pa.types.is_dictionary(made.type):
+            made = made.cast(made.type.value_type)
+        simple.append(made.cast(pa.string()) if pa.types.is_large_string(made.type) else made)
+    return simple
+
+
+def disarm_name(name: str) -> str:
+    """Write a column's name as `write_csv` does when formulas are escaped."""
+    return str(_disarmed(pa.scalar(name)).as_py())
+
+
+def rearmed(text: str) -> str:
+    """Take off the apostrophe that `write_csv` put before a text.
+
+    >>> rearmed("'=1+1"), rearmed("plain")
+    ('=1+1', 'plain')
+    """
+    return text[1:] if _REARM.match(text) else text
+
+
+def _disarmed(texts: Any) -> Any:
+    return pc.replace_substring_regex(texts, _FORMULA, r"'\1")

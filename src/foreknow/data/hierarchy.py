@@ -1,0 +1,499 @@
+"""How the values of one column coarsen: intervals, masks, dates.
+
+A hierarchy lays the distinct values of a column out in *leaf order*, in which the values of every
+node stand side by side, and names the node of each value at each level. Everything after that is
+integer arrays. Trees and plain orders, which list their values, are in `hierarchy_files`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, Context, Decimal, InvalidOperation
+from itertools import pairwise
+from typing import Any, NoReturn, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foreknow.data.sparse import IntArray
+from foreknow.errors import HierarchyError, did_you_mean
+from foreknow.numbers import is_long
+
+Number: TypeAlias = int | float | Decimal | str
+
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_MOST_DIGITS = 400  # more than any float has; keeps 1E+999999 from filling the memory
+
+
+def exact(number: float | Decimal) -> Decimal:
+    """The decimal that a number prints as.
+
+    >>> exact(0.1) == Decimal("0.1")
+    True
+    """
+    return Decimal(float.__repr__(number) if isinstance(number, float) else number)
+
+
+def to_decimal(given: Any, what: str) -> Decimal:
+    """Read a number, or the text of one; `what` names it in messages."""
+    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal, str)):
+        raise HierarchyError(f"{what} must be a number, not {given!r}")
+    try:
+        if isinstance(given, str) and not given.isascii():
+            raise ValueError
+        number = Decimal(given.strip()) if isinstance(given, str) else exact(given)
+    except InvalidOperation:
+        raise HierarchyError(f"{what} must be a number, not {given!r}") from None
+    exponent = number.as_tuple().exponent
+    if isinstance(exponent, str) or exponent < -_MOST_DIGITS or number.adjusted() > _MOST_DIGITS:
+        raise HierarchyError(f"{what} must be a finite number of usual size, not {given}")
+    return number
+
+
+def not_a_number(value: Any) -> str | None:
+    """Why a value of a column cannot lie in an interval; None if it can."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        return "intervals need numbers"
+    if isinstance(value, int):
+        return None
+    number = exact(value)
+    if not number.is_finite():
+        return "intervals need finite numbers"
+    return "it is too large" if number and number.adjusted() > _MOST_DIGITS else None
+
+
+def common_unit(numbers: Sequence[Decimal]) -> tuple[int, list[int]]:
+    """The decimal places that the numbers need, and the numbers in units of the last place.
+
+    >>> common_unit([Decimal("0.50"), Decimal(2)])
+    (1, [5, 20])
+    """
+    exponents = [int(number.normalize(_EXACT).as_tuple().exponent) for number in numbers]
+    places = max(0, -min(exponents, default=0))
+    return places, [_floor(number, places) for number in numbers]
+
+
+def floors(
+    values: Sequence[Any], kinds: set[type], places: int, reach: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Round numbers down to units of a decimal place, exactly; also return keys that sort them.
+
+    Machine integers where `reach` more or less cannot overflow, Python's own otherwise.
+
+    Parameters
+    ----------
+    values : sequence of int, float or Decimal
+        Finite numbers.
+    kinds : set of types
+        The types of the values.
+    places : int
+        Decimal places of the unit.
+    reach : int
+        The largest number that will be added to a result, or divide it.
+    """
+    ranks: NDArray[Any] | None = None
+    whole: Sequence[int] = values
+    if not kinds <= {int}:
+        numbers = [exact(value) for value in values]
+        whole = [_floor(number, places) for number in numbers]
+        ranks = np.array(values) if kinds == {float} else objects(numbers)
+    elif places:
+        scale = 10**places
+        whole = [value * scale for value in values]
+    most = max(max(whole, default=0), -min(whole, default=0))
+    units = np.array(whole, np.int64) if most + reach < 2**62 else objects(whole)
+    return units, units if ranks is None else ranks
+
+
+def decimal_text(units: int, places: int) -> str:
+    """Print a number of units of a decimal place, without needless zeros.
+
+    >>> decimal_text(-1250, 3), decimal_text(2000, 3)
+    ('-1.25', '2')
+    """
+    if places == 0:
+        return str(units)
+    whole, part = divmod(abs(units), 10**places)
+    text = f"{whole}.{part:0{places}d}".rstrip("0").rstrip(".")
+    return f"-{text}" if units < 0 else text
+
+
+def objects(values: Sequence[Any]) -> NDArray[Any]:
+    """An array of the very objects, which NumPy neither rounds nor cuts."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _floor(number: Decimal, places: int) -> int:
+    return int(number.scaleb(places, _EXACT).to_integral_value(ROUND_FLOOR, _EXACT))
+
+
+FirstRow: TypeAlias = Callable[[int], int]
+
+_MISSING = "missing"
+_TOP = "*"
+_PERIODS: dict[str, Callable[[int], str]] = {  # from fine to coarse: what labels its numbers
+    "day": lambda n: date.fromordinal(n).isoformat(),
+    "month": lambda n: f"{n // 12:04d}-{n % 12 + 1:02d}",
+    "quarter": lambda n: f"{n // 4:04d}-Q{n % 4 + 1}",
+    "year": lambda n: f"{n:04d}",
+    "decade": lambda n: f"{n * 10:04d}s",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The values of one column in leaf order, and their node at each level.
+
+    Parameters
+    ----------
+    order : int64 array, shape (values,)
+        Positions in the given domain, in leaf order.
+    ancestors : tuple of int64 arrays, shape (values,)
+        For levels 1, 2, ...: the node of each leaf, leaves in leaf order. Never decreasing;
+        nodes are numbered from 0 without gaps. The last level is one node.
+    labels : tuple of tuples of str
+        For levels 1, 2, ...: the label of each node. The last is ``("*",)``.
+    """
+
+    order: IntArray
+    ancestors: tuple[IntArray, ...]
+    labels: tuple[tuple[str, ...], ...]
+
+
+class Hierarchy(Protocol):
+    """Anything that lays out a column and can be written to a policy file."""
+
+    def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
+        """Lay out the distinct values of a column.
+
+        The number of levels depends on the hierarchy alone, not on the values.
+
+        Parameters
+        ----------
+        domain : sequence
+            The distinct values, in any order. None is a value of its own: the first in leaf
+            order, and a node labelled "missing" at every level but the last.
+        column : str
+            Name of the column, for messages.
+        first_row : callable
+            The data row (from 1) in which ``domain[i]`` first occurs; called only for messages.
+
+        Raises
+        ------
+        HierarchyError
+            If a value lies outside the hierarchy.
+        """
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table that stands for this hierarchy in a policy file; see `hierarchy_from`."""
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Numbers in intervals of growing width, aligned at an origin.
+
+    Arithmetic is decimal and exact. Widths, origin and values that are floats mean the decimal
+    that they print as: 0.3 lies in "0.3 to <0.4", not below it.
+
+    Parameters
+    ----------
+    widths : sequence of int, float, Decimal or text such as "0.5"
+        Width at level 1, 2, ...: above 0, increasing, each a whole multiple of the one before.
+    origin : int, float, Decimal or text
+        Where an interval of every width starts.
+
+    Examples
+    --------
+    >>> Intervals([5, 20]).levels([27, 3, 24], "age", lambda i: i + 1).labels
+    (('0 to 4', '20 to 24', '25 to 29'), ('0 to 19', '20 to 39'), ('*',))
+    """
+
+    widths: Sequence[Number]
+    origin: Number = 0
+
+    def __post_init__(self) -> None:
+        given = [_writable(width) for width in listed(self.widths, "interval widths")]
+        object.__setattr__(self, "widths", tuple(given))
+        object.__setattr__(self, "origin", _writable(self.origin))
+        if not given:
+            raise HierarchyError("intervals need at least one width")
+        _, _, widths = self._in_units()
+        for i, width in enumerate(widths):
+            if width <= 0:
+                raise HierarchyError(f"an interval width must be above 0, not {given[i]}")
+            if i and width <= widths[i - 1]:
+                raise HierarchyError(
+                    f"interval widths must increase: {given[i]} comes after {given[i - 1]}"
+                )
+            if i and width % widths[i - 1]:
+                raise HierarchyError(
+                    f"intervals must nest: {given[i]} is not a multiple of {given[i - 1]}"
+                )
+
+    def _in_units(self) -> tuple[int, int, list[int]]:
+        """The decimal places that origin and widths need; and both in units of that place."""
+        widths = [to_decimal(width, "an interval width") for width in self.widths]
+        places, (origin, *scaled) = common_unit([to_decimal(self.origin, "the origin"), *widths])
+        return places, origin, scaled
+
+    def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
+        """Lay out numbers; see `Hierarchy.levels`.
+
+        Labels read "20 to 24" (or "20", when one wide) where origin, widths and all values are
+        whole numbers, "20 to <25" otherwise.
+        """
+        places, origin, widths = self._in_units()
+        nulls, present = split_nulls(domain)
+        values = [domain[i] for i in present]
+        kinds = set(map(type, values))
+        if not kinds <= {int}:
+            for i, value in zip(present, values, strict=True):
+                if problem := not_a_number(value):
+                    outside(column, value, first_row(i), problem)
+        # Boundaries are whole multiples of the unit, so flooring to it first moves no value.
+        units, keys = floors(values, kinds, places, max(abs(origin), *widths))
+        order = np.argsort(keys, kind="stable")
+        units = units[order] - origin
+        inclusive = places == 0 and kinds <= {int}
+
+        def naming(width: int) -> Callable[[int], str]:
+            def name(cell: int) -> str:
+                low, end = origin + cell * width, origin + (cell + 1) * width
+                if not inclusive:
+                    return f"{decimal_text(low, places)} to <{decimal_text(end, places)}"
+                return f"{low} to {end - 1}" if width > 1 else str(low)
+
+            return name
+
+        inner = ((units // width, naming(width)) for width in widths)
+        return lay_out(order, present, nulls, inner, column)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"intervals": [...]}``, and the origin unless it is 0."""
+        start = {} if self.origin == 0 else {"origin": self.origin}
+        return {"intervals": list(self.widths), **start}
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Codes of one length, of which level j masks the last j characters; the last level is "*".
+
+    Parameters
+    ----------
+    length : int
+        Characters of every value.
+    character : str
+        What stands for a masked character.
+
+    Examples
+    --------
+    >>> Mask(3).levels(["127", "131"], "zip", lambda i: i + 1).labels
+    (('12*', '13*'), ('1**',), ('*',))
+    """
+
+    length: int
+    character: str = "*"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.length, int) or isinstance(self.length, bool) or self.length < 1:
+            raise HierarchyError(
+                f"a mask length must be a whole number from 1, not {self.length!r}"
+            )
+        if is_long(self.length):
+            raise HierarchyError("a mask length of too many digits")
+        if not isinstance(self.character, str) or len(self.character) != 1:
+            raise HierarchyError(
+                f"the character of a mask must be one character of text, not {self.character!r}"
+            )
+
+    def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
+        """Lay out texts or whole numbers by their characters; see `Hierarchy.levels`."""
+        nulls, present = split_nulls(domain)
+        texts = []
+        for i in present:
+            value = domain[i]
+            if not isinstance(value, (str, int)) or isinstance(value, bool):
+                outside(column, value, first_row(i), "a mask needs text or whole numbers")
+            text = str(value)
+            if len(text) != self.length:
+                characters = f"{self.length} character{'s' * (self.length > 1)}"
+                why = f"a mask of {self.length} needs {characters}"
+                outside(column, value, first_row(i), why)
+            texts.append(text)
+        order = sorted(range(len(texts)), key=texts.__getitem__)
+
+        def level(kept: int) -> tuple[NDArray[Any], Callable[[str], str]]:
+            masked = self.character * (self.length - kept)
+            return objects([texts[i][:kept] for i in order]), lambda prefix: prefix + masked
+
+        inner = (level(kept) for kept in range(self.length - 1, 0, -1))
+        return lay_out(order, present, nulls, inner, column)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"mask": length}``, and the character unless it is ``*``."""
+        character = {} if self.character == "*" else {"character": self.character}
+        return {"mask": self.length, **character}
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class DateLevels:
+    """Dates and date-times by calendar periods, as the clock that wrote them showed them.
+
+    Parameters
+    ----------
+    levels : sequence of {"day", "month", "quarter", "year", "decade"}
+        The period of level 1, 2, ...: any of them, in this order. Kept as `periods`.
+
+    Examples
+    --------
+    >>> DateLevels(["quarter", "decade"]).levels(["2024-03-05"], "born", lambda i: 1).labels
+    (('2024-Q1',), ('2020s',), ('*',))
+    """
+
+    periods: tuple[str, ...]
+
+    def __init__(self, levels: Sequence[str] = ("month", "quarter", "year", "decade")) -> None:
+        periods, known = listed(levels, "date levels"), list(_PERIODS)
+        if not periods:
+            raise HierarchyError(f"date levels need at least one of {', '.join(known)}")
+        for period in periods:
+            if period == "week":
+                raise HierarchyError("weeks do not nest in months: leave 'week' out, or use 'day'")
+            if period not in known:
+                hint = did_you_mean(str(period), known)
+                raise HierarchyError(f"there is no date level {period!r}{hint}")
+        for fine, coarse in pairwise(periods):
+            if known.index(fine) >= known.index(coarse):
+                raise HierarchyError(f"date levels must coarsen: {coarse!r} comes after {fine!r}")
+        object.__setattr__(self, "periods", periods)
+
+    def __repr__(self) -> str:
+        return f"DateLevels(levels={self.periods!r})"
+
+    def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
+        """Lay out dates, date-times or ISO texts in order of time; see `Hierarchy.levels`."""
+        nulls, present = split_nulls(domain)
+        moments: list[datetime] = []
+        for i in present:
+            moment = _moment(domain[i])
+            if moment is None:
+                why = "date levels need dates, date-times or text like 2024-03-05"
+                outside(column, domain[i], first_row(i), why)
+            moments.append(moment)
+        order = sorted(range(len(moments)), key=lambda i: moments[i])
+        days = np.array([moments[i].toordinal() for i in order], np.int64)
+        months = np.array([moments[i].year * 12 + moments[i].month - 1 for i in order], np.int64)
+        numbers = {"day": days, "month": months, "quarter": months // 3}
+        numbers |= {"year": months // 12, "decade": months // 120}
+        inner = ((numbers[period], _PERIODS[period]) for period in self.periods)
+        return lay_out(order, present, nulls, inner, column)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"dates": [...]}``."""
+        return {"dates": list(self.periods)}
+
+
+# ---- what hierarchies share ---------------------------------------------------------------
+
+
+def lay_out(
+    order: ArrayLike,
+    present: Sequence[int],
+    nulls: Sequence[int],
+    inner: Iterable[tuple[NDArray[Any], Callable[[Any], str]]],
+    column: str,
+) -> Levels:
+    """Number and name the nodes of values that are in leaf order; add the nulls and the top.
+
+    Parameters
+    ----------
+    order : integers
+        The leaf order, as positions in `present`.
+    present, nulls : sequences of int
+        Positions in the domain of the values and of the null; see `split_nulls`.
+    inner : iterable of (keys, name)
+        For each level below the top: a key per value in leaf order, equal keys side by side;
+        and what makes a label from a key.
+    column : str
+        Name of the column, for messages.
+    """
+    leaves = np.asarray(present, np.int64)[np.asarray(order, np.int64)]
+    leaves = np.concatenate((np.asarray(nulls, np.int64), leaves))
+    ancestors, labels = [], []
+    for level, (keys, name) in enumerate(inner, 1):
+        first = np.ones(len(keys), dtype=bool)
+        first[1:] = keys[1:] != keys[:-1]
+        nodes = np.cumsum(first, dtype=np.int64) - 1
+        names = [name(key) for key in keys[first].tolist()]
+        if nulls:
+            if _MISSING in names:
+                raise HierarchyError(
+                    f"column {column!r}: level {level} has a node {_MISSING!r}, which is the "
+                    "label of nulls; give that node another name"
+                )
+            nodes = np.concatenate((np.zeros(len(nulls), np.int64), nodes + 1))
+            names.insert(0, _MISSING)
+        ancestors.append(nodes)
+        labels.append(tuple(names))
+    top = np.zeros(len(leaves), np.int64)
+    return Levels(leaves, (*ancestors, top), (*labels, (_TOP,)))
+
+
+def split_nulls(domain: Sequence[Any]) -> tuple[list[int], list[int]]:
+    """Positions of the nulls, and positions of everything else.
+
+    >>> split_nulls([7, None, 8])
+    ([1], [0, 2])
+    """
+    nulls = [i for i, value in enumerate(domain) if value is None]
+    if not nulls:
+        return nulls, list(range(len(domain)))
+    return nulls, [i for i, value in enumerate(domain) if value is not None]
+
+
+def outside(column: str, value: Any, row: int, why: str) -> NoReturn:
+    """Refuse a value that its hierarchy does not cover."""
+    raise HierarchyError(
+        f"column {column!r}: the value {shown(value)} (first in row {row}) is outside its "
+        f"hierarchy: {why}"
+    )
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it: texts in quotes, the rest as printed.
+
+    >>> print(shown("7"), shown(Decimal("7.50")))
+    '7' 7.50
+    """
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def listed(given: Any, what: str) -> tuple[Any, ...]:
+    """The members of a list; a text, table or set is not one."""
+    if isinstance(given, (str, bytes, Mapping, Set)) or not isinstance(given, Iterable):
+        raise HierarchyError(f"{what} must be a list, not {given!r}")
+    return tuple(given)
+
+
+def _writable(number: Number) -> Number:
+    """A number as a policy file can hold it: decimals as text."""
+    if isinstance(number, int) and is_long(number):
+        raise HierarchyError("intervals: a number of too many digits")
+    return str(number) if isinstance(number, Decimal) else number
+
+
+def _moment(value: Any) -> datetime | None:
+    """A date or ISO text as a date-time without zone; None for anything else."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if isinstance(value, datetime):
+        # Ordered by instant, the days of different zones would not stay side by side.
+        return value.replace(tzinfo=None)
+    return datetime.combine(value, time.min) if isinstance(value, date) else None

@@ -1,0 +1,395 @@
+"""Microdata: the raw table, everybody in it once, its columns encoded once."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from foreknow.data.counts import GroupCounts
+from foreknow.data.engines import Column, Holdings, Table, encode, open_table
+from foreknow.data.engines.columns import Codes, Kind, codes_of, fetch
+from foreknow.data.engines.missing import Missing, settle_missing
+from foreknow.data.engines.multivalued import read_held, require_person
+from foreknow.data.engines.people import People, refuse_repeats
+from foreknow.data.engines.snapshot import settled
+from foreknow.data.engines.sources import require
+from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals
+from foreknow.data.labels import Labels
+from foreknow.data.schema import Schema
+from foreknow.data.sparse import IntArray
+from foreknow.errors import DataError, SchemaError, UnsupportedError
+
+Order: TypeAlias = Literal["ordered", "nominal"]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """A quasi-identifier as codes in leaf order, with the levels it coarsens through.
+
+    Attributes
+    ----------
+    name : str
+    codes : unsigned integer array, shape (people,)
+    domain : list
+        Distinct values in leaf order; None (a null) first where there is one.
+    order : {"ordered", "nominal"}
+        Whether a range of the domain means something, or only a set of values does.
+    ancestors : tuple of int64 arrays, shape (domain,)
+        Level 1 and up: the node of each leaf; empty without a hierarchy.
+    labels : tuple of tuples of str
+        Level 1 and up: the label of each node.
+    positions : float64 array, shape (domain,)
+        Where each value lies, for widths: its number, or its rank.
+    listed : frozenset of str
+        What the hierarchy lists as values, had by somebody or not.
+    """
+
+    name: str
+    codes: NDArray[np.unsignedinteger[Any]]
+    domain: list[Any]
+    order: Order
+    ancestors: tuple[IntArray, ...]
+    labels: tuple[tuple[str, ...], ...]
+    positions: NDArray[np.float64]
+    listed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class _Several:
+    """What is read where a person may have several values."""
+
+    people: People
+    holdings: Holdings
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """The table as it was read."""
+
+    columns: list[Column]  # one code per person
+    sensitive: Column  # one per occurrence
+    n_rows: int
+    kept: IntArray | None  # None where row i is person i
+    other: pa.Table  # of everybody
+    several: _Several | None = None
+
+
+class Microdata:
+    """A raw table about people and the roles of its columns; what `publish` takes.
+
+    Parameters
+    ----------
+    source : path or frame
+        See `foreknow.data.engines.open_table`. The order of rows is that of the source; an index of
+        a pandas frame is never used. Under ``single`` one row per person; under ``set`` and
+        ``multiset`` one row per person and value, or one row per person with a list of values.
+    schema : Schema
+
+    Raises
+    ------
+    DataError
+        On a column that is missing, an empty table, null sensitive values under ``single``
+        (unless the schema says what to do with them), or rows of one person that contradict each
+        other. Raised when the columns are first read.
+
+    Examples
+    --------
+    >>> schema = Schema(
+    ...     quasi_identifiers=["age"], sensitive="disease", semantics="set", person="pid"
+    ... )
+    >>> names, values = ["Ann", "Ann", "Bob"], ["Flu", "AIDS", None]
+    >>> rows = pa.table({"pid": names, "age": [30, 30, 41], "disease": values})
+    >>> Microdata(rows, schema).counts(np.array([0, 0]))
+    GroupCounts(1 groups, 2 people, 2 values, set)
+    """
+
+    def __init__(self, source: Any, schema: Schema) -> None:
+        if not isinstance(schema, Schema):
+            raise SchemaError(f"expected a Schema, not {type(schema).__name__}; see fk.Schema")
+        self.schema = schema
+        opened = open_table(source)
+        if not schema.quasi_identifiers:
+            raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
+        people = [] if schema.person is None else [schema.person]
+        require(opened, [*(c for c in schema.columns if c != schema.group), *people])
+        read = [*schema.quasi_identifiers, schema.sensitive, *schema.other, *people]
+        self._table: Table = settled(opened, read)
+        if schema.semantics != "single":
+            listed = not self._table.untyped
+            require_person(
+                self._table, schema.sensitive, schema.person, schema.semantics, listed=listed
+            )
+
+    @property
+    def name(self) -> str:
+        """What messages call the table."""
+        return self._table.name
+
+    @property
+    def source(self) -> Table:
+        """The table as it was opened, with all of its columns and rows."""
+        return self._table
+
+    @cached_property
+    def _read(self) -> _Read:
+        return self._read_single() if self.schema.semantics == "single" else self._read_several()
+
+    def _read_single(self) -> _Read:
+        schema = self.schema
+        people = [] if schema.person is None else [schema.person]
+        names = [*schema.quasi_identifiers, schema.sensitive, *schema.other, *people]
+        fetched = fetch(self._table, list(dict.fromkeys(names)))
+        n_rows = len(fetched)
+        if schema.person is not None:
+            refuse_repeats(self._table, schema.person, fetched)
+            if schema.person not in (*schema.quasi_identifiers, *schema.other):
+                fetched = fetched.drop_columns([schema.person])
+        missing = cast("Missing", schema.missing)
+        rows, kept = settle_missing(self.name, fetched, schema.sensitive, missing)
+        del fetched
+        if not len(rows):
+            raise DataError(f"{self.name} has no rows")
+        sensitive = encode(schema.sensitive, rows.column(schema.sensitive))
+        columns = []
+        for name in schema.quasi_identifiers:
+            columns.append(self._encode(name, rows.column(name), kept))
+            rows = rows.drop_columns([name])  # frees its memory
+        return _Read(columns, sensitive, n_rows, kept, rows.select(schema.other))
+
+    def _read_several(self) -> _Read:
+        schema = self.schema
+        names = [*schema.quasi_identifiers, *schema.other]
+        held = read_held(self._table, names, schema.sensitive, schema.person, schema.semantics)
+        people, rows = held.people, held.rows
+        if not len(held.values):
+            raise DataError(
+                f"{self.name}: nobody has a value of {schema.sensitive!r}; there is nothing to hide"
+            )
+        sensitive = encode(schema.sensitive, held.values)
+        if schema.semantics == "set":
+            held.refuse_twice(schema.sensitive, sensitive.codes, sensitive.domain.__getitem__)
+        columns = []
+        for name in schema.quasi_identifiers:
+            column = self._encode(name, rows.column(name), None)
+            own = people.agreed(name, column.codes, column.domain.__getitem__)
+            columns.append(replace(column, codes=own))
+        for name in schema.other:
+            codes, found = codes_of(rows.column(name))
+            people.agreed(name, codes, lambda code, of=found: of[code].as_py())  # type: ignore[misc]
+        other = rows.select(schema.other).take(pa.array(people.first))
+        several = _Several(people, Holdings(held.holders, sensitive.codes))
+        return _Read(columns, sensitive, len(people.of_row), people.first, other, several)
+
+    def _encode(self, name: str, rows: pa.ChunkedArray, kept: IntArray | None) -> Column:
+        return encode(
+            name,
+            rows,
+            untyped=self._table.untyped,
+            declared=self._declared(name),
+            positions=kept,
+        )
+
+    def _declared(self, name: str) -> Kind | None:
+        """Type that the schema gives a column, or that its hierarchy needs."""
+        given = self.schema.types.get(name)
+        hierarchy = self.schema.hierarchies.get(name)
+        if given is None and self._table.untyped:
+            if isinstance(hierarchy, Intervals):
+                return "number"
+            if isinstance(hierarchy, DateLevels):
+                return "date"
+        return given
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the source, dropped ones included."""
+        return self._read.n_rows
+
+    @property
+    def n_people(self) -> int:
+        """People who are published."""
+        return len(self._read.columns[0].codes)
+
+    @property
+    def kept(self) -> IntArray:
+        """Position in the source of everybody's row; of several, the first."""
+        kept = self._read.kept
+        return np.arange(self.n_rows) if kept is None else kept
+
+    @property
+    def sensitive_codes(self) -> Codes:
+        """The sensitive value of each person under ``single``, as a code into `values`."""
+        if self._read.several is not None:
+            raise UnsupportedError(
+                f"under semantics {self.schema.semantics!r} a person has no single value; see "
+                "Microdata.holdings"
+            )
+        return self._read.sensitive.codes
+
+    @cached_property
+    def holdings(self) -> Holdings:
+        """Who has which sensitive value: one entry per occurrence, codes into `values`."""
+        several = self._read.several
+        if several is not None:
+            return several.holdings
+        return Holdings(np.arange(self.n_people), self.sensitive_codes)
+
+    @cached_property
+    def values(self) -> Labels:
+        """The sensitive values."""
+        return Labels(self._read.sensitive.domain)
+
+    @cached_property
+    def attributes(self) -> list[Attribute]:
+        """The quasi-identifiers of everybody, in the schema's order."""
+        return [self._attribute(column) for column in self._read.columns]
+
+    def other(self) -> pa.Table:
+        """The columns that are published as they are, one row per person."""
+        return self._read.other
+
+    def counts(self, groups: NDArray[Any]) -> GroupCounts:
+        """Count the sensitive values of a grouping of the people, codes from 0."""
+        n_groups = int(groups.max()) + 1
+        if self._read.several is None:
+            return GroupCounts.from_pairs(
+                groups, self.sensitive_codes, values=self.values, n_groups=n_groups
+            )
+        return GroupCounts.from_pairs(
+            groups[self.holdings.people],
+            self.holdings.values,
+            values=self.values,
+            n_groups=n_groups,
+            sizes=np.bincount(groups, minlength=n_groups),
+            semantics=self.schema.semantics,
+        )
+
+    def dealt(self, codes: NDArray[Any]) -> Microdata:
+        """The same people with other sensitive values, one each; nothing is read again.
+
+        Examples
+        --------
+        >>> rows = pa.table({"age": [30, 41], "disease": ["Flu", "AIDS"]})
+        >>> own = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
+        >>> other = own.dealt(own.sensitive_codes[::-1])
+        >>> [own.values[code] for code in other.sensitive_codes.tolist()]
+        ['AIDS', 'Flu']
+        """
+        other = copy(self)
+        own = codes.astype(self.sensitive_codes.dtype, copy=False)
+        sensitive = replace(self._read.sensitive, codes=own)
+        other.__dict__["_read"] = replace(self._read, sensitive=sensitive)
+        other.__dict__.pop("holdings", None)
+        return other
+
+    def rows_of(self, groups: NDArray[Any]) -> IntArray:
+        """Give each row of the source the group of its person; -1 to a row that is left out.
+
+        Examples
+        --------
+        >>> schema = Schema(quasi_identifiers=["age"], sensitive="disease", missing="drop")
+        >>> rows = pa.table({"age": [30, 41, 50], "disease": ["Flu", None, "AIDS"]})
+        >>> Microdata(rows, schema).rows_of(np.array([0, 1]))
+        array([ 0, -1,  1])
+        """
+        given: IntArray = groups.astype(np.int64, copy=False)
+        if self._read.several is not None:
+            spread: IntArray = given[self._read.several.people.of_row]
+            return spread
+        if self._read.kept is None:
+            return given
+        everything = np.full(self.n_rows, -1, dtype=np.int64)
+        everything[self._read.kept] = given
+        return everything
+
+    def __repr__(self) -> str:
+        return f"Microdata({self.name}, {len(self.schema.quasi_identifiers)} quasi-identifiers)"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
+
+    def digest(self, key: bytes) -> str:
+        """Keyed BLAKE2b-256 of the published quasi-identifiers and sensitive values, as hex.
+
+        Whoever lacks the key cannot test guesses of the table against it.
+        """
+        state = hashlib.blake2b(key=key, digest_size=32)
+        for column in self._read.columns:
+            state.update(repr((column.name, column.kind, column.domain)).encode())
+            state.update(column.codes.tobytes())
+        sensitive = self._read.sensitive
+        state.update(repr((sensitive.name, sensitive.kind, sensitive.domain)).encode())
+        if self._read.several is None:
+            state.update(sensitive.codes.tobytes())
+        else:
+            keys = self.holdings.people.astype(np.int64) * len(sensitive.domain)
+            state.update(np.sort(keys + self.holdings.values).tobytes())
+        return state.hexdigest()
+
+    def _attribute(self, column: Column) -> Attribute:
+        hierarchy = cast("Hierarchy | None", self.schema.hierarchies.get(column.name))
+        if hierarchy is None:
+            order: Order = "nominal" if column.kind == "text" else "ordered"
+            return Attribute(
+                column.name, column.codes, column.domain, order, (), (), _positions(column)
+            )
+
+        def first_row(code: int) -> int:
+            return int(self.kept[column.first_row(code) - 1]) + 1
+
+        levels = hierarchy.levels(column.domain, column.name, first_row)
+        place = np.empty(len(levels.order), dtype=column.codes.dtype)
+        place[levels.order] = np.arange(len(levels.order), dtype=column.codes.dtype)
+        return Attribute(
+            column.name,
+            place[column.codes],
+            [column.domain[i] for i in levels.order.tolist()],
+            "ordered",
+            levels.ancestors,
+            levels.labels,
+            np.arange(len(column.domain), dtype=np.float64),
+            getattr(hierarchy, "listed", frozenset()),
+        )
+
+
+def _positions(column: Column) -> NDArray[np.float64]:
+    """Where values lie on a line: numbers and dates by size, others by rank."""
+    known = [value for value in column.domain if value is not None]
+    if column.kind == "number":
+        lie = np.array([_float(v) for v in known])
+    elif column.kind == "date" and known:
+        lie = np.array([_days(value) for value in known])
+    else:
+        lie = np.arange(len(known), dtype=np.float64)
+    if len(lie) and not np.isfinite(2 * (lie[-1] / 2 - lie[0] / 2) + 2 * abs(lie).max()):
+        lie = np.arange(len(known), dtype=np.float64)
+    if not column.has_null:
+        return lie
+    # A null is a value of its own, as far from its neighbour as the neighbours are apart.
+    gap = (lie[-1] - lie[0]) / max(len(lie) - 1, 1) if len(lie) else 1.0
+    return np.concatenate(([lie[0] - (gap or 1.0)] if len(lie) else [0.0], lie))
+
+
+def _float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf")
+
+
+def _days(moment: dt.date | dt.time) -> float:
+    """Place of a date, a date-time or a time of day, in days."""
+    days = float(moment.toordinal()) if isinstance(moment, dt.date) else 0.0
+    if isinstance(moment, (dt.datetime, dt.time)):
+        seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
+        days += (seconds + moment.microsecond / 1e6) / 86400
+    return days

@@ -1,0 +1,125 @@
+"""Members: which named person is in which group of a release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from foreknow.data.counts import whole
+from foreknow.data.labels import Label, Labels
+from foreknow.data.sparse import IntArray
+from foreknow.errors import DataError, did_you_mean
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Members:
+    """People by name, and the group of each; immutable.
+
+    Attributes
+    ----------
+    names : Labels
+        Everybody once.
+    groups : int64 array, shape (people,)
+        Position of each person's group in the `GroupCounts` of the release.
+
+    Examples
+    --------
+    >>> members = Members(Labels(["Ann", "Tom"]), np.array([0, 1]))
+    >>> members.group_of("Tom")
+    1
+    """
+
+    names: Labels
+    groups: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", whole(self.groups, "groups"))
+        if len(self.groups) != len(self.names):
+            raise DataError(f"{len(self.names)} names but {len(self.groups)} groups")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def group_of(self, name: Label) -> int:
+        """Position of a person's group.
+
+        Raises
+        ------
+        DataError
+            With a hint, if nobody has that name.
+        """
+        try:
+            return int(self.groups[self.names.codes[name]])
+        except (KeyError, TypeError):
+            hint = did_you_mean(str(name), [str(n) for n in self.names[:100_000]])
+            raise DataError(f"nobody in the release is called {name!r}{hint}") from None
+
+    def of_group(self, group: int) -> list[Label]:
+        """Names of the members of a group."""
+        return [self.names[i] for i in np.flatnonzero(self.groups == group).tolist()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists."""
+        return {"names": list(self.names), "groups": self.groups.tolist()}
+
+    def __repr__(self) -> str:
+        return f"Members({len(self)} people)"
+
+
+Signature: TypeAlias = "tuple[str | None, ...]"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Signatures:
+    """People by group and signature, as compressed sparse rows; immutable.
+
+    A signature is the value of each attribute of a set, as it prints; None is a missing one
+    (definition 1 of "Anonymization with Worst-Case Distribution-Based Background Knowledge").
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        The columns.
+    labels : tuple of tuples of str or None
+        The signatures that occur; each once.
+    offsets : int64 array, shape (groups + 1,)
+        Cells of group g, by its position in the `GroupCounts`, are
+        ``offsets[g]:offsets[g + 1]`` of `codes` and `people`.
+    codes : int64 array, shape (cells,)
+        Index into `labels`; strictly increasing within a group.
+    people : int64 array, shape (cells,)
+        At least 1.
+    """
+
+    attributes: tuple[str, ...]
+    labels: Sequence[Signature]
+    offsets: IntArray
+    codes: IntArray
+    people: IntArray
+
+    def __post_init__(self) -> None:
+        for name in ("offsets", "codes", "people"):
+            object.__setattr__(self, name, whole(getattr(self, name), name))
+        object.__setattr__(self, "labels", tuple(self.labels))
+        odd = [label for label in self.labels if len(label) != len(self.attributes)]
+        if odd:
+            raise DataError(f"{odd[0]!r} is no signature of {', '.join(self.attributes)}")
+
+    def __repr__(self) -> str:
+        return (
+            f"Signatures({', '.join(self.attributes)}: {len(self.labels)} in "
+            f"{len(self.offsets) - 1} groups)"
+        )
+
+
+def signature_text(attributes: Sequence[str], signature: Signature) -> str:
+    """Write a signature for people.
+
+    >>> signature_text(("sex", "age"), ("Female", None))
+    'sex Female, age missing'
+    """
+    parts = zip(attributes, signature, strict=True)
+    return ", ".join(f"{name} {'missing' if label is None else label}" for name, label in parts)

@@ -1,0 +1,177 @@
+"""Schema: which column plays which role, and how its values are to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from foreknow.data.counts import Semantics
+from foreknow.data.engines.columns import Kind
+from foreknow.data.engines.missing import Missing, Relabel, as_missing, refuse_missing
+from foreknow.data.hierarchy import Hierarchy
+from foreknow.data.hierarchy_files import hierarchy_from
+from foreknow.errors import SchemaError, did_you_mean
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Roles of the columns of a table.
+
+    Parameters
+    ----------
+    quasi_identifiers : sequence of str
+        Columns that others may know of a person, such as age or zip code.
+    sensitive : str
+        The column whose values must stay hidden.
+    identifiers : sequence of str
+        Columns that name people; never published.
+    other : sequence of str
+        Columns published as they are, beside the sensitive value. A column without any role is
+        not published.
+    semantics : {"single", "set", "multiset"}
+        Whether a person has one sensitive value (one row), a set of them, or a bag (a row for
+        each, or one row with a list).
+    person : str, optional
+        The column that tells people apart; needed under ``set`` and ``multiset`` unless the
+        sensitive column holds lists.
+    group : str, optional
+        In a release: the column with the group of each row. Without it, rows with equal
+        quasi-identifiers are a group.
+    hierarchies : mapping of column to Hierarchy, or to the table that stands for one in a policy
+        How values of a quasi-identifier coarsen.
+    types : mapping of column to "number", "text" or "date"
+        Overrules what a column looks like; zip codes without leading zeros are ``"text"``.
+    missing : "error", "drop" or {"label": ...}
+        What to do with people whose sensitive value is null; under ``set`` and ``multiset`` they
+        have no value.
+    folder : Path
+        Where relative paths of hierarchy files start.
+
+    Raises
+    ------
+    SchemaError
+        If a column has two roles or a setting contradicts another.
+
+    Examples
+    --------
+    >>> schema = Schema(identifiers=["name"], quasi_identifiers=["age", "zip"], sensitive="disease")
+    >>> schema.role("age")
+    'quasi-identifier'
+    """
+
+    sensitive: str
+    quasi_identifiers: Sequence[str] = ()
+    identifiers: Sequence[str] = ()
+    other: Sequence[str] = ()
+    semantics: Semantics = "single"
+    person: str | None = None
+    group: str | None = None
+    hierarchies: Mapping[str, Hierarchy | Mapping[str, Any]] = field(default_factory=dict)
+    types: Mapping[str, Kind] = field(default_factory=dict)
+    missing: Missing | Mapping[str, str] = "error"
+    folder: Path = field(default=Path(), repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("quasi_identifiers", "identifiers", "other"):
+            given = getattr(self, name)
+            if isinstance(given, str):
+                raise SchemaError(f"{name} must be a list of columns, such as [{given!r}]")
+            object.__setattr__(self, name, tuple(given))
+        if not self.quasi_identifiers and self.group is None:
+            raise SchemaError(
+                "quasi_identifiers is empty; name at least one column that others may know"
+            )
+        roles: dict[str, str] = {}
+        for role, columns in self._by_role():
+            for column in columns:
+                if column in roles:
+                    twice = "twice" if roles[column] == role else f"and as {roles[column]}"
+                    raise SchemaError(f"column {column!r} is given as {role} {twice}; keep one")
+                roles[column] = role
+        check_semantics(self.semantics)
+        object.__setattr__(self, "missing", as_missing(self.missing))
+        refuse_missing(cast("Missing", self.missing), self.semantics)
+        if self.person is not None and self.person in (self.sensitive, self.group):
+            raise SchemaError(
+                f"column {self.person!r} cannot be person and {self.role(self.person)}"
+            )
+        self._check_hierarchies()
+
+    def _by_role(self) -> list[tuple[str, Sequence[str]]]:
+        return [
+            ("identifier", self.identifiers),
+            ("quasi-identifier", self.quasi_identifiers),
+            ("sensitive", (self.sensitive,)),
+            ("other", self.other),
+            ("group", () if self.group is None else (self.group,)),
+        ]
+
+    def role(self, column: str) -> str | None:
+        """Role of a column: identifier, quasi-identifier, sensitive, other, or None."""
+        return next((role for role, columns in self._by_role() if column in columns), None)
+
+    @property
+    def columns(self) -> list[str]:
+        """Every column that has a role."""
+        return [column for _, columns in self._by_role() for column in columns]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ``[schema]`` table of a policy file."""
+        table: dict[str, Any] = {
+            "identifiers": list(self.identifiers),
+            "quasi_identifiers": list(self.quasi_identifiers),
+            "sensitive": self.sensitive,
+            "semantics": self.semantics,
+        }
+        if self.other:
+            table["other"] = list(self.other)
+        for name in ("person", "group"):
+            if getattr(self, name) is not None:
+                table[name] = getattr(self, name)
+        if self.types:
+            table["types"] = dict(self.types)
+        if self.missing != "error":
+            table["missing"] = (
+                {"label": str(self.missing)} if isinstance(self.missing, Relabel) else self.missing
+            )
+        if self.hierarchies:
+            table["hierarchies"] = {
+                column: dict(h) if isinstance(h, Mapping) else h.to_dict()
+                for column, h in self.hierarchies.items()
+            }
+        return table
+
+    def _check_hierarchies(self) -> None:
+        for column in (*self.hierarchies, *self.types):
+            if column not in self.quasi_identifiers:
+                hint = did_you_mean(column, self.quasi_identifiers)
+                raise SchemaError(
+                    f"a hierarchy or type is given for {column!r}, which is no "
+                    f"quasi-identifier{hint}"
+                )
+        for column, kind in self.types.items():
+            if kind not in get_args(Kind):
+                raise SchemaError(
+                    f"the type of {column!r} is {kind!r}{did_you_mean(str(kind), get_args(Kind))}"
+                )
+        for column, given in self.hierarchies.items():
+            if not isinstance(given, Mapping) and not hasattr(given, "levels"):
+                raise SchemaError(
+                    f"the hierarchy of {column!r} must be a Hierarchy or a table such as "
+                    f"{{ mask = 5 }}, not {given!r}"
+                )
+        made = {
+            column: hierarchy_from(h, column, self.folder) if isinstance(h, Mapping) else h
+            for column, h in self.hierarchies.items()
+        }
+        object.__setattr__(self, "hierarchies", made)
+
+
+def check_semantics(given: str) -> Semantics:
+    """Return "single", "set" or "multiset"; anything else is a `SchemaError`."""
+    if given not in get_args(Semantics):
+        hint = did_you_mean(str(given), get_args(Semantics))
+        raise SchemaError(f"semantics {given!r} is unknown{hint}")
+    return cast("Semantics", given)

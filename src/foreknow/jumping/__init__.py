@@ -1,1 +1,0 @@
-"""Jumping: what is known of a table after a release whose algorithm is public, exactly."""

@@ -1,0 +1,374 @@
+"""Anatomy: groups of l people with l different sensitive values, drawn at random.
+
+Xiao and Tao, "Anatomy: Simple and Effective Privacy Preservation", VLDB 2006.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import perm, prod
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from foreknow.data.engines.columns import Codes
+from foreknow.data.labels import Labels
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray, ranges
+from foreknow.errors import InputError, NoSafeRelease, UnsupportedError
+from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
+from foreknow.methods.lots import generator, note_of_boxes, notes_of_seed
+from foreknow.policy.policy import Policy
+
+# How many people are dealt out at once.
+_BLOCK = 1 << 20
+
+
+def rounds_of(counts: IntArray, l: int) -> IntArray:  # noqa: E741
+    """Take one person from each of the l largest buckets, again and again.
+
+    A bucket holds the people of one value. The method of Xiao and Tao does this a round at a
+    time; here, all rounds between two changes are dealt out at once. The buckets that are
+    strictly larger than the l-th largest, the *high* ones, give one person in every round. The
+    others are worn down together from above, level by level: those that are as high as the
+    highest of them take turns. A high bucket that is no longer higher joins these turns, which
+    happens fewer than l times.
+
+    Parameters
+    ----------
+    counts : int64 array, shape (values,)
+        People of each value; none of them more than a share 1/l of everybody.
+    l : int
+
+    Returns
+    -------
+    int64 array, shape (people,)
+        The round, from 0, in which everybody is taken, where the people of value 0 come first,
+        then those of value 1, and so on, each in the order in which they are to be taken. -1 for
+        the fewer than l people who are left in the end; all of them have different values.
+
+    Examples
+    --------
+    >>> rounds_of(np.array([3, 2, 2]), 2)  # doctest: +NORMALIZE_WHITESPACE
+    array([ 0, 1, 2, 0, 2, 1, -1])
+    """
+    order = np.argsort(-counts, kind="stable")
+    heights, starts = counts[order], (np.cumsum(counts) - counts)[order]
+    rounds = np.full(int(counts.sum()), -1, dtype=np.int64)
+    n_rounds = len(rounds) // l
+    # How many buckets are at least so high, for each height.
+    reaching = np.cumsum(np.bincount(counts)[::-1])[::-1]
+    level = int(heights[l - 1])
+    high = int(np.count_nonzero(heights > level))
+    gone = 0  # how many had their turn at this level already
+    now = 0
+    while now < n_rounds:
+        rate = l - high
+        # Turns at this level and at those below it, and where each level's turns end.
+        turns_at = reaching[level:0:-1] - high
+        turns_at[0] -= gone
+        ends = np.cumsum(turns_at)
+        end = _joins(int(heights[high - 1]) - now, level, rate, ends) + now if high else n_rounds
+        end = min(end, n_rounds)
+        for first in starts[:high].tolist():
+            rounds[first + now : first + end] = np.arange(now, end)
+        n_turns, done = rate * (end - now), 0
+        for buckets, at in _turns(high, level, gone, reaching, ends, n_turns):
+            place = starts[buckets] + (heights[buckets] - at)
+            rounds[place] = now + np.arange(done, done + len(buckets)) // rate
+            done += len(buckets)
+        now = end
+        below = int(np.searchsorted(ends, n_turns, "right"))
+        gone = n_turns - int(ends[below - 1]) if below else gone + n_turns
+        level -= below
+        while high and heights[high - 1] - now == level:
+            # It joins behind those who had their turn: nobody gets two turns in one round.
+            high -= 1
+            for by_bucket in (heights, starts):
+                by_bucket[high : high + gone + 1] = np.roll(by_bucket[high : high + gone + 1], -1)
+    return rounds
+
+
+def _joins(height: int, level: int, rate: int, ends: IntArray) -> int:
+    """After how many rounds a high bucket is no higher than the one whose turn is next."""
+    levels = level - np.arange(len(ends))
+    turns = rate * (height - levels)  # when the bucket is down at each level
+    here = np.flatnonzero((np.concatenate(([0], ends[:-1])) <= turns) & (turns < ends))
+    return height - int(levels[here[0]]) if len(here) else height
+
+
+def _turns(
+    high: int, level: int, gone: int, reaching: IntArray, ends: IntArray, n_turns: int
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Who has the next turns, and how high they are then; in blocks of whole levels."""
+    done, below = 0, 0
+    while done < n_turns:
+        last = max(int(np.searchsorted(ends, min(done + _BLOCK, n_turns))), below)
+        at = level - np.arange(below, last + 1)
+        firsts = np.full(len(at), high)
+        firsts[0] += 0 if below else gone
+        buckets, offsets = ranges(firsts, reaching[at])
+        more = min(len(buckets), n_turns - done)
+        yield buckets[:more], np.repeat(at, np.diff(offsets))[:more]
+        done += more
+        below = last + 1
+
+
+# Who joined a group, and what it held before.
+_Joined: TypeAlias = tuple[Bag, Bag]
+
+
+def chance_of_anatomy(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:  # noqa: E741
+    """How probable groups with these bags are, whatever they are called.
+
+    Parameters
+    ----------
+    found : Counter of bags
+        The values of each group, as codes, ascending.
+    sizes : int64 array, shape (values,)
+        How often each occurs; at most one in l people.
+    l : int
+
+    Returns
+    -------
+    Fraction
+
+    Examples
+    --------
+    Values a, a, b, b, c with l = 2: the last one joins either group with probability 1/2.
+
+    >>> import numpy as np
+    >>> chance_of_anatomy(Counter({(0, 1): 1, (0, 1, 2): 1}), np.array([2, 2, 1]), 2)
+    Fraction(1, 4)
+    """
+    planned, left = _planned(rounds_of(sizes, l), sizes)
+    n_groups = planned.total()
+    if found.total() != n_groups or any(len(bag) < l for bag in found):
+        return Fraction(0)
+    without = {v: n_groups - sum(m for bag, m in planned.items() if v in bag) for v in left}
+    each = Fraction(1, prod(without.values()))
+    larger = sorted(bag for bag, m in found.items() if len(bag) > l for _ in range(m))
+    plain = Counter({bag: m for bag, m in found.items() if len(bag) == l})
+    joinings = 0
+    for joined in {frozenset(one) for one in _joinings(larger, frozenset(left), l)}:
+        before = Counter(bag for _, bag in joined)
+        if plain + before == planned:
+            joinings += prod(perm(planned[bag], m) for bag, m in before.items())
+    if not joinings:
+        return Fraction(0)
+    # Of one bag each: people are dealt to places of groups that are known by who joined them.
+    return joinings * each * dealt_chance(found, found)
+
+
+def _planned(rounds: IntArray, sizes: IntArray) -> tuple[Counter[Bag], list[int]]:
+    """The bags of all rounds, and the values of those who are left over."""
+    values = [v for v, many in enumerate(sizes.tolist()) for _ in range(many)]
+    members: dict[int, list[int]] = {}
+    for value, number in zip(values, rounds.tolist(), strict=True):
+        members.setdefault(number, []).append(value)
+    left = members.pop(-1, [])
+    return Counter(tuple(own) for own in members.values()), left
+
+
+def _joinings(larger: list[Bag], left: frozenset[int], l: int) -> Iterator[tuple[_Joined, ...]]:  # noqa: E741
+    """Every way to say who of those left over joined which of the larger groups."""
+    if not larger:
+        if not left:
+            yield ()
+        return
+    bag, others = larger[0], larger[1:]
+    for joined in combinations(sorted(left & set(bag)), len(bag) - l):
+        before = list(bag)
+        for value in joined:
+            before.remove(value)
+        for more in _joinings(others, left - set(joined), l):
+            yield ((joined, tuple(before)), *more)
+
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Anatomy:
+    """The best-known bucketization.
+
+    While there are l different values left, one person each is drawn at random from those of the
+    l most frequent remaining values: they make a group. The fewer than l people who are left in
+    the end each join a group, at random, that lacks their value. So nobody in a group shares
+    their value with another, and each value has at most a share 1/l of its group.
+
+    It looks at sensitive values only, not at quasi-identifiers: publish it in the bucketized
+    form. And it looks at no policy: unlike other methods, it does not make a release safe from
+    what the policy requires. `publish` refuses a release that is not.
+
+    Parameters
+    ----------
+    l : int
+        From 2.
+
+    Notes
+    -----
+    Randomness comes from the system's entropy unless a seed is given. Whoever knows the seed can
+    repeat the draws and learns who has what: give one in tests only.
+
+    Examples
+    --------
+    >>> from foreknow import sample
+    >>> policy = Policy.load(sample.policy_path())
+    >>> microdata = Microdata(sample.table_path(), policy.schema)
+    >>> groups = Anatomy(l=3).partition(microdata, seed=1)
+    >>> int(microdata.counts(groups).counts.max())
+    1
+    """
+
+    l: int = 4  # noqa: E741
+
+    def __post_init__(self) -> None:
+        if isinstance(self.l, bool) or not isinstance(self.l, int) or self.l < 2:
+            raise InputError(f"Anatomy: l must be a whole number from 2, not {self.l!r}")
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+        policy : Policy, optional
+            Ignored: the method goes by its l alone.
+        seed : int, optional
+            From the system's entropy when left out.
+
+        Returns
+        -------
+        int64 array, shape (rows,)
+            The group of each row in the source's order, from 0; -1 for a row that is left out
+            because its sensitive value is missing.
+
+        Raises
+        ------
+        NoSafeRelease
+            If a value is more frequent than one in l, or there are fewer than l people.
+        UnsupportedError
+            If a person may have several values.
+        InputError
+            If the seed is no whole number from 0.
+        """
+        codes, counts = _codes(microdata)
+        _require_eligible(counts, self.l, microdata.values)
+        random = generator(seed, "Anatomy")
+        # Everybody by value, in random order within each.
+        people = np.argsort(codes, kind="stable")
+        ends = np.cumsum(counts)
+        for start, end in zip((ends - counts).tolist(), ends.tolist(), strict=True):
+            random.shuffle(people[start:end])
+        rounds = rounds_of(counts, self.l)
+        n_groups = len(rounds) // self.l
+        left = np.flatnonzero(rounds < 0)
+        _log.info("%d groups of %d, %d people left to join them", n_groups, self.l, len(left))
+        for person in left.tolist():
+            value = int(np.searchsorted(ends, person, "right"))
+            own = rounds[ends[value] - counts[value] : ends[value]]
+            rounds[person] = _draw_other(np.sort(own[own >= 0]), n_groups, random)
+        groups = np.empty(len(rounds), dtype=np.int64)
+        groups[people] = rounds
+        return microdata.rows_of(groups)
+
+    advice: ClassVar[str] = "a larger l may help"
+
+    def notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
+        """What a reader of a release should know."""
+        boxes = (note_of_boxes(self.l),) if policy.options.form == "generalized" else ()
+        return (*boxes, *notes_of_seed(seed))
+
+    def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
+        """How probable it is that these groups are made of a table, over all secret draws.
+
+        Parameters
+        ----------
+        microdata : Microdata
+        policy : Policy, optional
+            Ignored.
+        groups : int array, shape (rows,)
+            The group of each row, whatever the groups are called.
+
+        Returns
+        -------
+        Fraction
+            Exact at any size; 0 where nothing is published, too.
+
+        Notes
+        -----
+        See `foreknow.methods.anatomy`; tested against every draw of small tables.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from foreknow.data.schema import Schema
+        >>> rows = pa.table({"age": [1, 2, 3, 4], "disease": list("aabb")})
+        >>> microdata = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
+        >>> Anatomy(l=2).chance(microdata, None, [0, 1, 0, 1])
+        Fraction(1, 2)
+        """
+        codes, counts = _codes(microdata)
+        own = groups_of_people(microdata, groups)
+        if own is None or int(counts.max()) > len(codes) // self.l:
+            return Fraction(0)
+        return chance_of_anatomy(bags_of(codes, own), counts, self.l)
+
+    @property
+    def symmetric(self) -> bool:
+        """Always: it looks at sensitive values only, and treats who has them alike."""
+        return True
+
+    @property
+    def tells_frequencies_only(self) -> bool:
+        """Always: the posterior of everybody is the frequency in their group.
+
+        For whoever sees the groups; not for boxes of several groups that look alike.
+        """
+        return True
+
+
+def _codes(microdata: Microdata) -> tuple[Codes, IntArray]:
+    """Everybody's value, and how often each occurs."""
+    semantics = microdata.schema.semantics
+    if semantics != "single":
+        raise UnsupportedError(
+            f"Anatomy groups people by their one sensitive value; under semantics "
+            f"{semantics!r} a person may have several: use Mondrian"
+        )
+    codes = microdata.sensitive_codes
+    return codes, np.bincount(codes, minlength=len(microdata.values))
+
+
+def _draw_other(taken: IntArray, n_groups: int, random: np.random.Generator) -> int:
+    """Draw one of the groups that are not taken; `taken` is in increasing order."""
+    place = int(random.integers(n_groups - len(taken)))
+    # So many groups that are not taken come before each one that is.
+    return place + int(np.searchsorted(taken - np.arange(len(taken)), place, "right"))
+
+
+def _require_eligible(counts: IntArray, l: int, values: Labels) -> None:  # noqa: E741
+    """Refuse a table in which a value is more frequent than one in l."""
+    n_people = int(counts.sum())
+    if l > n_people:
+        raise NoSafeRelease(f"Anatomy: l = {l} exceeds the number of people, {n_people:,}")
+    most = n_people // l
+    above = np.flatnonzero(counts > most)
+    if not len(above):
+        return
+    worst = int(above[np.argmax(counts[above])])
+    count = int(counts[worst])
+    others = f"; {len(above) - 1} more are too frequent as well" if len(above) > 1 else ""
+    raise NoSafeRelease(
+        f"Anatomy with l = {l} needs every value to be had by at most one in {l} people, here "
+        f"{most} of {n_people}: {values[worst]!r} is had by {count}, which is {count - most} too "
+        f"many{others}"
+    )

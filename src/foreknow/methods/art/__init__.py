@@ -1,0 +1,6 @@
+"""Groups that withstand whoever knows how likely each value is for each kind of people."""
+
+from foreknow.methods.art.art import ART
+from foreknow.methods.art.limits import Limit
+
+__all__ = ["ART", "Limit"]

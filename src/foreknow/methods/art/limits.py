@@ -1,0 +1,271 @@
+"""Limits of posteriors: what is asked by whom, and as a table by signature and value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.priors.priors import Priors
+from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix
+from foreknow.data.labels import Label
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, did_you_mean
+from foreknow.numbers import Number, as_fraction, as_threshold
+from foreknow.policy.limits import as_times
+
+# Numerators and denominators up to this are compared as 64-bit numbers, times people.
+_WHOLE = 1 << 31
+
+Share: TypeAlias = tuple[Fraction, bool]
+NO_LIMIT: Share = (Fraction(1), False)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How likely values may become to whoever knows some priors.
+
+    Parameters
+    ----------
+    priors : Priors
+        What the adversary knows. Each of its attribute sets by itself.
+    at_most : number, optional
+        No posterior may exceed it: 1/r.
+    below : number, optional
+        Every posterior must stay strictly below it.
+    times : number, optional
+        No posterior may exceed so many times the prior of the same person and value; 1 or more.
+    values : sequence of labels, optional
+        The sensitive values it is about; every value when left out. Labels are compared as they
+        print.
+    excluded : sequence of labels
+        Values it is not about.
+
+    Raises
+    ------
+    InputError
+        If none of the three is given, or one is out of its range; if values contradict each other.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> people = pa.table({"sex": list("mfmf"), "disease": ["Flu", "Flu", "HIV", "HIV"]})
+    >>> Limit(Priors.learn(people, ["sex"], "disease"), times=2, values=["HIV"])
+    Limit(Priors(sex: joint), times=2, values=['HIV'])
+    """
+
+    priors: Priors
+    at_most: Number | None = None
+    below: Number | None = None
+    times: Number | None = None
+    values: Sequence[Label] | None = None
+    excluded: Sequence[Label] = ()
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.priors, "tables"):
+            raise InputError(f"ART: priors must be Priors, not {type(self.priors).__name__}")
+        if self.at_most is None and self.below is None and self.times is None:
+            raise InputError("ART: a limit needs at_most, below, or times")
+        for limit in (self.at_most, self.below):
+            if limit is not None:
+                as_threshold(limit)
+        if self.times is not None:
+            as_times(self.times, "ART: times")
+        for name in ("values", "excluded"):
+            given = getattr(self, name)
+            if isinstance(given, str):
+                raise InputError(f"ART: {name} must be a list, such as [{given!r}]")
+            if given is not None:
+                object.__setattr__(self, name, tuple(str(label) for label in given))
+        if self.values is not None and (not self.values or self.excluded):
+            raise InputError("ART: give values or excluded, and at least one value")
+
+    def __repr__(self) -> str:
+        said = [repr(self.priors)]
+        given = {"at_most": self.at_most, "below": self.below, "times": self.times}
+        said += [f"{name}={limit}" for name, limit in given.items() if limit is not None]
+        if self.values is not None:
+            said.append(f"values={list(self.values)}")
+        if self.excluded:
+            said.append(f"excluded={list(self.excluded)}")
+        return f"Limit({', '.join(said)})"
+
+    def about(self, labels: Sequence[str]) -> NDArray[np.bool_]:
+        """Which of the sensitive values it is about.
+
+        Raises
+        ------
+        InputError
+            If it names a value that nobody has.
+        """
+        for label in (*(self.values or ()), *self.excluded):
+            if label not in labels:
+                raise InputError(
+                    f"ART: nobody in the table has the sensitive value {label!r}"
+                    f"{did_you_mean(str(label), labels)}"
+                )
+        named = labels if self.values is None else self.values
+        return np.array([x in named and x not in self.excluded for x in labels], dtype=bool)
+
+    def table(self, priors: PriorMatrix, about: NDArray[np.bool_]) -> LimitTable:
+        """What it allows for each signature and value."""
+        shares = [
+            (as_fraction(limit), strict)
+            for limit, strict in ((self.at_most, False), (self.below, True))
+            if limit is not None
+        ]
+        share = min(shares, key=tightness, default=NO_LIMIT)
+        shape = priors.chances.shape
+        if self.times is None and about.all():
+            return LimitTable.same(shape, *share)
+        times = None if self.times is None else as_fraction(self.times)
+        rows = []
+        for s in range(shape[0]):
+            row = [NO_LIMIT] * shape[1]
+            for x in np.flatnonzero(about).tolist():
+                row[x] = share
+                if times is not None:
+                    row[x] = min(share, (times * priors.exact(s, x), False), key=tightness)
+            rows.append(row)
+        return LimitTable.of_shares(rows)
+
+
+def tightness(share: Share) -> tuple[Fraction, bool]:
+    """What limits are ordered by: strict ones come before those that may be reached."""
+    return share[0], not share[1]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LimitTable:
+    """By signature and value, the greatest posterior that is allowed, as whole numbers.
+
+    Attributes
+    ----------
+    num, den : int64 arrays (of Python's whole numbers, where these are large), by both
+        The limit is ``num / den``; 1 where there is none.
+    strict : bool array
+        Whether it must not be reached.
+
+    Examples
+    --------
+    >>> table = LimitTable.of_shares([[(Fraction(1, 3), False), NO_LIMIT]])
+    >>> table.num.tolist(), table.den.tolist(), table.floats.round(3).tolist()
+    ([[1, 1]], [[3, 1]], [[0.333, inf]])
+    """
+
+    num: NDArray[Any]
+    den: NDArray[Any]
+    strict: NDArray[np.bool_]
+
+    @classmethod
+    def same(cls, shape: tuple[int, ...], limit: Fraction, strict: bool = False) -> LimitTable:
+        """One limit for everybody and every value; at most 1."""
+        limit, strict = min((limit, strict), NO_LIMIT, key=tightness)
+        kind = _kind(limit)
+        return cls(
+            np.full(shape, limit.numerator, dtype=kind),
+            np.full(shape, limit.denominator, dtype=kind),
+            np.full(shape, strict),
+        )
+
+    @classmethod
+    def of_shares(cls, rows: Sequence[Sequence[Share]]) -> LimitTable:
+        """Build from pairs (limit, whether it is strict); limits above 1 are none."""
+        kept = [[min(share, NO_LIMIT, key=tightness) for share in row] for row in rows]
+        large = any(_kind(limit) is object for row in kept for limit, _ in row)
+        kind: type = object if large else np.int64
+        parts: list[NDArray[Any]] = [
+            np.array([[getattr(limit, part) for limit, _ in row] for row in kept], dtype=kind)
+            for part in ("numerator", "denominator")
+        ]
+        num, den = parts
+        return cls(num, den, np.array([[strict for _, strict in row] for row in kept]))
+
+    def tightest(self, other: LimitTable) -> LimitTable:
+        """Both limits at once."""
+        mine, others = self.num * other.den, other.num * self.den
+        taken = (mine < others) | ((mine == others) & self.strict)
+        return LimitTable(
+            np.where(taken, self.num, other.num),
+            np.where(taken, self.den, other.den),
+            np.where(taken, self.strict, other.strict),
+        )
+
+    def rows(self, signatures: IntArray) -> LimitTable:
+        """The rows of some signatures, in that order."""
+        return LimitTable(self.num[signatures], self.den[signatures], self.strict[signatures])
+
+    @cached_property
+    def rounded(self) -> LimitTable:
+        """The same in 64-bit numbers, for shares c/N of groups of up to 2**31 people.
+
+        Such a share keeps a limit if and only if it is at most the greatest fraction below the
+        limit whose denominator is so small.
+        """
+        if self.num.dtype != object:
+            return self
+        num, den, strict = self.num.copy(), self.den.copy(), self.strict.copy()
+        for cell in np.argwhere(self.den > _WHOLE).tolist():
+            at = cell[0], cell[1]
+            below = _fraction_below(Fraction(int(num[at]), int(den[at])), _WHOLE)
+            num[at], den[at], strict[at] = below.numerator, below.denominator, False
+        return LimitTable(num.astype(np.int64), den.astype(np.int64), strict)
+
+    @cached_property
+    def floats(self) -> FloatArray:
+        """Limits as floats; infinite where there is none."""
+        found = np.where(self.limited, (self.num / self.den).astype(np.float64), np.inf)
+        return found.astype(np.float64)
+
+    @cached_property
+    def limited(self) -> NDArray[np.bool_]:
+        """Where there is a limit."""
+        found: NDArray[np.bool_] = (self.num != self.den) | self.strict
+        return found.astype(bool)
+
+    @cached_property
+    def least(self) -> NDArray[Any]:
+        """How many people a group needs at least for one who has the value; 0 where never."""
+        found = np.zeros(self.num.shape, dtype=np.int64)
+        some = np.asarray(self.num > 0, dtype=bool)
+        num, den = self.num[some], self.den[some] + self.strict[some]
+        found[some] = np.minimum(-(-den // num), _WHOLE).astype(np.int64)
+        return found
+
+    def share(self, signature: int, value: int) -> Share:
+        """The limit of one signature and value."""
+        cell = signature, value
+        return Fraction(int(self.num[cell]), int(self.den[cell])), bool(self.strict[cell])
+
+    def holds(self, signature: int, value: int, posterior: Fraction) -> bool:
+        """Whether a posterior keeps its limit."""
+        limit, strict = self.share(signature, value)
+        return posterior < limit if strict else posterior <= limit
+
+
+def _fraction_below(limit: Fraction, most: int) -> Fraction:
+    """The greatest fraction of a denominator up to `most` below one of a greater denominator.
+
+    Neighbours a/b and p/q in a Farey sequence have ``a q - b p = 1`` (Hardy and Wright, theorem
+    28).
+
+    Examples
+    --------
+    >>> _fraction_below(Fraction(667, 1000), 10), _fraction_below(Fraction(666, 1000), 10)
+    (Fraction(2, 3), Fraction(5, 8))
+    """
+    near = limit.limit_denominator(most)
+    if near < limit:
+        return near
+    a, b = near.numerator, near.denominator
+    q = most - (most - pow(a, -1, b)) % b
+    return Fraction((a * q - 1) // b, q)
+
+
+def _kind(limit: Fraction) -> type:
+    return object if max(limit.numerator, limit.denominator) > _WHOLE else np.int64

@@ -1,0 +1,1 @@
+"""FullDomain: one level of generalization per column."""

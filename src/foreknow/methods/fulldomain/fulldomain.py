@@ -1,0 +1,289 @@
+"""FullDomain: one level of generalization per quasi-identifier, the same for everybody."""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, InternalError, NoSafeRelease, did_you_mean
+from foreknow.methods.fulldomain.lattice import Lattice
+from foreknow.methods.fulldomain.levels import level_names
+from foreknow.methods.fulldomain.losses import OBJECTIVES, Objective, loss_by
+from foreknow.methods.fulldomain.result import LatticeResult
+from foreknow.methods.fulldomain.rollup import Rollup
+from foreknow.methods.fulldomain.search import SAFE, LatticeSearch, OutOfTime
+from foreknow.methods.fulldomain.suppression import Judge
+from foreknow.methods.grouping import Grouping
+from foreknow.numbers import Number, as_fraction
+from foreknow.policy.policy import Policy
+
+_log = logging.getLogger(__name__)
+_FINDS = ("best", "minimal", "chain")
+# Of how many nodes all minimal ones are found, and all are judged, for the sake of a report.
+_MOST_EXPLAINED, _MOST_JUDGED = 1_000, 200
+
+
+@dataclass(frozen=True)
+class FullDomain:
+    """Full-domain generalization: a node of the lattice of hierarchy levels.
+
+    Everybody's value of one quasi-identifier is published at the same level: all ages in
+    intervals of ten years, say. A quasi-identifier without levels is published as it is, or
+    suppressed. That is coarser than what `Mondrian` makes, and simpler to explain and to compute
+    with.
+
+    Where merging groups never hurts (see `Policy.monotone`), only nodes are judged whose safety
+    does not follow from others. Where it can, every node is judged that could be the answer.
+
+    Parameters
+    ----------
+    objective : {"ncp", "entropy", "height", "discernibility"} or callable
+        What to lose least of. A callable takes the `GroupCounts` of a node's release and its
+        levels, a dict by quasi-identifier, and gives a number; lower is better.
+    find : {"best", "minimal", "chain"}
+        The node that loses least; all minimal ones, of which the one that loses least is chosen;
+        or one minimal node, by bisection of a chain from the bottom of the lattice to its top.
+        A safe node is minimal if no node below it is safe.
+    suppression : float
+        The share of people who may be suppressed, so that the others need less generalization:
+        they are put together in one group, published with nothing of their quasi-identifiers.
+    seconds : float, optional
+        Time budget: the best node found so far is taken when it is used up.
+
+    Raises
+    ------
+    InputError
+        If a parameter is none of these.
+
+    Notes
+    -----
+    At a node, groups that are unsafe by themselves are suppressed. While the release, with all
+    suppressed people as one group, is not safe, the smallest other group joins them. With
+    suppression a node above a safe one need not be safe: what is pruned then is explained in the
+    documentation. Nothing is random; a seed is accepted and ignored.
+
+    Examples
+    --------
+    >>> from foreknow import sample
+    >>> policy = Policy.load(sample.policy_path())
+    >>> FullDomain().search(Microdata(sample.table_path(), policy.schema), policy).levels
+    {'age': 1, 'sex': 0, 'zip': 5, 'admitted': 3, 'marital': 0}
+    """
+
+    asks_policy: ClassVar[bool] = True
+
+    objective: str | Objective = "ncp"
+    find: str = "best"
+    suppression: Number = 0.0
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.objective) and self.objective not in OBJECTIVES:
+            raise InputError(
+                f"FullDomain: there is no objective {self.objective!r}"
+                f"{did_you_mean(str(self.objective), OBJECTIVES)}"
+            )
+        if not isinstance(self.find, str) or self.find not in _FINDS:
+            raise InputError(
+                f"FullDomain: cannot find {self.find!r}{did_you_mean(_text(self.find), _FINDS)}"
+            )
+        if not 0 <= self._share < 1:
+            raise InputError(
+                "FullDomain: suppression is a share of the people, from 0 to below 1, not "
+                f"{self.suppression!r}"
+            )
+        if self.seconds is not None and not (_is_number(self.seconds) and self.seconds > 0):
+            raise InputError(f"FullDomain: seconds must be above 0, not {self.seconds!r}")
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+        policy : Policy
+        seed : int, optional
+            Ignored: the method is deterministic.
+
+        Returns
+        -------
+        int64 array, shape (rows,)
+            The group of each row in the source's order, from 0; suppressed people are the last
+            group. -1 for a row that is left out because its sensitive value is missing.
+
+        Raises
+        ------
+        NoSafeRelease
+            If no node is safe, or none was found in time.
+        """
+        return self.search(microdata, policy).groups
+
+    def grouping(
+        self,
+        microdata: Microdata,
+        policy: Policy | None = None,
+        seed: int | None = None,
+        *,
+        explain: bool = False,
+    ) -> Grouping:
+        """Group the rows of a table, to be written at the levels of the chosen node."""
+        found = self.search(microdata, policy, explain=explain)
+        return Grouping(found.groups, found.floors, found)
+
+    def search(
+        self, microdata: Microdata, policy: Policy | None = None, *, explain: bool = False
+    ) -> LatticeResult:
+        """Search the lattice of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+        policy : Policy
+        explain : bool
+            Whether to find out more than the answer needs, for a report and while there is time:
+            of up to a thousand nodes all minimal ones, of up to two hundred whether each is safe.
+
+        Returns
+        -------
+        LatticeResult
+
+        Raises
+        ------
+        NoSafeRelease
+            If no node is safe, or none was found in time.
+        """
+        if policy is None:
+            raise InputError("FullDomain needs a policy: what must the groups withstand?")
+        until = None if self.seconds is None else time.monotonic() + self.seconds
+        policy = replace(policy, schema=microdata.schema)
+        rollup = Rollup(microdata)
+        lattice = Lattice(rollup.tops)
+        most = int(self._share * rollup.n_people)
+        judge = Judge(policy, microdata.values, most)
+        loss = loss_by(self.objective, rollup, lattice)
+        search = LatticeSearch(lattice, rollup, judge, loss, until)
+        if not search.check(lattice.top) and judge.monotone:
+            raise NoSafeRelease(self._at_the_top(rollup, judge))
+        complete, found = True, None
+        try:
+            found = self._find(search)
+        except OutOfTime:
+            complete, found = False, search.best
+            _log.info("the time budget is used up")
+        # A function of the user's is not called for the sake of a report.
+        explained = explain and found is not None and not callable(self.objective)
+        if explained and len(lattice) <= _MOST_EXPLAINED:
+            with suppress(OutOfTime):
+                search.all_minimal()
+                if len(lattice) <= _MOST_JUDGED:
+                    search.check_all()
+        _log.info("%d of %d nodes checked", search.checked.sum(), len(lattice))
+        if found is None:
+            raise NoSafeRelease(self._nowhere(search, rollup, judge, complete))
+        view, judged = search.judged(found)
+        number, outlier_group = _numbered(view.n_groups, judged.outliers)
+        safe_as_they_are = np.flatnonzero((search.status == SAFE) & np.isnan(search.losses))
+        if loss.known and judge.monotone:
+            search.losses[safe_as_they_are] = loss.bounds[safe_as_they_are]
+        attributes = tuple(attribute.name for attribute in rollup.attributes)
+        return LatticeResult(
+            attributes=attributes,
+            names=tuple(
+                level_names(microdata.schema, name, top)
+                for name, top in zip(attributes, rollup.tops, strict=True)
+            ),
+            tops=lattice.tops,
+            status=search.status,
+            checked=search.checked,
+            losses=search.losses,
+            suppressed={lattice.node(n): many for n, many in sorted(search.suppressed.items())},
+            minimal=tuple(lattice.node(n) for n in search.minimal()),
+            chosen=lattice.node(found),
+            outlier_group=outlier_group,
+            objective=self._objective_name,
+            find=self.find,
+            complete=complete,
+            _spread=lambda: microdata.rows_of(rollup.spread(view.levels, number)),
+        )
+
+    def minimal(self, policy: Policy) -> bool:
+        """Whether what it makes is minimal: no node below the chosen one is safe."""
+        found = self.find != "best" or not callable(self.objective)
+        return found and policy.monotone() and not self.suppression and self.seconds is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; a callable objective by its name."""
+        return {
+            "objective": self._objective_name,
+            "find": self.find,
+            "suppression": float(self._share),
+            "seconds": self.seconds,
+        }
+
+    @property
+    def _objective_name(self) -> str:
+        if isinstance(self.objective, str):
+            return self.objective
+        return getattr(self.objective, "__name__", type(self.objective).__name__)
+
+    @property
+    def _share(self) -> Fraction:
+        """The share as it is written: 0.05 of 20 people is 1."""
+        if isinstance(self.suppression, bool):
+            return Fraction(-1)
+        try:
+            return as_fraction(self.suppression)
+        except InputError:
+            return Fraction(-1)
+
+    def _find(self, search: LatticeSearch) -> int | None:
+        if self.find == "chain":
+            return search.one_minimal()
+        if self.find == "best":
+            search.the_best()
+            return search.best
+        search.all_minimal()
+        minimal = search.minimal()
+        return search.least(minimal) if minimal else None
+
+    def _at_the_top(self, rollup: Rollup, judge: Judge) -> str:
+        problem = judge.failures(rollup.view(rollup.tops))
+        if not problem:
+            raise InternalError("one group of everybody was refused, though it fails nothing")
+        return f"not even one group of all {rollup.n_people} people is safe: {problem}"
+
+    def _nowhere(self, search: LatticeSearch, rollup: Rollup, judge: Judge, complete: bool) -> str:
+        top = self._at_the_top(rollup, judge)
+        if complete:
+            return f"{top}; nor is any other of the {len(search.lattice)} nodes of the lattice"
+        return (
+            f"{top}; and none of the {int(search.checked.sum())} nodes of the lattice that were "
+            f"judged within {self.seconds} seconds is safe, of {len(search.lattice)}"
+        )
+
+
+def _numbered(n_groups: int, outliers: Any) -> tuple[IntArray, int | None]:
+    """The published group of each group of a node: suppressed ones are one, the last."""
+    if outliers is None:
+        return np.arange(n_groups), None
+    kept = ~outliers
+    last = int(np.count_nonzero(kept))
+    return np.where(kept, np.cumsum(kept) - 1, last), last
+
+
+def _text(given: Any) -> str:
+    return given if isinstance(given, str) else ""
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, (int, float)) and not isinstance(given, bool)

@@ -1,0 +1,332 @@
+"""Search of the lattice: which nodes to judge, and what follows about the others.
+
+Where merging never hurts, a safe node makes all above it safe, and an unsafe one all below it
+unsafe. That holds Incognito's pruning by subsets of the quasi-identifiers, too: its projection on a
+subset is the node at which all others are suppressed.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.sparse import IntArray
+from foreknow.methods.fulldomain.lattice import Lattice
+from foreknow.methods.fulldomain.losses import Loss
+from foreknow.methods.fulldomain.rollup import Rollup, View
+from foreknow.methods.fulldomain.suppression import Judge, Judged
+
+Marks: TypeAlias = NDArray[np.bool_]
+
+# How many nodes are weighed exactly before one is chosen.
+_TRIES = 2
+# Settling twice as many nodes is worth a little less than twice as much; found by trying.
+_WEIGHT = 0.8
+# Counts are made anew when fewer than this share of the open nodes is still open.
+_STALE = 0.8
+
+
+class Order:
+    """Guesses how likely nodes are to be safe, and weighs what either answer would settle.
+
+    The fewer groups a node can have, the likelier it is to be safe: as likely as the nodes that
+    were judged make it. A guess decides what is judged first, never what is safe.
+
+    Parameters
+    ----------
+    lattice : Lattice
+    sizes : sequence of sequences of int
+        How many nodes each level of each quasi-identifier has.
+    """
+
+    def __init__(self, lattice: Lattice, sizes: list[list[int]]) -> None:
+        self._lattice = lattice
+        fewness = lattice.sums([-np.log(of_level) for of_level in sizes])
+        distinct, self._rank = np.unique(fewness, return_inverse=True)
+        # Of each rank: safe nodes of at most it, and others of at least it, that were judged.
+        self._safe = np.full((2, len(distinct)), 0.5)
+        # Likewise: nodes of at least it below which all are unsafe, and others of at most it.
+        self._hopeless = np.full((2, len(distinct)), 0.5)
+        # Open nodes at or below, and above, each: as many as when they were last counted.
+        self._below: NDArray[Any] = np.empty(0)
+        self._above: NDArray[Any] = np.empty(0)
+        self._counted = 2 * len(lattice)
+
+    def saw(self, number: int, safe: bool, hopeless: bool) -> None:
+        """Learn from a node that was judged."""
+        rank = self._rank[number]
+        up, down = slice(rank, None), slice(None, rank + 1)
+        self._safe[(0, up) if safe else (1, down)] += 1
+        self._hopeless[(0, down) if hopeless else (1, up)] += 1
+
+    def first(self, marks: Marks, others: Marks | None, bounds: Bounds | None = None) -> int:
+        """Choose the node to judge next.
+
+        Parameters
+        ----------
+        marks : bool array, shape (nodes,)
+            The open nodes.
+        others : bool array, shape (nodes,), or None
+            Nodes that would settle open ones below by being unsafe; None where nothing follows
+            from an unsafe node.
+        bounds : Bounds, optional
+            A safe node settles what loses no less; all above it when left out.
+        """
+        follows = others is not None
+        nodes = np.flatnonzero(marks if others is None else marks | others)
+        self._count(marks, bounds is None)
+        settled = self._above[nodes] if bounds is None else bounds.count(marks, nodes)
+        below = self._below[nodes] if follows else np.ones(len(nodes))
+        safe, hopeless = (
+            (yes / (yes + no))[self._rank[nodes]] for yes, no in (self._safe, self._hopeless)
+        )
+        gain = safe * np.where(marks[nodes], settled, 0) ** _WEIGHT
+        score = gain + hopeless * below**_WEIGHT
+        best, most = -1, -1.0
+        for _ in range(_TRIES if follows else 1):
+            at = int(score.argmax())
+            if score[at] <= most:
+                break
+            number = int(nodes[at])
+            if follows:
+                # What was counted before can only have become less.
+                exact = int(np.count_nonzero(self._lattice.below(marks, number)))
+                self._below[number] = exact
+                score[at] = gain[at] + hopeless[at] * exact**_WEIGHT
+            if score[at] > most:
+                best, most = number, float(score[at])
+        return best
+
+    def _count(self, marks: Marks, above: bool) -> None:
+        """Count open nodes anew where a good part of them was settled since."""
+        n_open = np.count_nonzero(marks)
+        if n_open < _STALE * self._counted or (above and not len(self._above)):
+            self._below = self._lattice.count_below(marks)
+            if above:
+                self._above = self._lattice.count_above(marks)
+            self._counted = int(n_open)
+
+
+class Bounds:
+    """Counts open nodes that lose as much at least."""
+
+    def __init__(self, bounds: NDArray[np.float64]) -> None:
+        self._order = np.argsort(bounds, kind="stable")
+        self._place = np.empty(len(bounds), dtype=np.int64)
+        self._place[self._order] = np.arange(len(bounds))
+
+    def count(self, marks: Marks, nodes: IntArray) -> IntArray:
+        """For each of some nodes, how many marked ones have a bound that is no lower."""
+        before: IntArray = np.cumsum(marks[self._order])
+        found: IntArray = before[-1] + 1 - before[self._place[nodes]]
+        return found
+
+
+UNKNOWN, SAFE, UNSAFE = 0, 1, 2
+# How far sums of losses, which lie between 0 and 1, may be off.
+_ROUNDING = 1e-12
+
+
+class OutOfTime(Exception):
+    """The time budget is used up; what is known by then is kept."""
+
+
+class LatticeSearch:
+    """What is known about the nodes of one table's lattice, and how to learn more.
+
+    Parameters
+    ----------
+    lattice : Lattice
+    rollup : Rollup
+    judge : Judge
+    loss : Loss
+    until : float, optional
+        On `time.monotonic`'s clock: when to stop.
+
+    Attributes
+    ----------
+    status : int8 array, shape (nodes,)
+        UNKNOWN, SAFE or UNSAFE.
+    checked : bool array, shape (nodes,)
+        Which were judged themselves; the status of others follows.
+    losses : float64 array, shape (nodes,)
+        What a safe node loses; not a number where it is not known.
+    suppressed : dict of int to int
+        How many people are suppressed at the nodes that are only safe so.
+    best : int or None
+        The safe node that loses least, of those whose loss is known.
+    """
+
+    def __init__(
+        self, lattice: Lattice, rollup: Rollup, judge: Judge, loss: Loss, until: float | None = None
+    ) -> None:
+        self.lattice = lattice
+        self.status = np.zeros(len(lattice), dtype=np.int8)
+        self.checked = np.zeros(len(lattice), dtype=bool)
+        self.losses = np.full(len(lattice), np.nan)
+        self.suppressed: dict[int, int] = {}
+        self.best: int | None = None
+        self._rollup = rollup
+        self._judge = judge
+        self._loss = loss
+        self._until = until
+        self._order = Order(lattice, rollup.sizes)
+        self._fewest = np.zeros(len(lattice), dtype=np.int64)  # people who must be suppressed
+        self._covered = np.zeros(len(lattice), dtype=bool)  # at or above a safe node
+        # Of nodes that lose the same: the lower one, then the first in order.
+        self._tie = lattice.heights * len(lattice) + np.arange(len(lattice))
+
+    # ---- one node -------------------------------------------------------------------------
+
+    def check(self, number: int) -> bool:
+        """Judge one node, unless its status is known, and note what follows."""
+        if self.status[number] == UNKNOWN:
+            self._stop_in_time()
+            view, found = self.judged(number)
+            self._note(number, view, found)
+            if view.is_counted:
+                self._rollup.keep(view)
+        return bool(self.status[number] == SAFE)
+
+    def judged(self, number: int) -> tuple[View, Judged]:
+        """The groups at a node, and what the judge says of them."""
+        view = self._rollup.view(self.lattice.node(number))
+        return view, self._judge.judge(view)
+
+    def minimal(self) -> list[int]:
+        """Safe nodes below which all are unsafe, as far as that is known."""
+        others = self.lattice.count_below(self.status != UNSAFE)
+        return np.flatnonzero((self.status == SAFE) & (others == 1)).tolist()
+
+    def least(self, numbers: list[int]) -> int:
+        """Of some nodes, the one that loses least."""
+        return min(numbers, key=self._place)
+
+    def _note(self, number: int, view: View, found: Judged) -> None:
+        lattice, monotone = self.lattice, self._judge.monotone
+        self.checked[number] = True
+        self._order.saw(number, found.safe, found.hopeless)
+        self._loss.saw(number, view)
+        if found.safe:
+            self.status[number] = SAFE
+            if found.outliers is not None:
+                self.suppressed[number] = int(view.people[found.outliers].sum())
+            elif monotone:
+                lattice.above(self.status, number)[...] = SAFE
+            lattice.above(self._covered, number)[...] = True
+            self._measure(number, view, found.outliers)
+        elif monotone and found.hopeless:
+            lattice.below(self.status, number)[...] = UNSAFE
+        else:
+            self.status[number] = UNSAFE
+        if monotone and found.fewest:
+            below = lattice.below(self._fewest, number)
+            np.maximum(below, found.fewest, out=below)
+
+    def _measure(self, number: int, view: View, outliers: Marks | None) -> None:
+        self.losses[number] = self._loss.of(number, view, outliers)
+        if self.best is None or self._place(number) < self._place(self.best):
+            self.best = number
+
+    def _place(self, number: int) -> tuple[float, int]:
+        return float(self.losses[number]), int(self._tie[number])
+
+    def _stop_in_time(self) -> None:
+        if self._until is not None and time.monotonic() > self._until and self.checked.any():
+            raise OutOfTime
+
+    # ---- all nodes that matter ------------------------------------------------------------
+
+    def all_minimal(self) -> None:
+        """Find every safe node below which there is none."""
+        self.check(0)
+        while (marks := (self.status == UNKNOWN) & ~self._covered).any():
+            self._check_first(marks)
+
+    def check_all(self) -> None:
+        """Find out about every node."""
+        for number in range(len(self.lattice)):
+            self.check(number)
+
+    def the_best(self) -> None:
+        """Find the safe node that loses least."""
+        loss = self._loss
+        bounds = Bounds(loss.bounds) if loss.known else None
+        if self._until is not None:  # something to show for it, should the time be short
+            self._lowest_on_chain()
+        self.check(0)
+        while True:
+            marks: Marks = self.status == UNKNOWN
+            if self.best is not None:
+                least = self.losses[self.best]
+                tied = (loss.bounds == least) & (self._tie < self._tie[self.best])
+                marks &= (loss.bounds < least) | tied
+                marks &= loss.bounds + self._fewest * loss.each <= least + _ROUNDING
+            if not marks.any():
+                break
+            self._check_first(marks, bounds)
+        if not loss.rising:
+            self._measure_all()
+
+    def one_minimal(self) -> int | None:
+        """Find one safe node below which there is none: first on a chain, then below."""
+        found = self._lowest_on_chain()
+        while found is not None:
+            lower = np.zeros(len(self.lattice), dtype=bool)
+            self.lattice.below(lower, found)[...] = True
+            lower[found] = False
+            while (marks := lower & (self.status == UNKNOWN)).any():
+                number = self._check_first(marks)
+                if self.status[number] == SAFE and lower[number]:
+                    found = number
+                    break
+            else:
+                return found
+        return None
+
+    def _check_first(self, marks: Marks, bounds: Bounds | None = None) -> int:
+        """Check the node that tells most about the marked ones."""
+        others = None
+        if self._judge.monotone:
+            # Above a safe node there is none that makes all below it unsafe.
+            others = (self.status == UNKNOWN) & ~self._covered
+        number = self._order.first(marks, others, bounds)
+        self.check(number)
+        return number
+
+    def _lowest_on_chain(self) -> int | None:
+        """A safe node whose predecessor on the chain is unsafe, by bisection; else any safe one."""
+        chain = self._chain()
+        if not self.check(chain[-1]):
+            every = np.argsort(-self._tie).tolist()
+            return next((number for number in [*chain[::-1], *every] if self.check(number)), None)
+        low, high = -1, len(chain) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.check(chain[middle]):
+                high = middle
+            else:
+                low = middle
+        return chain[high]
+
+    def _chain(self) -> list[int]:
+        """From the bottom to the top, each step the one that loses least, as far as is known."""
+        bounds, tops = self._loss.bounds, self.lattice.tops
+
+        def place(number: int) -> tuple[float, float, int]:
+            levels = np.array(self.lattice.node(number))
+            climbed = float(((levels / np.maximum(tops, 1)) ** 2).sum())
+            return float(bounds[number]), climbed, number
+
+        chain = [0]
+        while chain[-1] != self.lattice.top:
+            chain.append(min(self.lattice.parents(chain[-1]), key=place))
+        return chain
+
+    def _measure_all(self) -> None:
+        for number in np.flatnonzero((self.status == SAFE) & np.isnan(self.losses)).tolist():
+            self._stop_in_time()
+            self._measure(number, self._rollup.view(self.lattice.node(number)), None)

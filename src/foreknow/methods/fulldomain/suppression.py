@@ -1,0 +1,194 @@
+"""Outliers: whether a node of the lattice is safe, perhaps with some people suppressed.
+
+Suppressed people are put together in one group that keeps nothing of their quasi-identifiers. It is
+a group like the others: it is judged with them, and published.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Labels
+from foreknow.data.sparse import IntArray
+from foreknow.methods.fulldomain.losses import together
+from foreknow.methods.fulldomain.rollup import View
+from foreknow.policy.ledger import PolicyLedger
+from foreknow.policy.policy import Policy
+
+# How many of the smallest groups are asked about before all are.
+_FEW = 64
+# How many groups are judged one by one at a time, to begin with.
+_CHUNK = 128
+# How far above the limit a ledger may put what is safe.
+_CLOSE = 1e-6
+
+
+class Judged(NamedTuple):
+    """What was found about a node.
+
+    Attributes
+    ----------
+    safe : bool
+    outliers : bool array, shape (groups,), or None
+        The groups that are suppressed; None where none is.
+    hopeless : bool
+        Whether nodes below are unsafe, too. It counts where merging never hurts.
+    fewest : int
+        How many people at least are suppressed at this node and any below. Likewise.
+    """
+
+    safe: bool
+    outliers: NDArray[np.bool_] | None = None
+    hopeless: bool = False
+    fewest: int = 0
+
+
+class Judge:
+    """Asks a policy about whole releases.
+
+    A part of a release never tells more than the whole. So what is unsafe by itself makes any
+    release unsafe that it is a part of; most unsafe nodes give themselves away by their smallest
+    groups.
+
+    Parameters
+    ----------
+    policy : Policy
+    values : Labels
+        The sensitive values of the table.
+    most : int
+        How many people may be suppressed.
+    """
+
+    def __init__(self, policy: Policy, values: Labels, most: int) -> None:
+        self.monotone = policy.monotone()
+        self._policy = policy
+        self._values = values
+        self._most = most
+        # It is asked, never told: for it, every release is the first one.
+        self._ledger: PolicyLedger = policy.ledger(values)
+        self._settled: dict[bytes, bool] = {}
+
+    def failures(self, view: View) -> str:
+        """Which requirements the groups of a view fail, in words."""
+        return "; ".join(self._policy.failures(view.counts))
+
+    def judge(self, view: View) -> Judged:
+        """Judge the groups at a node."""
+        if self._most:
+            return self._with_outliers(view)
+        if view.n_groups > 2 * _FEW:
+            few = np.argpartition(view.people, _FEW)[:_FEW]
+            if not self._safe(view.part(np.sort(few))):
+                return Judged(False, hopeless=True)
+        safe = self._safe(view.counts)
+        return Judged(safe, hopeless=not safe)
+
+    def _safe(self, counts: GroupCounts) -> bool:
+        """Whether a release is safe, to the last digit."""
+        weighed = self._ledger.weigh(None, counts, np.zeros(counts.n_groups, dtype=np.int64))
+        if weighed.together(np.ones(1, dtype=bool)):
+            return True
+        # A ledger may refuse what is safe but close to the limit.
+        if self._ledger.exact or weighed.reach()[0] > 1 + _CLOSE:
+            return False
+        return not self._policy.failures(counts)
+
+    def _alone(self, counts: GroupCounts) -> NDArray[np.bool_]:
+        """Whether each group is safe by itself, to the last digit."""
+        weighed = self._ledger.weigh(None, counts, np.arange(counts.n_groups))
+        alone = weighed.alone()
+        if self._ledger.exact:
+            return alone
+        close = np.flatnonzero(~alone & (weighed.reach() <= 1 + _CLOSE))
+        for group in close.tolist():
+            one = counts.take(np.array([group]))
+            bag = np.concatenate((one.sizes, one.codes, one.counts)).tobytes()
+            if bag not in self._settled:
+                self._settled[bag] = not self._policy.failures(one)
+            alone[group] = self._settled[bag]
+        return alone
+
+    # ---- with some people suppressed ------------------------------------------------------
+
+    def _with_outliers(self, view: View) -> Judged:
+        """Suppress what is unsafe by itself; then the smallest groups, until the rest is safe."""
+        ascending = _by_size(view.people)
+        reach = np.cumsum(view.people[ascending])
+        unsafe = np.zeros(view.n_groups, dtype=bool)
+        suppressed = found = start = 0
+        # If these are all unsafe, they are too many.
+        stop = max(int(np.searchsorted(reach, self._most, side="right")) + 1, _CHUNK)
+        while start < view.n_groups:
+            groups = np.sort(ascending[start:stop])
+            counts = view.counts.take(groups)
+            wrong = groups[~self._alone(counts)]
+            unsafe[wrong] = True
+            found += len(wrong)
+            suppressed += int(view.people[wrong].sum())
+            if found > self._most:
+                # Each of these groups has somebody in it who is suppressed at any node below:
+                # otherwise it would be a union of groups of a safe release.
+                return Judged(False, hopeless=True)
+            left = view.n_groups - stop
+            if suppressed > self._most and not self._may_be_hopeless(found, suppressed, left):
+                return Judged(False, fewest=found)
+            start, stop = stop, stop + stop // 2
+        if not found and self._safe(view.counts):
+            return Judged(True)
+        others = ascending[~unsafe[ascending]]
+        room = np.cumsum(view.people[others]) <= self._most - suppressed
+        others = others[: int(np.count_nonzero(room))]
+        joined = self._fewest(view.counts, unsafe, others)
+        if joined is None:
+            return Judged(False, fewest=found)
+        unsafe[others[:joined]] = True
+        return Judged(True, outliers=unsafe, fewest=found)
+
+    def _may_be_hopeless(self, found: int, suppressed: int, left: int) -> bool:
+        """Whether to go on counting unsafe groups, for the sake of the nodes below."""
+        return found + left > self._most and 3 * found > 2 * suppressed
+
+    def _fewest(
+        self, counts: GroupCounts, unsafe: NDArray[np.bool_], others: IntArray
+    ) -> int | None:
+        """How many other groups, in order, must join the unsafe ones; None where all do not help.
+
+        Where merging never hurts, one more never hurts: the number is found by bisection.
+        """
+        if not self.monotone:
+            possible = (  # any of them may help, more may not
+                n for n in range(len(others) + 1) if self._helps(counts, unsafe, others[:n])
+            )
+            return next(possible, None)
+        if self._helps(counts, unsafe, others[:0]):
+            return 0
+        low, high = 0, len(others)
+        if not high or not self._helps(counts, unsafe, others):
+            return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._helps(counts, unsafe, others[:middle]):
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _helps(self, counts: GroupCounts, unsafe: NDArray[np.bool_], joining: IntArray) -> bool:
+        """Whether the release is safe once the unsafe groups and some more are suppressed."""
+        outliers = unsafe.copy()
+        outliers[joining] = True
+        members = np.flatnonzero(outliers)
+        if not len(members):
+            return self._safe(counts)
+        one = counts.take(members).merge(np.zeros(len(members), dtype=np.int64))
+        return self._safe(one) and self._safe(together(counts, outliers))
+
+
+def _by_size(people: IntArray) -> IntArray:
+    """Order groups by their size; NumPy sorts 16 bits in linear time."""
+    small = people.max(initial=0) < 1 << 16
+    return np.argsort(people.astype(np.uint16) if small else people, kind="stable")

@@ -1,0 +1,102 @@
+"""Jump property: what a policy requires, as a property of what whoever knows the method can tell.
+
+`Jump`, `Safe` and `Naive` judge sets of equally likely tables by each person's probabilities. A
+requirement becomes a property where these are enough: where no more is known than values that
+the person does not have.
+"""
+
+from __future__ import annotations
+
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.implications.implications import Implications
+from foreknow.adversaries.implications.negations import Negations
+from foreknow.adversaries.protocol import Adversary
+from foreknow.criteria.properties import All, Distinct, MaxRatio, Property, Recursive, RuledOut
+from foreknow.errors import PolicyError
+from foreknow.policy.limits import Point
+from foreknow.policy.policy import Policy, Requirement
+
+
+def property_of(policy: Policy) -> Property:
+    """Say the requirements of a policy as one property.
+
+    A release, of which nothing but its groups is known, has the property exactly where it holds
+    every requirement. A disclosure set has it exactly where no such adversary, who also knows the
+    method, reaches a limit.
+
+    Parameters
+    ----------
+    policy : Policy
+        Of ``facts`` with ``k = 0`` and ``m = 0``, or of no ``implications`` or ``negations``.
+
+    Raises
+    ------
+    PolicyError
+        If a requirement needs more than each person's probabilities. Other people's values,
+        relatives and implications are about several people at once. Negations can be about
+        others, too: of a whole release, those about the target tell most (Theorem 19 of
+        "Worst-Case Background Knowledge"), but not of a part of its tables.
+
+    Examples
+    --------
+    >>> strict = Requirement(Facts(l=1), below="1/2", values=["HIV"])
+    >>> rest = Requirement(Facts(), below="2/3", excluded=["HIV"])
+    >>> property_of(Policy([strict, rest]))
+    All(RuledOut('1/2', 1, values=['HIV']), MaxRatio('2/3', strict=True, excluded=['HIV']))
+    >>> property_of(Policy([Requirement(Facts(l=2), below="1/2")]))
+    Recursive('1', 4)
+    """
+    parts = [_part(r, point) for r in policy.requirements for point in r.points]
+    distinct = list(dict.fromkeys(parts))
+    return distinct[0] if len(distinct) == 1 else All(*distinct)
+
+
+def _part(requirement: Requirement, point: Point) -> Property:
+    l = _ruled_out(point)  # noqa: E741
+    if l is None:
+        raise PolicyError(_why_not(requirement, point))
+    c, values, excluded = point.below, requirement.values, requirement.excluded
+    if l == 0:
+        return MaxRatio(c, strict=True, values=values, excluded=excluded)
+    if values is not None or excluded:
+        return RuledOut(c, l, values, excluded)
+    # The same for all values, in the terms of which more is known: the likeliest value must be
+    # below c / (1 - c) times all that come after the l + 1 likeliest.
+    return Distinct(l + 2) if c == 1 else Recursive(c / (1 - c), l + 2)
+
+
+def _ruled_out(point: Point) -> int | None:
+    """How many values of the target are ruled out; None where more than that is known."""
+    if point.inclusive or point.relative:
+        return None
+    match point.adversary:
+        case Facts(l=l, k=0, m=0):
+            return l
+        case Negations(k=0) | Implications(k=0):
+            return 0
+    return None
+
+
+def _why_not(requirement: Requirement, point: Point) -> str:
+    able = [str(p.adversary) for p in requirement.points if _ruled_out(p) is not None]
+    also = f"; of its points, {', '.join(able)} can be judged" if able else ""
+    return (
+        f"{requirement.name}: {point.adversary} cannot be judged by a method that foresees who "
+        f"knows it (jump, safe, naive): it {_what_it_needs(point.adversary)}{also}. Or choose "
+        "another method, or give Jump a property of your own in Python"
+    )
+
+
+def _what_it_needs(adversary: Adversary) -> str:
+    beyond = "is about several people at once, where only each person's probabilities are counted"
+    match adversary:
+        case Facts(l=l):
+            return f"{beyond}; facts = {{ l = {l}, k = 0, m = 0 }} can be judged"
+        case Negations(k=k):
+            return (
+                f"{beyond}: negations can be about others; facts = {{ l = {k} }} can be judged, "
+                "which is the same for whoever does not know the method"
+            )
+        case Implications():
+            return f"{beyond}; implications = {{ k = 0 }} can be judged"
+    return "knows more than which tables are possible; facts = { l = ... } can be judged"

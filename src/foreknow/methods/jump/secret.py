@@ -1,0 +1,289 @@
+"""A secret choice among naive algorithms: a bad example, kept to show that secrecy does not help.
+
+Section 7 and Theorem 8 of "k-Jump Strategy for Preserving Privacy in Micro-Data Disclosure".
+"""
+
+from __future__ import annotations
+
+import builtins
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import chain, combinations
+from typing import Any
+
+from foreknow.criteria.properties import Property, as_property
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, UnsupportedError
+from foreknow.methods.grouping import Grouping
+from foreknow.methods.jump.algorithms import HALF, STEPS, Naive, read_functions
+from foreknow.methods.jump.functions import Function, Person, Value, renumber
+from foreknow.methods.jump.nodes import function_text, treats_alike
+from foreknow.methods.jump.runs import DisclosureSet, case_of
+from foreknow.methods.jump.strategy import Strategy
+from foreknow.methods.likelihood import groups_of_people
+from foreknow.policy.policy import Policy
+
+_MOST_FUNCTIONS = 12
+
+
+@dataclass(frozen=True)
+class SecretRun:
+    """What a secret choice did with one table.
+
+    Attributes
+    ----------
+    released : int or None
+        The function whose generalization was released, from 0; None if nothing was.
+    chosen : tuple of int
+        The secret: the functions that were tried.
+    sets : dict
+        For each secret under which this is possible, the disclosure set: the tables with that
+        release, or, where nothing was released, all those of which that secret releases nothing.
+    """
+
+    released: int | None
+    chosen: tuple[int, ...]
+    sets: Mapping[tuple[int, ...], DisclosureSet] = field(repr=False)
+
+    def posterior(self) -> dict[Person, dict[Value, Fraction]]:
+        """What the adversary believes: every secret and every table of its set alike (Bayes)."""
+        return self._mixed(lambda one: one.size)
+
+    def averaged(self) -> dict[Person, dict[Value, Fraction]]:
+        """The paper's average: every secret alike, however many tables agree with it.
+
+        It is not what a rational adversary believes: secrets under which the release is more
+        likely are more likely afterwards.
+        """
+        return self._mixed(lambda one: 1)
+
+    @property
+    def max_ratio(self) -> Fraction:
+        """The highest posterior of any person and value, also where nothing was released."""
+        return max(max(row.values()) for row in self.posterior().values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, for JSON."""
+        return {
+            "released": self.released,
+            "chosen": list(self.chosen),
+            "secrets": len(self.sets),
+            "max ratio": str(self.max_ratio),
+        }
+
+    def _mixed(self, weight: Callable[[DisclosureSet], int]) -> dict[Person, dict[Value, Fraction]]:
+        total = sum(map(weight, self.sets.values()))
+        found: dict[Person, dict[Value, Fraction]] = {}
+        for one in self.sets.values():
+            for person, row in one.marginals.items():
+                mixed = found.setdefault(person, {})
+                for value, share in row.items():
+                    mixed[value] = mixed.get(value, Fraction(0)) + share * weight(one) / total
+        return found
+
+    def __repr__(self) -> str:
+        what = "nothing" if self.released is None else f"function {self.released}"
+        n = len(self.sets)
+        return f"<SecretRun: {what} released, {n} secret{'s' * (n != 1)} possible>"
+
+
+@dataclass(frozen=True, init=False)
+class SecretChoice:
+    """Run the naive algorithm on a secret subset of the functions (Tables 15 and 16).
+
+    **Not safe** (Theorem 8): those who know the functions, but not the secret, can be surer of
+    somebody's value than the property allows. Use `Jump`; then nothing needs to be secret.
+    Its `chance` is known, so `attack` finds that out.
+
+    Parameters
+    ----------
+    functions : list
+        At most 12; as for `Naive`.
+    property : Property
+    steps : int
+
+    Examples
+    --------
+    >>> from foreknow.criteria.properties import MaxRatio
+    >>> functions = ["AB|CDEFGHI", "AC|BDEFGHI", "BC|ADEFGHI", "ABC|DEFGHI", "ABCDEFGHI"]
+    >>> table = dict(zip("ABCDEFGHI", ["C0", "C0", "C0", "C1", "C2", "C3", "C4", "C5", "C6"]))
+    >>> run = SecretChoice(functions, MaxRatio("1/2")).run(table, chosen=[3, 4])
+    >>> run.released, run.posterior()["A"]["C0"], run.averaged()["A"]["C0"]
+    (4, Fraction(17, 23), Fraction(115, 133))
+    """
+
+    functions: tuple[Function, ...]
+    property: Property
+    steps: int
+
+    def __init__(
+        self, functions: Sequence[Any], property: Any = HALF, *, steps: int = STEPS
+    ) -> None:
+        read = read_functions(functions)
+        if not 2 <= len(read) <= _MOST_FUNCTIONS:
+            raise InputError(f"a secret choice is among 2 to {_MOST_FUNCTIONS} functions")
+        object.__setattr__(self, "functions", read)
+        object.__setattr__(self, "property", as_property(property))
+        object.__setattr__(self, "steps", steps)
+
+    def secrets(self) -> list[tuple[int, ...]]:
+        """Every subset of at least two functions; each is chosen with the same probability."""
+        n = len(self.functions)
+        return list(chain.from_iterable(combinations(range(n), k) for k in range(2, n + 1)))
+
+    def run(
+        self, table: Any, chosen: Sequence[int] | None = None, seed: int | None = None
+    ) -> SecretRun:
+        """Run it with a secret, and compute what the adversary believes who does not know it.
+
+        Parameters
+        ----------
+        table : mapping of person to value, or sequence of values
+        chosen : sequence of int, optional
+            The secret, for examples; by default it is random.
+        seed : int, optional
+            For a reproducible secret, which is none.
+        """
+        if chosen is None:
+            secret = self._drawn(seed)
+        else:
+            secret = tuple(sorted(set(chosen)))
+            if secret not in self.secrets():
+                raise InputError(
+                    f"the secret is at least two of the functions 0 to {len(self.functions) - 1}, "
+                    f"not {list(chosen)}"
+                )
+        released = self._released(table, secret)
+        sets = {}
+        for other in self.secrets():
+            if released is None or released in other:
+                run = self._naive(other).run(table)
+                where = None if released is None else other.index(released)
+                found = run.nothing_set() if where is None else run.disclosure_set(where)
+                if found.size:
+                    sets[other] = found
+        return SecretRun(released, secret, sets)
+
+    @builtins.property
+    def symmetric(self) -> bool:
+        """Whether it treats rows of equal quasi-identifiers alike, whatever their order."""
+        return all(map(treats_alike, self.functions))
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table, with a secret that is drawn for it.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            As for `Naive`.
+        policy : Policy, optional
+            Not asked.
+        seed : int, optional
+            For a reproducible secret, which is none.
+
+        Returns
+        -------
+        int64 array, shape (rows,)
+            The group of each row in the source's order, from 0; -1 for a row that is left out.
+
+        Raises
+        ------
+        NoSafeRelease
+            If nothing is released.
+        """
+        return self._naive(self._drawn(seed)).partition(microdata, policy)
+
+    def grouping(
+        self,
+        microdata: Microdata,
+        policy: Policy | None = None,
+        seed: int | None = None,
+        *,
+        explain: bool = False,
+    ) -> Grouping:
+        """Group the rows of a table to attack them; where `publish` asks, it is refused.
+
+        Raises
+        ------
+        UnsupportedError
+            If it is asked to explain itself, as by `publish`.
+        """
+        if explain:
+            raise UnsupportedError(
+                "SecretChoice is not safe: it is kept as a bad example, to be attacked, not to be "
+                "published; take Jump, of which nothing needs to be secret"
+            )
+        return Grouping(self.partition(microdata, policy, seed))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; functions as what may be published of them."""
+        return {
+            "functions": list(map(function_text, self.functions)),
+            "property": repr(self.property),
+            "steps": self.steps,
+        }
+
+    def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
+        """How probable it is that these groups are made of a table, over all secrets.
+
+        Parameters
+        ----------
+        microdata : Microdata
+        policy : Policy, optional
+            Not asked.
+        groups : int array, shape (rows,)
+            The group of each row, whatever the groups are called.
+
+        Notes
+        -----
+        A secret releases the first of its functions whose permutation set has the property.
+
+        Examples
+        --------
+        Of three functions, the second has groups of one, so that it is never released. The first
+        is, unless the secret is the other two.
+
+        >>> import pyarrow as pa
+        >>> from foreknow.data.schema import Schema
+        >>> rows = pa.table({"age": [1, 2, 3, 4], "disease": list("abba")})
+        >>> microdata = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
+        >>> choice = SecretChoice([[[1, 2], [3, 4]], [[1], [2], [3], [4]], [[1, 2, 3, 4]]])
+        >>> choice.chance(microdata, None, [0, 0, 1, 1]), choice.chance(microdata, None, [0] * 4)
+        (Fraction(3, 4), Fraction(1, 4))
+        """
+        own = groups_of_people(microdata, groups)
+        if own is None:
+            return Fraction(0)
+        wanted = renumber(own.tolist())
+        functions = self._settled(microdata)
+        values, codes = microdata.values, microdata.sensitive_codes.tolist()
+        strategy = Strategy("naive", self.property, (1,) * len(functions))
+        case = case_of(functions, strategy, [values[code] for code in codes], self.steps)
+        safe = [case.permutation_safe(i) for i in range(len(functions))]
+        secrets = self.secrets()
+        made = 0
+        for secret in secrets:
+            first = next((i for i in secret if safe[i]), None)
+            made += first is not None and functions[first].numbers == wanted
+        return Fraction(made, len(secrets))
+
+    def _settled(self, microdata: Microdata) -> tuple[Function, ...]:
+        """All functions with the groups of these people."""
+        all_of_them = Naive(self.functions, self.property, steps=self.steps)
+        return all_of_them.settled(microdata).functions or ()
+
+    def _drawn(self, seed: int | None) -> tuple[int, ...]:
+        generator = random.SystemRandom() if seed is None else random.Random(seed)
+        return generator.choice(self.secrets())
+
+    def _released(self, table: Any, secret: tuple[int, ...]) -> int | None:
+        place = self._naive(secret).run(table).released
+        return None if place is None else secret[place]
+
+    def _naive(self, secret: tuple[int, ...]) -> Naive:
+        return Naive([self.functions[i] for i in secret], self.property, steps=self.steps)

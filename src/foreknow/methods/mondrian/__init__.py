@@ -1,0 +1,1 @@
+"""Mondrian: divides the table top-down."""

@@ -1,0 +1,140 @@
+"""Mondrian: divide the table top-down, along any quasi-identifier, as long as it stays safe.
+
+SkylineAnonymize of "Privacy Skyline" (section 5.2, figure 6) for any monotone ledger.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from foreknow.data.counts import GroupCounts
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, NoSafeRelease
+from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.mondrian.points import Points
+from foreknow.policy.ledger import PolicyLedger
+from foreknow.policy.policy import Policy
+
+_log = logging.getLogger(__name__)
+# How many cuts in a row may fail to bring an unsafe release nearer to safety.
+_PATIENCE = 50
+
+
+@dataclass(frozen=True)
+class Mondrian:
+    """Multidimensional top-down partitioning.
+
+    All groups of a level are handled at once. Each proposes its best candidate cut; the policy's
+    ledger accepts proposals in order as long as the release stays safe; a group whose proposal is
+    refused proposes its next candidate, along another attribute, until it has none left and is
+    final. Since minima only fall, a refused cut stays unsafe: **the result is minimal**, no group
+    of it has a candidate cut that is still safe.
+
+    Where a person may have several values, merging groups can raise a breach probability and
+    minima can rise again. There everybody in one group may be unsafe while smaller groups are
+    safe: the search then divides, one cut at a time, what leads nearest to safety, and only gives
+    up where no cut does. Groups that are final are asked again until no candidate cut of any is
+    safe by itself. The result is safe but perhaps not minimal: two cuts together might be safe.
+
+    Parameters
+    ----------
+    cuts : int
+        How many cuts per attribute and group are candidates: those that divide it most evenly.
+        More of them give more groups and take longer.
+
+    Notes
+    -----
+    Candidates are ordered by gain (see `foreknow.methods.mondrian.cuts`). Nothing is random; a seed
+    is accepted and ignored.
+    """
+
+    asks_policy: ClassVar[bool] = True
+
+    cuts: int = 5
+
+    def __post_init__(self) -> None:
+        if isinstance(self.cuts, bool) or not isinstance(self.cuts, int) or self.cuts < 1:
+            raise InputError(f"Mondrian: cuts must be a whole number from 1, not {self.cuts!r}")
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+        policy : Policy
+        seed : int, optional
+            Ignored: the method is deterministic.
+
+        Returns
+        -------
+        int64 array, shape (rows,)
+            The group of each row in the source's order, from 0; -1 for a row that is left out
+            because its sensitive value is missing.
+
+        Raises
+        ------
+        NoSafeRelease
+            If not even one group of everybody is safe; where merging can hurt, if in addition no
+            series of cuts was found that leads to safe groups.
+        """
+        if policy is None:
+            raise InputError("Mondrian needs a policy: what must the groups withstand?")
+        policy = replace(policy, schema=microdata.schema)
+        points = Points.of(microdata)
+        level = Level(points, microdata, self.cuts)
+        everyone = level.everyone()
+        ledger = policy.ledger(microdata.values)
+        safe = ledger.admits(None, everyone)
+        ledger.commit(None, everyone)
+        if not safe:
+            self._make_safe(level, ledger, policy, everyone)
+        n_groups = 0
+        while True:
+            while level.n_groups:
+                level.divide(ledger)
+            # Where minima can rise again, a cut that was refused may be safe by now.
+            if policy.monotone() or level.n_final == n_groups:
+                return microdata.rows_of(points.spread(level.final))
+            n_groups = level.n_final
+            level = Level(points, microdata, self.cuts, level.final)
+
+    def minimal(self, policy: Policy) -> bool:
+        """Whether what it makes is minimal: no candidate cut of any group is safe any more."""
+        return policy.monotone()
+
+    def _make_safe(
+        self, level: Level, ledger: PolicyLedger, policy: Policy, everyone: GroupCounts
+    ) -> None:
+        """Divide until the release is safe, where that can help."""
+        failures = policy.failures(everyone)
+        if not failures:
+            return  # safe, but closer to a limit than the ledger can tell: nothing may be divided
+        problem = (
+            f"not even one group of all {everyone.n_people} people is safe: {'; '.join(failures)}"
+        )
+        if policy.monotone():
+            raise NoSafeRelease(problem)
+        _log.info("one group of everybody is not safe; looking for groups that are")
+        least, waited = np.inf, 0
+        while waited < _PATIENCE:
+            done = level.divide_one(ledger)
+            if done is None:
+                break
+            safe, reach = done
+            if safe:
+                return
+            waited = 0 if reach < least else waited + 1
+            least = min(least, reach)
+        raise NoSafeRelease(
+            f"{problem}; and no series of cuts was found that leads to safe groups, which does "
+            "not prove that there is none: a person may have several sensitive values here, and "
+            "then smaller groups can be safer"
+        )

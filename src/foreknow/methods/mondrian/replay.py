@@ -1,0 +1,162 @@
+"""Mondrian foreseen: whether it would make the same groups of a table with other values dealt out.
+
+An adversary who knows the method asks that of very many worlds, which all have the bags of the
+release. Most of a run is the same for all of them, and most answers follow from two questions to
+the ledger about cuts that were refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.labels import Labels
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray
+from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.mondrian.mondrian import Mondrian
+from foreknow.methods.mondrian.points import Points
+from foreknow.methods.mondrian.tally import Tally
+from foreknow.policy.ledger import PolicyLedger
+from foreknow.policy.policy import Policy
+
+# People of all refused cuts together; of larger tables a run is asked instead.
+_MOST = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Foreseen:
+    """What is known of all runs on tables that deal out the bags of a release otherwise.
+
+    Attributes
+    ----------
+    groups : int64 array, shape (people,)
+        The groups that Mondrian makes.
+
+    Notes
+    -----
+    Let the groups be those of a run on the true table. A cut along the borders of groups divides
+    the same bags in every world; so as long as a run on a world decides as the true one did, it
+    has the same ledger, and decides the same about such a cut. The first decision that differs, if
+    there is one, is then about a cut across some group. The true run refused it; so the other one
+    carries it out, and its groups differ. Hence a world leads to the same groups just if every
+    refused cut across a group is refused in it, too, each by the ledger of its moment.
+
+    Minima only fall: what the first ledger refuses all later ones refuse; what the last accepts
+    all earlier ones accept. Only a cut in between needs a run.
+    """
+
+    groups: IntArray
+    _people: IntArray
+    _children: IntArray
+    _owner: IntArray
+    _first: PolicyLedger
+    _last: PolicyLedger
+    _labels: Labels = field(repr=False)
+
+    @classmethod
+    def of(cls, method: Mondrian, microdata: Microdata, policy: Policy) -> Foreseen | None:
+        """Run the method, and keep the cuts that it refused; None where that says too little.
+
+        Parameters
+        ----------
+        method : Mondrian
+        microdata : Microdata
+            The method must make groups of it.
+        policy : Policy
+            None is returned unless merging can never hurt.
+        """
+        policy = replace(policy, schema=microdata.schema)
+        if microdata.schema.semantics != "single" or not policy.monotone():
+            return None
+        points = Points.of(microdata)
+        level = _Refusals(points, microdata, method.cuts)
+        everyone = level.everyone()
+        first, last = policy.ledger(microdata.values), policy.ledger(microdata.values)
+        for ledger in (first, last):
+            ledger.commit(None, everyone)
+        while level.n_groups:
+            level.divide(last)
+            if level.kept > _MOST:
+                return None
+        found = level.across(points.spread(np.arange(len(points))))
+        if sum(len(people) for people, _, _ in found) > _MOST:
+            return None
+        people, children, owner = (
+            np.concatenate([part[i] for part in found]) if found else np.empty(0, dtype=np.int64)
+            for i in range(3)
+        )
+        groups = points.spread(level.final)
+        return cls(groups, people, children, owner, first, last, microdata.values)
+
+    def same(self, codes: NDArray[Any]) -> bool | None:
+        """Whether the groups are the same in a world; None if a run must tell.
+
+        Parameters
+        ----------
+        codes : integer array, shape (people,)
+            Everybody's sensitive value; each group has the bag that it has in the true table.
+        """
+        if not len(self._owner):
+            return True
+        shape = len(self._owner), len(self._labels)
+        keys = self._children * shape[1] + codes[self._people]
+        dense = np.bincount(keys, minlength=shape[0] * shape[1]).reshape(shape)
+        counts = Tally.of_table(self._labels, "single", None, dense).part(0, shape[0])
+        if not self._first.weigh(None, counts, self._owner).alone().any():
+            return True
+        if self._last.weigh(None, counts, self._owner).alone().any():
+            return False
+        return None
+
+
+class _Refusals(Level):
+    """A level that keeps every proposal that the ledger refuses."""
+
+    def __init__(self, points: Points, microdata: Microdata, cuts: int) -> None:
+        super().__init__(points, microdata, cuts)
+        self.kept = 0
+        self._refused: list[tuple[IntArray, IntArray, IntArray]] = []
+
+    def _settle(self, ledger: PolicyLedger, child: IntArray, owner: IntArray) -> Any:
+        accepted = super()._settle(ledger, child, owner)
+        asked = np.flatnonzero(child >= 0)
+        asked = asked[~accepted[owner[child[asked]]]]
+        if len(asked):
+            self._refused.append((self.index[asked].astype(np.int64), child[asked], owner))
+            self.kept += len(asked)
+        return accepted
+
+    def across(self, point_of: IntArray) -> list[tuple[IntArray, IntArray, IntArray]]:
+        """The refused proposals that divide some final group.
+
+        Returns
+        -------
+        list of tuples
+            People and their children, numbered through, and the proposal of each child.
+        """
+        members = np.argsort(point_of, kind="stable")
+        ends = np.cumsum(np.bincount(point_of, minlength=len(self.final)))
+        starts = np.append(0, ends[:-1])
+        found, n_children, n_proposals = [], 0, 0
+        for points, child, owner in self._refused:
+            pairs = np.unique(np.stack((owner[child], self.final[points], child)), axis=1)
+            divided = np.flatnonzero(
+                (pairs[0, 1:] == pairs[0, :-1]) & (pairs[1, 1:] == pairs[1, :-1])
+            )
+            proposals = np.unique(pairs[0, divided])
+            inside = np.isin(owner[child], proposals)
+            if not inside.any():
+                continue
+            children, own = np.unique(child[inside], return_inverse=True)
+            many = (ends - starts)[points[inside]]
+            of_child = np.repeat(own.reshape(-1), many)
+            people = np.concatenate([members[starts[p] : ends[p]] for p in points[inside].tolist()])
+            asked = np.searchsorted(proposals, owner[children])
+            found.append((people, of_child + n_children, asked + n_proposals))
+            n_children += len(children)
+            n_proposals += len(proposals)
+        return found

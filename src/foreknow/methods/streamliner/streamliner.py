@@ -1,0 +1,299 @@
+"""Streamliner: groups that stay safe when everybody knows how they were made.
+
+The algorithms of "Privacy Streamliner" (section 3), made safe where enumeration found them not to
+be, and one more that looks at quasi-identifiers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean
+from foreknow.methods.likelihood import groups_of_people
+from foreknow.methods.lots import generator, note_of_boxes, notes_of_seed
+from foreknow.methods.streamliner.gda import by_rank, plan_gda
+from foreknow.methods.streamliner.gsa import groups_of_gsa
+from foreknow.methods.streamliner.likelihood import chance_of_streamliner
+from foreknow.methods.streamliner.rda import Colours, deal, plan_rda
+from foreknow.methods.streamliner.ria import groups_of_ria
+from foreknow.policy.policy import Policy
+
+_log = logging.getLogger(__name__)
+# Values that are too frequent, of which a message speaks.
+_NAMED = 3
+
+Variant: TypeAlias = Literal["rda", "ria", "gda", "gsa"]
+
+
+@dataclass(frozen=True)
+class Streamliner:
+    """Groups in which no sensitive value has more than 1/l, made by a method that all may know.
+
+    Parameters
+    ----------
+    l : int
+        At least 2.
+    variant : {"rda", "ria", "gda", "gsa"}
+        See the table below.
+    weights : mapping of str to int, optional
+        How much each quasi-identifier counts in the distance that ``gda`` uses; 1 where nothing is
+        said. ``gsa`` divides attributes of more weight first. Refused for ``rda`` and ``ria``,
+        which do not look at quasi-identifiers.
+
+    Notes
+    -----
+    ======= ======================================== ==========================================
+    variant groups                                   an adversary who knows it
+    ======= ======================================== ==========================================
+    rda     of l, by lot                             learns nothing beyond the groups
+    ria     merged by lot, mostly one group          learns nothing beyond the groups
+    gda     of l, near by quasi-identifiers          can be certain of somebody's value
+    gsa     by lot within blocks of near people      finds each value of a group equally likely
+                                                     for each of its members
+    ======= ======================================== ==========================================
+
+    In the generalized form, groups that look alike are published as one. Then no value is likelier
+    than 1/l for anybody, under rda, ria and gsa; but that need not be the frequency in the box.
+
+    **Why RDA and RIA are safe.** What is decided from sensitive values is decided for values, not
+    for people; which people of a value are meant is drawn by lot. So every table that agrees with
+    a release leads to it with the same probability, and the release says nothing about which of
+    them is the true one, whatever the adversary knew before. Enumeration of all tables of small
+    multisets and all lots confirms it: the posterior is the frequency in the group.
+
+    **What would break it** (errata, section 4): going through the people of a value in the order
+    of the table (values a, a, b, c, l = 2: certainty); ties between values by who comes first;
+    choosing the best of several runs by a cost on quasi-identifiers (a, a, b, b, c, l = 2, the best
+    of five by the width of groups: 137/171); **and a seed that somebody else knows**, since they
+    can run the method on every table that agrees with the release and keep those that lead to it.
+    So the lots come from the system's entropy when no seed is given, and the first run is
+    released. Give a seed in tests only.
+
+    **GDA** is as published, and unsafe; it logs a warning. See
+    `foreknow.methods.streamliner.gda`.
+
+    **GSA** (guided, symmetric) is ours; see `foreknow.methods.streamliner.gsa` for how it
+    works and the proof. It does not divide tables of fewer than 16 groups, nor some in which a
+    value is nearly as frequent as l allows: there it is RDA, and logs that (level info).
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.data.schema import Schema
+    >>> rows = pa.table({"age": [20, 30, 40, 50], "disease": ["Flu", "Flu", "Cold", "AIDS"]})
+    >>> microdata = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
+    >>> groups = Streamliner(l=2).partition(microdata)
+    >>> bool(groups[0] != groups[1])
+    True
+    >>> Streamliner(l=3).partition(microdata)
+    Traceback (most recent call last):
+    foreknow.errors.NoSafeRelease: l = 3 allows at most 1 of 4 people to share a value of 'disease':
+    2 have 'Flu', which is 1 too many
+    """
+
+    l: int  # noqa: E741
+    variant: Variant = "rda"
+    weights: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.l, bool) or not isinstance(self.l, int) or self.l < 2:
+            raise InputError(f"Streamliner: l must be a whole number from 2, not {self.l!r}")
+        known = get_args(Variant)
+        if self.variant not in known:
+            hint = did_you_mean(str(self.variant), known)
+            raise InputError(f"Streamliner: no variant {self.variant!r}{hint}")
+        if not isinstance(self.weights, Mapping):
+            raise InputError(
+                "Streamliner: weights must map names of quasi-identifiers to whole numbers, not "
+                f"{self.weights!r}"
+            )
+        object.__setattr__(self, "weights", dict(self.weights))
+        for name, weight in self.weights.items():
+            if isinstance(weight, bool) or not isinstance(weight, int) or not 0 <= weight < 2**31:
+                raise InputError(
+                    f"Streamliner: the weight of {name!r} must be a whole number from 0, not "
+                    f"{weight!r}"
+                )
+        if self.weights and self.variant in ("rda", "ria"):
+            raise InputError(
+                f"Streamliner: variant {self.variant!r} does not look at quasi-identifiers; "
+                "weights are for 'gda' and 'gsa'"
+            )
+
+    def __hash__(self) -> int:
+        return hash((self.l, self.variant, frozenset(self.weights.items())))
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            One sensitive value per person.
+        policy : Policy, optional
+            Not asked: what the groups withstand follows from l.
+        seed : int, optional
+            From the system's entropy when left out, and only then safe against who knows the
+            method: see the notes above.
+
+        Returns
+        -------
+        int64 array, shape (rows,)
+            The group of each row in the source's order, from 0; -1 for a row that is left out
+            because its sensitive value is missing.
+
+        Raises
+        ------
+        NoSafeRelease
+            If a value is so frequent that no groups exist; the message says which and by how
+            many people. Also if GDA is stuck.
+        InputError
+            If a weight is given for no quasi-identifier, or the seed is no whole number from 0.
+        """
+        sizes = self._sizes(microdata)
+        self._require_eligible(microdata, sizes)
+        return microdata.rows_of(self._groups(microdata, sizes, generator(seed, "Streamliner")))
+
+    def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
+        """How probable it is that these groups are made of a table, over all secret lots.
+
+        Parameters
+        ----------
+        microdata : Microdata
+        policy : Policy, optional
+            Not asked.
+        groups : int array, shape (rows,)
+            The group of each row, whatever the groups are called.
+
+        Returns
+        -------
+        Fraction
+            0 where nothing is published, too.
+
+        Raises
+        ------
+        UnsupportedError
+            For ``ria``, if the table has too many people; for ``gsa``, if it is large enough to be
+            divided. ``rda`` and ``gda`` are exact at any size.
+
+        Notes
+        -----
+        See `foreknow.methods.streamliner.likelihood`; tested against every lot of small tables.
+
+        Examples
+        --------
+        GDA makes these groups of one table only: whoever sees them knows it.
+
+        >>> import pyarrow as pa
+        >>> from foreknow.data.schema import Schema
+        >>> schema = Schema(quasi_identifiers=["age"], sensitive="disease")
+        >>> for values in ("aabc", "baac", "caab", "abac"):
+        ...     rows = pa.table({"age": [1, 2, 3, 4], "disease": list(values)})
+        ...     chance = Streamliner(2, "gda").chance(Microdata(rows, schema), None, [0, 1, 0, 1])
+        ...     print(values, chance)
+        aabc 1
+        baac 0
+        caab 0
+        abac 0
+        """
+        sizes = self._sizes(microdata)
+        own = groups_of_people(microdata, groups)
+        if own is None or int(sizes.max()) * self.l > len(own):
+            return Fraction(0)
+        return chance_of_streamliner(microdata, sizes, self.variant, self.l, self.weights, own)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether rows of equal quasi-identifiers are treated alike; gsa goes by their order."""
+        return self.variant != "gsa"
+
+    @property
+    def tells_frequencies_only(self) -> bool:
+        """Whether the posterior of everybody is the frequency in their group, by a proof.
+
+        For whoever sees the groups; not for boxes of several groups that look alike.
+        """
+        return self.variant != "gda"
+
+    advice: ClassVar[str] = "a larger l may help"
+
+    def notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
+        """What a reader of a release should know."""
+        found = []
+        if self.variant == "gda":
+            found.append(
+                "GDA: people were grouped by their values, so whoever knows the method may find "
+                "values out, even with certainty"
+            )
+        elif policy.options.form == "generalized":
+            found.append(note_of_boxes(self.l))
+        return (*found, *notes_of_seed(seed))
+
+    def _sizes(self, microdata: Microdata) -> IntArray:
+        """How often each value occurs, if the table and the weights are of the right kind."""
+        if microdata.schema.semantics != "single":
+            raise UnsupportedError(
+                "Streamliner needs one sensitive value per person; this table has semantics "
+                f"{microdata.schema.semantics!r}"
+            )
+        names = list(microdata.schema.quasi_identifiers)
+        for name in self.weights:
+            if name not in names:
+                raise InputError(
+                    f"Streamliner: a weight is given for {name!r}, which is no quasi-identifier"
+                    f"{did_you_mean(name, names)}"
+                )
+        return np.bincount(microdata.sensitive_codes, minlength=len(microdata.values))
+
+    def _groups(
+        self, microdata: Microdata, sizes: IntArray, random: np.random.Generator
+    ) -> IntArray:
+        codes = microdata.sensitive_codes
+        if self.variant == "ria":
+            return groups_of_ria(codes, sizes, self.l, random)
+        if self.variant == "gsa":
+            return groups_of_gsa(
+                codes, sizes, microdata.attributes, self.l, random, weights=self.weights
+            )
+        if self.variant == "gda":
+            _log.warning(
+                "GDA is unsafe against who knows it: they can rule out the tables that it would "
+                "have grouped otherwise, and be certain of somebody's value; variants 'rda' and "
+                "'gsa' withstand that"
+            )
+            runs, ranked = by_rank(codes, len(sizes), microdata.attributes, self.weights, random)
+            return deal(plan_gda(runs, microdata.values, self.l), ranked)
+        colours = Colours.of(codes, sizes)
+        colours.shuffle(random)
+        return deal(plan_rda(sizes, self.l), colours)
+
+    def _require_eligible(self, microdata: Microdata, sizes: IntArray) -> None:
+        """Refuse a table in which a value is too frequent (section 2.1: l-eligible)."""
+        people = int(sizes.sum())
+        most = people // self.l
+        frequent = np.flatnonzero(sizes > most)
+        if self.l > people:
+            raise NoSafeRelease(f"l = {self.l} exceeds the number of people, {people:,}")
+        if len(frequent):
+            frequent = frequent[np.argsort(-sizes[frequent], kind="stable")]
+            told = [
+                f"{sizes[code]:,} have {microdata.values[code]!r}, which is "
+                f"{sizes[code] - most:,} too many"
+                for code in frequent[:_NAMED].tolist()
+            ]
+            if len(frequent) > _NAMED:
+                told.append(f"{len(frequent) - _NAMED:,} more are too frequent as well")
+            raise NoSafeRelease(
+                f"l = {self.l} allows at most {most:,} of {people:,} people to share a value of "
+                f"{microdata.schema.sensitive!r}: {'; '.join(told)}"
+            )

@@ -1,0 +1,1 @@
+"""Policy: requirements, their limits, and the file that holds them."""

@@ -1,0 +1,1 @@
+"""Publish: labels, tables, certificate, and what is written."""

@@ -1,0 +1,285 @@
+"""Certificate: what was required of a release, and what the verifier found, as JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from foreknow._version import __version__
+from foreknow.documents import from_json
+from foreknow.errors import CertificateError
+from foreknow.output import as_json, write_whole
+from foreknow.publishing.certificate_file import (
+    FORMAT,
+    FORMAT_VERSION,
+    checked,
+    parts_of,
+    read_certificate,
+)
+from foreknow.verifier.verify import Finding, Written
+
+NOT_MINIMAL = (
+    "safe, but perhaps not minimal: with several sensitive values per person, merging groups can "
+    "help the adversary, so groups may be larger than they would have to be"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Certificate:
+    """A record that `foreknow verify` can check against the release, without the original table.
+
+    Attributes
+    ----------
+    policy : mapping
+        The tables of the policy file.
+    form, format : str
+        Of the release.
+    groups : tuple of str
+        The columns that make a group.
+    sensitive : str
+    people, n_groups : int
+    method : mapping
+        The anonymizer and its settings.
+    findings : tuple of mappings
+        Per requirement and point: the exact worst probability, the value and the group.
+    files : mapping of file name to SHA-256 digest
+        Empty until the release is written.
+    source : mapping
+        Rows of the original table and its keyed digest. The key stays with the owner, since a
+        plain digest would let anybody test guesses of the whole table.
+    seeded : bool
+        Whether the order of rows came from a seed. The seed itself stays with the owner too: with
+        it, the order could be undone.
+    escaped : bool
+        Whether texts that look like formulas were written with an apostrophe before them.
+    semantics : "single", "set" or "multiset"
+        Whether a person has one sensitive value, a set, or a bag of values.
+    minimal : bool
+        Whether no group can be divided further in the ways that the method tries.
+    notes : tuple of str
+        What the owner should know of the release, in plain words.
+    versions : mapping
+    version : int
+        Of the format that it was read from.
+    """
+
+    policy: Mapping[str, Any]
+    form: str
+    format: str
+    groups: tuple[str, ...]
+    sensitive: str
+    people: int
+    n_groups: int
+    method: Mapping[str, Any]
+    findings: tuple[Mapping[str, Any], ...]
+    source: Mapping[str, Any]
+    seeded: bool
+    escaped: bool = False
+    semantics: str = "single"
+    minimal: bool = False
+    notes: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=lambda: versions())
+    version: int = FORMAT_VERSION
+
+    @property
+    def safe(self) -> bool:
+        """Whether every finding is; without findings nothing is certified."""
+        return bool(self.findings) and all(finding["safe"] for finding in self.findings)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        return parts_of(self.form, self.semantics)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Columns that are published of people as they are, and that nothing judges."""
+        schema = self.policy.get("schema", {})
+        return tuple(schema.get("other", ()))
+
+    @property
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """The columns of each table: no others may be in its file."""
+        known = tuple(self.policy.get("schema", {}).get("quasi_identifiers", ()))
+        if self.parts == ("release",):
+            return {"release": (*known, *self.beside, self.sensitive)}
+        groups = self.groups if self.form == "bucketized" else ()
+        return {
+            "people": (*known, *self.beside, *groups),
+            "sensitive": (*self.groups, self.sensitive, "count"),
+        }
+
+    def written(self, tables: Mapping[str, Any]) -> Written:
+        """Return the tables, or their files, as what the verifier reads."""
+        return Written(
+            self.form,
+            self.groups,
+            self.sensitive,
+            tables,
+            self.escaped,
+            self.semantics,
+            self.columns,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, with the version of their format."""
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "safe": self.safe,
+            "minimal": self.minimal,
+            "notes": list(self.notes),
+            "policy": dict(self.policy),
+            "release": {
+                "form": self.form,
+                "format": self.format,
+                "groups": list(self.groups),
+                "sensitive": self.sensitive,
+                "semantics": self.semantics,
+                "people": self.people,
+                "n_groups": self.n_groups,
+                "escape_formulas": self.escaped,
+                "files": dict(self.files),
+            },
+            "method": dict(self.method),
+            "findings": [dict(finding) for finding in self.findings],
+            "source": dict(self.source),
+            "seeded": self.seeded,
+            "versions": dict(self.versions),
+        }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the certificate, whole or not at all.
+
+        Raises
+        ------
+        CertificateError
+            If it could not be read again, such as where a label is very long.
+        """
+        text = as_json(self.to_dict())
+        try:
+            checked(from_json(text), "the certificate")
+        except CertificateError:
+            raise
+        except ValueError as error:
+            raise CertificateError(f"the certificate cannot be written: {error}") from None
+        write_whole(path, text)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Certificate:
+        """Read a certificate.
+
+        Raises
+        ------
+        CertificateError
+            If the file is not a certificate that this version knows, or contradicts itself.
+        """
+        table = read_certificate(Path(path))
+        release = table["release"]
+        return cls(
+            policy=table["policy"],
+            form=release["form"],
+            format=release["format"],
+            groups=tuple(release["groups"]),
+            sensitive=release["sensitive"],
+            people=release["people"],
+            n_groups=release["n_groups"],
+            method=table["method"],
+            findings=tuple(table["findings"]),
+            source=table["source"],
+            seeded=table["seeded"],
+            escaped=release["escape_formulas"],
+            semantics=release.get("semantics", "single"),
+            minimal=table.get("minimal", False),
+            notes=tuple(table.get("notes", ())),
+            files=release["files"],
+            versions=table["versions"],
+            version=table["version"],
+        )
+
+    def __repr__(self) -> str:
+        word = "safe" if self.safe else "UNSAFE"
+        return f"Certificate({word}: {self.people} people in {self.n_groups} groups)"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
+
+    def check(self, release: str | Path, priors: str | Path | None = None) -> list[str]:
+        """Judge a written release afresh, and compare with what is certified.
+
+        Parameters
+        ----------
+        release : path
+            The folder that was written, or its release file.
+        priors : path, optional
+            The ``priors.json`` of the owner, where priors were learned and so are not in the
+            certificate; the one beside the release when left out.
+
+        Returns
+        -------
+        list of str
+            What is wrong; empty if the release is the certified one and safe.
+
+        Raises
+        ------
+        CertificateError
+            If it cannot be judged: a file is missing, or the priors are, and all else holds.
+        """
+        from foreknow.publishing.verification import judge
+
+        return judge(self, Path(release), priors=priors)[1]
+
+
+def finding_to_dict(finding: Finding) -> dict[str, Any]:
+    """Plain values of a verifier's finding."""
+    return {
+        "requirement": finding.requirement,
+        "adversary": dict(finding.adversary),
+        "below": str(finding.below),
+        **({"inclusive": True} if finding.inclusive else {}),
+        **({"times": str(finding.times)} if finding.times is not None else {}),
+        "value": finding.value,
+        "group": finding.group,
+        "exact": exact_text(finding.probability),
+        "probability": float(finding.probability),
+        "safe": finding.safe,
+    }
+
+
+def exact_text(probability: Fraction) -> str:
+    """Write a fraction; one of very many digits as a decimal number, rounded up.
+
+    >>> exact_text(Fraction(2, 3))
+    '2/3'
+    >>> exact_text(Fraction(2**2000, 3 * 2**2000 + 1))
+    '0.3333333333333333333333333333333333333334'
+    """
+    if probability.denominator.bit_length() <= 1000:
+        return str(probability)
+    places = 40
+    above = -(-probability.numerator * 10**places // probability.denominator)
+    return f"{above // 10**places}.{above % 10**places:0{places}}"
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def versions(packages: Sequence[str] = ("duckdb", "numpy", "pyarrow")) -> dict[str, str]:
+    """Versions of what the result rests on."""
+    from importlib.metadata import version
+
+    return {
+        "foreknow": __version__,
+        "python": platform.python_version(),
+        **{package: version(package) for package in packages},
+    }

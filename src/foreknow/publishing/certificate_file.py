@@ -1,0 +1,397 @@
+"""Certificate files: untrusted JSON, of which every key and type is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    model_validator,
+)
+
+from foreknow.documents import from_json, read_text
+from foreknow.errors import CertificateError, InputError
+from foreknow.numbers import as_fraction, as_threshold
+
+FORMAT = "foreknow certificate"
+FORMAT_VERSION = 3  # 1 knew one value per person only, 2 no priors that are kept
+KEPT_FORMAT = "foreknow priors"
+KEPT_VERSION = 1
+_MOST_BYTES = 256 << 20
+
+
+class _Table(BaseModel):
+    """A table of which every key is known and every value of its type: true is no number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def _limit(text: str) -> str:
+    as_threshold(text)
+    return text
+
+
+def _times(text: str) -> str:
+    if as_fraction(text) < 1:
+        raise ValueError("it must be 1 or more")
+    return text
+
+
+def _probability(text: str) -> str:
+    as_fraction(text)
+    return text
+
+
+def _each_once(names: list[str]) -> list[str]:
+    if len(set(names)) < len(names):
+        raise ValueError("it names something twice")
+    return names
+
+
+_Amount = Annotated[int, Field(ge=0, le=10**18)]
+_Limit = Annotated[str, AfterValidator(_limit)]
+_Times = Annotated[str, AfterValidator(_times)]
+_Exact = Annotated[str, AfterValidator(_probability)]
+_Names = Annotated[list[str], AfterValidator(_each_once)]
+_SomeNames = Annotated[list[str], Field(min_length=1), AfterValidator(_each_once)]
+_Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
+_Semantics = Literal["single", "set", "multiset"]
+
+
+class _Facts(_Table):
+    l: _Amount = 0  # noqa: E741
+    k: _Amount = 0
+    m: _Amount = 0
+
+
+class _FactsPoint(_Facts):
+    below: _Limit
+
+
+class _Count(_Table):
+    k: _Amount = 0
+
+
+class _CountPoint(_Count):
+    below: _Limit
+
+
+class _TableOfPriors(_Table):
+    attributes: _SomeNames
+    values: _SomeNames
+    rows: list[Annotated[list[Any], Field(min_length=2, max_length=2)]]
+
+    @model_validator(mode="after")
+    def _check_rows(self) -> _TableOfPriors:
+        chances = set()
+        for signature, row in self.rows:
+            labels = isinstance(signature, list) and len(signature) == len(self.attributes)
+            if not labels or not all(part is None or isinstance(part, str) for part in signature):
+                raise ValueError("each row needs a text or null for each attribute")
+            if not isinstance(row, list) or not all(isinstance(chance, str) for chance in row):
+                raise ValueError("each row needs probabilities that are texts")
+            chances.update(row)
+        for chance in chances:
+            as_fraction(chance)
+        return self
+
+
+class _KeptTable(_Table):
+    """Priors that were learned from the table: the owner has them."""
+
+    attributes: _SomeNames
+    digest: _Digest
+
+
+_whole_or_kept = Discriminator(
+    lambda given: "kept" if isinstance(given, dict) and "digest" in given else "whole"
+)
+_AnyTable = Annotated[
+    Annotated[_TableOfPriors, Tag("whole")] | Annotated[_KeptTable, Tag("kept")], _whole_or_kept
+]
+
+
+class _Priors(_Table):
+    semantics: Literal["joint", "binary"] = "joint"
+    tables: Annotated[list[_AnyTable], Field(min_length=1)]
+
+
+class _PriorsPoint(_Priors):
+    below: _Limit
+
+
+_one_or_several = Discriminator(lambda given: "list" if isinstance(given, list) else "table")
+_several = Field(min_length=1)
+_OfFacts = Annotated[
+    Annotated[_Facts, Tag("table")] | Annotated[list[_FactsPoint], _several, Tag("list")],
+    _one_or_several,
+]
+_OfCount = Annotated[
+    Annotated[_Count, Tag("table")] | Annotated[list[_CountPoint], _several, Tag("list")],
+    _one_or_several,
+]
+_OfPriors = Annotated[
+    Annotated[_Priors, Tag("table")] | Annotated[list[_PriorsPoint], _several, Tag("list")],
+    _one_or_several,
+]
+
+
+class _Require(_Table):
+    name: str | None = None
+    values: _SomeNames | None = None
+    excluded: _SomeNames | None = Field(default=None, alias="except")
+    facts: _OfFacts | None = None
+    implications: _OfCount | None = None
+    negations: _OfCount | None = None
+    priors: _OfPriors | None = None
+    below: _Limit | None = None
+    at_most: _Limit | None = None
+    at_most_times: _Times | None = None
+
+    @model_validator(mode="after")
+    def _check_points(self) -> _Require:
+        """One adversary with one limit; or points, each with a limit of its own."""
+        of = [self.facts, self.implications, self.negations, self.priors]
+        given = [adversary for adversary in of if adversary is not None]
+        alone = [adversary for adversary in given if not isinstance(adversary, list)]
+        limits = [self.below, self.at_most, self.at_most_times]
+        if self.values is not None and self.excluded is not None:
+            raise ValueError("it has both values and except")
+        if not given or (alone and len(given) > 1):
+            raise ValueError("it needs one adversary, or points")
+        if sum(limit is not None for limit in limits) != len(alone):
+            raise ValueError("it needs exactly one limit, or one in each point and none beside")
+        if alone and self.below is None and self.priors is None:
+            raise ValueError("at_most and at_most_times are for priors")
+        return self
+
+
+class _Label(_Table):
+    label: str
+
+
+class _Schema(_Table):
+    """Roles of columns. Hierarchies, types and the like are the owner's: nothing reads them."""
+
+    identifiers: _Names = []
+    quasi_identifiers: _Names = []
+    sensitive: str
+    other: _Names = []
+    semantics: _Semantics = "single"
+    person: str | None = None
+    group: str | None = None
+    types: dict[str, str] = {}
+    missing: str | _Label = "error"
+    hierarchies: dict[str, dict[str, Any]] = {}
+
+    @model_validator(mode="after")
+    def _check_roles(self) -> _Schema:
+        columns = [*self.identifiers, *self.quasi_identifiers, self.sensitive, *self.other]
+        if len(set(columns)) < len(columns):
+            raise ValueError("a column has two roles")
+        return self
+
+
+class _Policy(_Table):
+    schema_: _Schema = Field(alias="schema")
+    require: Annotated[list[_Require], Field(min_length=1)]
+    publish: dict[str, Any] = {}
+
+
+class _Release(_Table):
+    form: Literal["generalized", "bucketized"]
+    format: Literal["csv", "parquet"]
+    groups: _Names
+    sensitive: str
+    semantics: _Semantics = "single"
+    people: _Amount
+    n_groups: _Amount
+    escape_formulas: bool
+    files: dict[str, _Digest]
+
+
+class _Finding(_Table):
+    requirement: _Amount
+    adversary: dict[str, Any]
+    below: _Exact | None
+    inclusive: Literal[True] | None = None
+    times: _Times | None = None
+    value: str | None
+    group: str | None
+    exact: _Exact | None
+    probability: float | None
+    safe: bool
+
+
+class _KeptPriors(_Table):
+    format: Literal["foreknow priors"]
+    version: Literal[1]
+    may_be_published: Literal[False]
+    key: _Digest
+    tables: Annotated[list[_TableOfPriors], Field(min_length=1)]
+
+
+class _Certificate(_Table):
+    format: str
+    version: int
+    safe: bool
+    minimal: bool = False
+    notes: list[str] = []
+    policy: _Policy
+    release: _Release
+    method: dict[str, Any]
+    findings: Annotated[list[_Finding], Field(min_length=1)]
+    source: dict[str, str | int]
+    seeded: bool
+    versions: dict[str, str]
+
+
+def read_certificate(path: Path) -> dict[str, Any]:
+    """Read the tables of a certificate.
+
+    Raises
+    ------
+    CertificateError
+        If the file is not a certificate that this version knows, or contradicts itself.
+    """
+    name = repr(str(path))
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise CertificateError(f"{name} is no file, but a pipe or a device")
+    try:
+        return checked(from_json(read_text(path, _MOST_BYTES, CertificateError, name)), name)
+    except InputError:
+        raise
+    except ValueError as error:
+        raise CertificateError(
+            f"{name} is not JSON: {error}; give the folder of a release, or its certificate.json"
+        ) from None
+
+
+def read_kept(path: Path) -> dict[str, Any]:
+    """Read the owner's file of priors that a certificate names by their digests.
+
+    Raises
+    ------
+    CertificateError
+        If the file is none.
+    """
+    name = repr(str(path))
+    if path.exists() and not path.is_file():
+        raise CertificateError(f"{name} is no file")
+    try:
+        table = from_json(read_text(path, _MOST_BYTES, CertificateError, name))
+        _KeptPriors.model_validate(table)
+    except ValidationError as error:
+        raise CertificateError(
+            f"{name} does not hold the priors of a release, as publish writes them to priors.json: "
+            f"it {_explain(error)}"
+        ) from None
+    except InputError:
+        raise
+    except ValueError as error:
+        raise CertificateError(
+            f"{name} is not JSON: {error}; give the priors.json that publish wrote"
+        ) from None
+    found: dict[str, Any] = table
+    return found
+
+
+def checked(table: Any, name: str) -> dict[str, Any]:
+    """Check the tables of a certificate; `name` begins each message."""
+    if not isinstance(table, dict) or table.get("format") != FORMAT:
+        raise CertificateError(f"{name} is not a {FORMAT}")
+    version = table.get("version")
+    if isinstance(version, bool) or version not in range(1, FORMAT_VERSION + 1):
+        raise CertificateError(
+            f"{name} is of version {str(version)[:40]}; this program knows versions up to "
+            f"{FORMAT_VERSION}"
+        )
+    try:
+        read = _Certificate.model_validate(table)
+    except ValidationError as error:
+        raise CertificateError(f"{name} {_explain(error)}") from None
+    contradiction = _contradiction(read)
+    if contradiction is not None:
+        raise CertificateError(f"{name} contradicts itself: {contradiction}")
+    return table
+
+
+def parts_of(form: str, semantics: str) -> tuple[str, ...]:
+    """Names of the tables of a release."""
+    one_table = form == "generalized" and semantics == "single"
+    return ("release",) if one_table else ("people", "sensitive")
+
+
+def groups_of(form: str, schema: Mapping[str, Any]) -> list[str]:
+    """The columns that make a group."""
+    return ["group"] if form == "bucketized" else list(schema.get("quasi_identifiers", []))
+
+
+def _contradiction(read: _Certificate) -> str | None:
+    release, schema = read.release, read.policy.schema_
+    wanted = groups_of(release.form, {"quasi_identifiers": schema.quasi_identifiers})
+    files = {f"{part}.{release.format}" for part in parts_of(release.form, release.semantics)}
+    if release.groups != wanted:
+        return f"the groups of the release are by {release.groups}, those of its policy by {wanted}"
+    if release.sensitive != schema.sensitive:
+        return (
+            f"the sensitive column of the release is {release.sensitive!r}, that of its policy "
+            f"{schema.sensitive!r}"
+        )
+    if release.semantics != schema.semantics:
+        return (
+            f"the semantics of the release are {release.semantics!r}, those of its policy "
+            f"{schema.semantics!r}"
+        )
+    if release.files and set(release.files) != files:
+        return f"the files of such a release are {', '.join(sorted(files))}, and no others"
+    if release.escape_formulas and release.format != "csv":
+        return "formulas are escaped in CSV only"
+    if read.safe != all(finding.safe for finding in read.findings):
+        return "it is safe if and only if each of its findings is"
+    known = {*schema.quasi_identifiers, *schema.other}
+    for required in read.policy.require:
+        several = required.priors if isinstance(required.priors, list) else [required.priors]
+        for priors in several:
+            for table in [] if priors is None else priors.tables:
+                for attribute in table.attributes:
+                    if attribute not in known:
+                        return f"priors are by {attribute!r}, which is not published of people"
+    kept = {place for place, table in enumerate(read.policy.require) if _is_kept(table)}
+    if kept and read.version < 3:
+        return "priors are named by a digest from version 3 on"
+    for finding in read.findings:
+        told = [finding.exact, finding.probability, *([] if finding.times else [finding.below])]
+        if None in told and finding.requirement not in kept:
+            return "a finding does not say what was found, though no priors of it are kept"
+    return None
+
+
+def _is_kept(required: _Require) -> bool:
+    several = required.priors if isinstance(required.priors, list) else [required.priors]
+    tables = [table for priors in several if priors is not None for table in priors.tables]
+    return any(isinstance(table, _KeptTable) for table in tables)
+
+
+def _explain(error: ValidationError) -> str:
+    """Say the first problem in the words of the file."""
+    first = max(error.errors(include_url=False), key=lambda e: len(e["loc"]))
+    place = "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}"
+        for part in first["loc"]
+        if part not in ("list", "table", "whole", "kept")
+    ).removeprefix(".")
+    if first["type"] == "missing":
+        return f"lacks {place!r}"
+    if first["type"] == "extra_forbidden":
+        return f"has an unknown key {place!r}"
+    said = first["msg"].removeprefix("Value error, ")
+    return f"is malformed: {place}: {said[0].lower()}{said[1:]}"

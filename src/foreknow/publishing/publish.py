@@ -1,0 +1,401 @@
+"""Publish: microdata, a policy and a method become a release that is verified as written."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.auditing.audit import Audit, audit
+from foreknow.data.counts import GroupCounts
+from foreknow.data.engines import write_csv, write_parquet
+from foreknow.data.microdata import Microdata
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema
+from foreknow.data.sparse import IntArray
+from foreknow.errors import (
+    CertificateError,
+    InputError,
+    InternalError,
+    NoSafeRelease,
+    OutputError,
+    memory_for,
+)
+from foreknow.methods.grouping import grouping_of
+from foreknow.methods.registry import (
+    Anonymizer,
+    asks_policy,
+    method_of,
+    notes_of,
+    said_by,
+    settings_of,
+)
+from foreknow.output import as_json, whole_folder, write_whole
+from foreknow.policy.policy import Policy, PublishOptions
+from foreknow.publishing.certificate import NOT_MINIMAL, Certificate, digest_of, finding_to_dict
+from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
+from foreknow.publishing.tables import COUNT, GROUP, bucketized, generalized, refuse_borrowed_priors
+from foreknow.utility.utility import utility_of
+from foreknow.verifier.verify import Finding, Written, same_groups, verify
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, repr=False)
+class Publication:
+    """A verified release, ready to be written.
+
+    Attributes
+    ----------
+    release : Release
+    audit : Audit
+    certificate : Certificate
+        Its `files` are filled in by `write`.
+    tables : mapping of str to pyarrow.Table
+        ``release``, or ``people`` and ``sensitive``: the latter for the bucketized form, and
+        where a person may have several values.
+    """
+
+    release: Release
+    audit: Audit
+    certificate: Certificate
+    tables: Mapping[str, pa.Table]
+    _options: PublishOptions = field(repr=False)
+    _private: Mapping[str, Any] = field(repr=False)
+    _kept: KeptPriors | None = field(repr=False, default=None)
+
+    @memory_for("writing and verifying the release")
+    def write(self, folder: str | Path) -> Certificate:
+        """Write the release, its certificate and its report into a new folder.
+
+        Everything is written aside first. The tables are read back and judged afresh before the
+        folder gets its name; if anything fails, nothing is left.
+
+        Parameters
+        ----------
+        folder : path
+            Must not exist. It will hold the tables (to be published), ``certificate.json`` and
+            ``report.html`` (which may accompany them), and ``owner.json`` (to be kept: the key of
+            the source's digest, and the seed). After a full-domain search also ``lattice.html``
+            (to be kept: what else was safe, and what was not, tells more than the release).
+            Where priors were learned from the table also ``priors.json`` (to be kept: they can
+            state somebody's value as certain; `foreknow verify` asks for them).
+
+        Returns
+        -------
+        Certificate
+            As written, with the digests of the files.
+
+        Raises
+        ------
+        OutputError
+            If the folder exists or cannot be written.
+        """
+        with whole_folder(folder) as aside:
+            paths = {name: self._write_table(name, aside) for name in self.tables}
+            said = self.certificate
+            _log.info("reading the written release back")
+            held = replace(said.written(self.tables), escaped=False)
+            _require_same(said.written(paths), held, said, self._kept)
+            digests = {path.name: digest_of(path) for path in paths.values()}
+            certificate = replace(said, files=digests)
+            certificate.to_json(aside / "certificate.json")
+            _log.info("writing the report")
+            self.audit.to_html(aside / "report.html", published=True)
+            if self.audit.lattice is not None:
+                self._write_lattice(aside / "lattice.html")
+            write_whole(aside / "owner.json", as_json(dict(self._private)), private=True)
+            if self._kept is not None:
+                write_whole(aside / "priors.json", as_json(self._kept.to_dict()), private=True)
+        return certificate
+
+    def _write_lattice(self, path: Path) -> None:
+        from foreknow.report.pages.lattice import lattice_page
+
+        assert self.audit.lattice is not None
+        write_whole(path, lattice_page(self.audit.lattice, self._options.form), private=True)
+
+    def _write_table(self, name: str, folder: Path) -> Path:
+        table = self.tables[name]
+        if self._options.format == "parquet":
+            path = folder / f"{name}.parquet"
+            write_parquet(table, path)
+        else:
+            path = folder / f"{name}.csv"
+            write_csv(table, path, escape_formulas=self._options.escape_formulas)
+        return path
+
+    def __repr__(self) -> str:
+        notes = "".join(f", {note.partition(':')[0]}" for note in self.certificate.notes)
+        return f"Publication({self.certificate.form}, {self.audit!r}{notes})"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{escape(note)}.</p>" for note in self.certificate.notes)
+        return self.audit._repr_html_() + notes
+
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate's plain values."""
+        return self.certificate.to_dict()
+
+
+@memory_for("the release")
+def publish(
+    microdata: Microdata,
+    policy: Policy,
+    *,
+    method: Anonymizer | str | None = None,
+    options: PublishOptions | None = None,
+    seed: int | None = None,
+) -> Publication:
+    """Make the most useful release that the policy allows, and prove that it is safe.
+
+    Parameters
+    ----------
+    microdata : Microdata
+    policy : Policy
+    method : Anonymizer or its name, optional
+        The policy's method (Mondrian) when left out.
+    options : PublishOptions, optional
+        The policy's own when left out.
+    seed : int, optional
+        For the order of rows and group ids; from the system's entropy when left out. A seed makes
+        a release reproducible, also for somebody who learns it: use one in tests only.
+
+    Returns
+    -------
+    Publication
+
+    Raises
+    ------
+    NoSafeRelease
+        If not even one group of everybody is safe; or a method that does not ask the policy made
+        groups that fail it.
+
+    Examples
+    --------
+    >>> from foreknow import sample
+    >>> policy = Policy.load(sample.policy_path())
+    >>> made = publish(Microdata(sample.table_path(), policy.schema), policy)
+    >>> made.audit.safe
+    True
+    """
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise InputError(f"the seed must be a whole number from 0, not {seed!r}")
+    if not isinstance(microdata, Microdata):
+        raise InputError(
+            f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "
+            "columns, Microdata(table, schema)"
+        )
+    if not isinstance(policy, Policy):
+        raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
+    options = options or policy.options
+    if not isinstance(options, PublishOptions):
+        raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
+    # What is certified and reported is what was done, not what a file said before.
+    policy = marked(replace(policy, schema=microdata.schema, options=options), microdata)
+    anonymizer = method_of(method if method is not None else options.method, policy)
+    if options.format == "csv":
+        _refuse_empty_texts(microdata)
+    _log.info("grouping %d people", microdata.n_people)
+    found = grouping_of(anonymizer, microdata, policy, seed, explain=True)
+    anonymizer, floors = found.settled or anonymizer, found.floors
+    groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
+    random = np.random.default_rng(seed)
+    _log.info("writing %d groups as tables", n_groups)
+    if options.form == "generalized":
+        refuse_borrowed_priors(microdata, groups, n_groups, options.labels, floors, policy.priors)
+        tables = generalized(microdata, groups, n_groups, options.labels, random, floors)
+        columns = tuple(microdata.schema.quasi_identifiers)
+    else:
+        tables = bucketized(microdata, groups, n_groups, random)
+        columns = (GROUP,)
+    if options.format == "csv":
+        _refuse_empty_lines(tables)
+    release = _release(tables, options.form, microdata.schema)
+    _log.info("judging the release")
+    coarsened = options.form == "generalized"  # the other form keeps quasi-identifiers exact
+    utility = utility_of(release.counts, *((microdata, groups, floors) if coarsened else ()))
+    verdicts = audit(release, policy, utility=utility, name="the release")
+    verdicts = replace(verdicts, lattice=found.lattice)
+    if not verdicts.safe and not asks_policy(anonymizer):
+        advice = getattr(anonymizer, "advice", "stricter settings of its own may help")
+        raise NoSafeRelease(
+            f"{type(anonymizer).__name__} made groups that do not hold what the policy requires: "
+            f"{'; '.join(policy.failures(release))}. It does not ask the whole policy: {advice}"
+        )
+    certificate, private, kept = _certify(
+        microdata, policy, options, anonymizer, tables, columns, verdicts, seed
+    )
+    return Publication(release, verdicts, certificate, tables, options, private, kept)
+
+
+def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
+    """The group of everybody, and how many there are. A method's mistakes are bugs."""
+    of_row = np.asarray(of_row)
+    if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
+        raise InternalError(f"{name} did not give one whole number for each row")
+    groups = of_row[microdata.kept]
+    n_groups = int(groups.max()) + 1
+    if groups.min() < 0 or not np.bincount(groups).all():
+        raise InternalError(f"{name} numbered its groups with gaps")
+    several = microdata.schema.semantics != "single"
+    if several and not np.array_equal(microdata.rows_of(groups), of_row):
+        raise InternalError(f"{name} put one person into two groups")
+    return groups, n_groups
+
+
+def _release(tables: Mapping[str, pa.Table], form: str, schema: Schema) -> Release:
+    """Take the tables for what a reader makes of them."""
+    if "release" in tables:
+        return Release.from_generalized(
+            tables["release"],
+            quasi_identifiers=schema.quasi_identifiers,
+            sensitive=schema.sensitive,
+        )
+    return Release.from_bucketized(
+        tables["sensitive"],
+        group=GROUP if form == "bucketized" else schema.quasi_identifiers,
+        sensitive=schema.sensitive,
+        count=COUNT,
+        semantics=schema.semantics,
+        people=tables["people"],
+    )
+
+
+def _is_minimal(anonymizer: Anonymizer, policy: Policy) -> bool:
+    """Whether the method says that it divides as far as the policy allows."""
+    says = said_by(anonymizer, "minimal")
+    return policy.monotone() and says is not None and bool(says(policy))
+
+
+def _refuse_empty_texts(microdata: Microdata) -> None:
+    """CSV cannot tell an empty text from a missing value."""
+    domains = {a.name: a.domain for a in microdata.attributes}
+    for name, domain in {**domains, microdata.schema.sensitive: microdata.values}.items():
+        if "" in domain:
+            what = "sensitive value" if domain is microdata.values else f"value of {name!r}"
+            raise OutputError(
+                f"the empty text is a {what}, which CSV cannot tell from a missing one; "
+                'give it a label, or publish as format = "parquet"'
+            )
+
+
+def _refuse_empty_lines(tables: Mapping[str, pa.Table]) -> None:
+    """A missing value that has a line for itself is an empty line, which many readers skip."""
+    for table in tables.values():
+        if table.num_columns == 1 and table.column(0).null_count:
+            raise OutputError(
+                f"the only column {table.column_names[0]!r} of the people would have empty lines "
+                "where it is missing, which readers of CSV skip; publish as "
+                'format = "parquet"'
+            )
+
+
+def _certify(
+    microdata: Microdata,
+    policy: Policy,
+    options: PublishOptions,
+    anonymizer: Anonymizer,
+    tables: Mapping[str, pa.Table],
+    columns: tuple[str, ...],
+    verdicts: Audit,
+    seed: int | None,
+) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
+    """Let the verifier judge the tables; anything but agreement and safety is a bug."""
+    semantics = microdata.schema.semantics
+    written = Written(
+        options.form, columns, microdata.schema.sensitive, tables, semantics=semantics
+    )
+    try:
+        findings = verify(written, policy.to_dict()["require"])
+    except CertificateError as error:
+        raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
+    claimed = [(v.disclosure.exact, v.safe) for v in verdicts.verdicts]
+    found = [(finding.probability, finding.safe) for finding in findings]
+    agreed = len(claimed) == len(found) and all(
+        _agree(verdict.disclosure, finding)
+        for verdict, finding in zip(verdicts.verdicts, findings, strict=False)
+    )
+    if not agreed or not verdicts.safe or not all(finding.safe for finding in findings):
+        raise InternalError(f"the search and the verifier disagree: {claimed} and {found}")
+    key = secrets.token_hex(32)
+    settings = settings_of(anonymizer)
+    said, learned = policy.published(), learned_tables(policy)
+    kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
+    if kept is not None:
+        said["require"] = kept.withheld(said["require"])
+    certificate = Certificate(
+        policy=said,
+        form=options.form,
+        format=options.format,
+        groups=columns,
+        sensitive=microdata.schema.sensitive,
+        people=verdicts.counts.n_people,
+        n_groups=verdicts.counts.n_groups,
+        method={"name": type(anonymizer).__name__, **settings},
+        findings=_told(findings, kept),
+        source={
+            "rows": microdata.n_rows,
+            "digest": microdata.digest(bytes.fromhex(key)),
+            "digest_kind": "BLAKE2b-256 keyed with the owner's key",
+        },
+        seeded=seed is not None,
+        escaped=options.escape_formulas and options.format == "csv",
+        semantics=semantics,
+        minimal=_is_minimal(anonymizer, policy),
+        notes=(
+            *([learned_note(learned)] if learned else []),
+            *_notes(policy, verdicts.counts, microdata.schema.sensitive),
+            *notes_of(anonymizer, policy, seed),
+        ),
+    )
+    private = {"digest_key": key, "seed": seed, "source": microdata.name}
+    return certificate, private, kept
+
+
+def _agree(claimed: Disclosure, found: Finding) -> bool:
+    """Whether the verifier found what the audit did; at most as much, where that is a bound."""
+    # Several may be as far from limits of their own: what counts is how far.
+    one, other = (claimed.prior or 1, found.prior or 1) if found.times else (1, 1)
+    if claimed.exact is None:
+        most = Fraction(claimed.probability) / one * (1 + Fraction(1, 10**9))
+        return found.probability / other <= most + Fraction(1, 10**9)
+    return claimed.exact / one == found.probability / other
+
+
+def _notes(policy: Policy, counts: GroupCounts, sensitive: str) -> tuple[str, ...]:
+    """What a reader of the release should know beside its safety."""
+    notes = [] if policy.monotone() or policy.attributes else [NOT_MINIMAL]
+    empty = np.diff(counts.offsets) == 0
+    if empty.any():
+        people = int(counts.sizes[empty].sum())
+        notes.append(
+            f"{people} people are in groups in which nobody has any {sensitive}: that they have "
+            "none can be read from the release"
+        )
+    return tuple(notes)
+
+
+def _told(findings: list[Finding], kept: KeptPriors | None) -> tuple[dict[str, Any], ...]:
+    """Findings as a certificate has them: without what tells of priors that are kept."""
+    said = [finding_to_dict(finding) for finding in findings]
+    return tuple(said if kept is None else map(kept.withheld_finding, said))
+
+
+def _require_same(
+    written: Written, held: Written, certificate: Certificate, kept: KeptPriors | None
+) -> None:
+    required = certificate.policy["require"]
+    findings = verify(written, required if kept is None else kept.filled(required))
+    agreed = _told(findings, kept) == tuple(dict(f) for f in certificate.findings)
+    if not agreed or not same_groups(written, held):
+        raise InternalError("the release reads back otherwise than it was written")

@@ -1,0 +1,218 @@
+"""Tables: a grouping of the microdata as the tables that are published, in either form.
+
+Rows are shuffled before they are put in order of their groups, and nothing of the source but the
+published columns is carried over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from foreknow.adversaries.priors.table import PriorTable
+from foreknow.data.generalization import exact_labels, labels_of, style_of
+from foreknow.data.microdata import Attribute, Microdata
+from foreknow.data.sparse import IntArray, count_pairs
+from foreknow.errors import NoSafeRelease, SchemaError
+
+GROUP = "group"
+COUNT = "count"
+
+
+def generalized(
+    microdata: Microdata,
+    groups: IntArray,
+    n_groups: int,
+    styles: Mapping[str, str],
+    random: np.random.Generator,
+    floors: Mapping[str, IntArray] | None = None,
+) -> dict[str, pa.Table]:
+    """Make the tables of a release with coarsened quasi-identifiers.
+
+    Parameters
+    ----------
+    microdata : Microdata
+    groups : int64 array, shape (people,)
+        The group of everybody.
+    n_groups : int
+    styles : mapping of column to "range", "hierarchy" or "set"
+    random : numpy Generator
+        For the order of rows within groups.
+    floors : mapping of column to int64 array, shape (groups,), optional
+        The least level of generalization that each group is written at.
+
+    Returns
+    -------
+    dict of str to pyarrow.Table
+        ``release``; where a person may have several values, ``people`` and ``sensitive``, which
+        do not tell which values are of one person.
+    """
+    labels, keys = {}, []
+    for attribute in microdata.attributes:
+        style = style_of(attribute, styles.get(attribute.name))
+        floor = (floors or {}).get(attribute.name)
+        labels[attribute.name], places = labels_of(attribute, groups, n_groups, style, floor)
+        keys.append(rank_of_labels(labels[attribute.name], places))
+    # Groups with the same labels are one group to a reader: they get one rank, and are mixed.
+    _, one_of, rank = np.unique(
+        np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    rank = rank.reshape(-1)
+    order = _shuffled(rank[groups], random)
+    written = {
+        name: pa.array(texts, pa.string()).dictionary_encode() for name, texts in labels.items()
+    }
+    of_person = pa.array(groups[order])
+    people = {name: column.take(of_person) for name, column in written.items()}
+    people.update(_other(microdata, order))
+    if microdata.schema.semantics == "single":
+        values = pa.array(_texts_of_values(microdata), pa.string())
+        codes = pa.array(microdata.sensitive_codes[order])
+        people[microdata.schema.sensitive] = pa.DictionaryArray.from_arrays(codes, values)
+        return {"release": pa.table(people)}
+    for column in (*microdata.schema.quasi_identifiers, microdata.schema.sensitive):
+        if column == COUNT:
+            raise SchemaError(f"a release counts its values in {COUNT!r}; rename the column")
+    of_cell, tally = _tally(microdata, rank[groups], len(one_of))
+    of_group = pa.array(one_of[of_cell])
+    published = {name: column.take(of_group) for name, column in written.items()}
+    return {"people": pa.table(people), "sensitive": pa.table({**published, **tally})}
+
+
+def refuse_borrowed_priors(
+    microdata: Microdata,
+    groups: IntArray,
+    n_groups: int,
+    styles: Mapping[str, str],
+    floors: Mapping[str, IntArray] | None,
+    priors: Iterable[PriorTable],
+) -> None:
+    """Refuse a label that priors know as a signature, of a group whose members have another.
+
+    Their priors would be those of other people. Labels without any prior are for the audit.
+
+    Parameters
+    ----------
+    microdata, groups, n_groups, styles, floors
+        As in `generalized`.
+    priors : iterable of PriorTable
+
+    Raises
+    ------
+    NoSafeRelease
+        If there is one.
+    """
+    attributes = {attribute.name: attribute for attribute in microdata.attributes}
+    for table in priors:
+        own = [name for name in table.attributes if name in attributes]
+        labels, exact = [], np.ones(n_groups, dtype=bool)
+        for name in own:
+            attribute, floor = attributes[name], (floors or {}).get(name)
+            style = style_of(attribute, styles.get(name))
+            written = labels_of(attribute, groups, n_groups, style, floor)[0]
+            labels.append(written)
+            exact &= _are_exact(attribute, groups, written)
+        at = [table.attributes.index(name) for name in own]
+        known = {tuple(signature[i] for i in at) for signature in table.chances}
+        for g in np.flatnonzero(~exact).tolist():
+            signature = tuple(written[g] for written in labels)
+            if signature in known:
+                raise NoSafeRelease(
+                    f"{table.name}: a group of people who differ, or are written less exactly, "
+                    f"would be published with {_as_labels(own, signature)}. The priors have a "
+                    "row for it, which is about other people. Publish with "
+                    'form = "bucketized", which keeps these columns as they are; or by '
+                    'method = "art", which keeps people with different priors apart'
+                )
+
+
+def _as_labels(names: Sequence[str], labels: Sequence[str | None]) -> str:
+    return ", ".join(f"{n!r} {x!r}" for n, x in zip(names, labels, strict=True))
+
+
+def _are_exact(
+    attribute: Attribute, groups: IntArray, labels: Sequence[str | None]
+) -> NDArray[np.bool_]:
+    """Whether the label of each group is the one value that all of its members have."""
+    offsets, codes, _ = count_pairs(groups, attribute.codes, len(labels), len(attribute.domain))
+    exact, first = exact_labels(attribute), codes[offsets[:-1]].tolist()
+    alone = (np.diff(offsets) == 1).tolist()
+    rows = zip(alone, first, labels, strict=True)
+    return np.array([one and exact[code] == label for one, code, label in rows])
+
+
+def rank_of_labels(labels: Sequence[str | None], places: IntArray) -> IntArray:
+    """Rank of each label by what it covers, then by its text; equal labels have one rank."""
+    first_then_last = places[:, 0] * (int(places.max()) + 1) + places[:, 1]
+    place_of = dict(zip(labels, first_then_last.tolist(), strict=True))  # a label covers one thing
+    order = sorted(place_of, key=lambda label: (place_of[label], label or ""))
+    rank = {label: i for i, label in enumerate(order)}
+    return np.array([rank[label] for label in labels], dtype=np.int64)
+
+
+def bucketized(
+    microdata: Microdata, groups: IntArray, n_groups: int, random: np.random.Generator
+) -> dict[str, pa.Table]:
+    """Make the table ``people`` of exact quasi-identifiers, and ``sensitive``: group, value, count.
+
+    Group ids are drawn at random, so that their order tells nothing.
+    """
+    for column in (*microdata.schema.quasi_identifiers, *microdata.schema.other):
+        if column == GROUP:
+            raise SchemaError(f"a bucketized release names its groups {GROUP!r}; rename the column")
+    if microdata.schema.sensitive in (GROUP, COUNT):
+        raise SchemaError(f"the sensitive column must not be called {GROUP!r} or {COUNT!r}")
+    ids = random.permutation(n_groups) + 1
+    order = _shuffled(ids[groups], random)
+    people: dict[str, Any] = {
+        attribute.name: _exact(attribute).take(pa.array(attribute.codes[order]))
+        for attribute in microdata.attributes
+    }
+    people.update(_other(microdata, order))
+    people[GROUP] = pa.array(ids[groups][order])
+    of_cell, tally = _tally(microdata, ids[groups] - 1, n_groups)
+    return {
+        "people": pa.table(people),
+        "sensitive": pa.table({GROUP: pa.array(of_cell + 1), **tally}),
+    }
+
+
+def _tally(
+    microdata: Microdata, groups: NDArray[Any], n_groups: int
+) -> tuple[IntArray, dict[str, Any]]:
+    """The group of each cell, and its value and count; in order of groups and values."""
+    held = microdata.holdings
+    offsets, codes, counts = count_pairs(
+        groups[held.people], held.values, n_groups, len(microdata.values)
+    )
+    values = pa.array(_texts_of_values(microdata), pa.string())
+    of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
+    return of_cell, {
+        microdata.schema.sensitive: values.take(pa.array(codes)),
+        COUNT: pa.array(counts),
+    }
+
+
+def _texts_of_values(microdata: Microdata) -> list[str]:
+    return [str(value) for value in microdata.values]
+
+
+def _other(microdata: Microdata, order: IntArray) -> dict[str, Any]:
+    if not microdata.schema.other:
+        return {}
+    rows = microdata.other()
+    return {name: rows.column(name).take(pa.array(order)) for name in rows.column_names}
+
+
+def _exact(attribute: Attribute) -> pa.Array:
+    return pa.array(exact_labels(attribute), pa.string())
+
+
+def _shuffled(rank: NDArray[Any], random: np.random.Generator) -> IntArray:
+    """Row positions in order of rank, at random among equals."""
+    mixed = random.permutation(len(rank))
+    return mixed[np.argsort(rank[mixed], kind="stable")]

@@ -1,0 +1,408 @@
+"""Verification: what a written release is found to be, computed from its files alone.
+
+A certificate is not trusted. It says how the files are written and which requirements they are
+claimed to meet; both are compared with what is found.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from foreknow.engine import Stamp
+from foreknow.errors import CertificateError, InputError, SchemaError, memory_for
+from foreknow.policy.policy import Policy
+from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
+from foreknow.publishing.priors import PRIORS, KeptPriors, is_kept
+from foreknow.publishing.published import CERTIFICATE, refuse_other_schema
+from foreknow.verifier.verify import Finding, count_people
+from foreknow.verifier.verify import verify as judged
+
+# What `publish` writes beside the release, and whether it is for the owner only.
+_COMPANIONS = {
+    CERTIFICATE: False,
+    "report.html": False,
+    "lattice.html": True,
+    "owner.json": True,
+    PRIORS: True,
+}
+# A file that looks like a table, by itself or packed, is part of what is published.
+_TABLES = """
+csv tsv tab psv txt dat parquet pq parq arrow feather ipc orc avro jsonl ndjson xls xlsx xlsm xlsb
+ods sav zsav por dta sas7bdat xpt rds rdata db db3 sqlite sqlite3 duckdb ddb mdb accdb h5 hdf5 npy
+npz pkl pickle sql gz bz2 xz zst lz4 br z zip 7z tar tgz rar
+"""
+_SUFFIXES = f" {' '.join(_TABLES.split())} "
+_NAMES = frozenset(("release", "people", "sensitive"))
+
+
+@dataclass(frozen=True, repr=False)
+class Verification:
+    """What was judged, and what was found; nothing here is copied from the certificate's claims.
+
+    Attributes
+    ----------
+    files : tuple of str
+        The files that were judged.
+    people, n_groups : int
+    groups : tuple of str
+        The columns that make a group.
+    sensitive : str
+    beside : tuple of str
+        Columns that are published as they are, and that no requirement looks at.
+    findings : tuple of Finding
+        The worst of each requirement and point.
+    requirements : tuple of mappings
+        The ``[[require]]`` tables by which it was judged.
+    own_policy : bool
+        Whether they are those of a policy that was given, and not the publisher's.
+    not_judged : tuple of str
+        Files beside the release that nothing was found out about.
+    to_keep : tuple of str
+        Those of them that are for the owner only, and must not be published.
+    claimed : tuple of str
+        The publisher's notes, which cannot be checked from the files.
+    """
+
+    files: tuple[str, ...]
+    people: int
+    n_groups: int
+    groups: tuple[str, ...]
+    sensitive: str
+    beside: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    requirements: tuple[Mapping[str, Any], ...] = field(repr=False)
+    own_policy: bool = False
+    not_judged: tuple[str, ...] = ()
+    to_keep: tuple[str, ...] = ()
+    claimed: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"Verification({', '.join(self.files)}: {self.people} people in {self.n_groups} groups)"
+        )
+
+
+def verify(
+    folder: str | Path,
+    policy: Policy | str | Path | None = None,
+    *,
+    priors: str | Path | None = None,
+) -> Verification:
+    """Judge a written release afresh, from its files, and compare it with its certificate.
+
+    Parameters
+    ----------
+    folder : path
+        What `publish` wrote, or its ``certificate.json``.
+    policy : Policy or path, optional
+        Judge by this policy, its schema and its requirements, and not by the publisher's. The
+        certificate then only says how the files are written.
+    priors : path, optional
+        The owner's ``priors.json``, where priors were learned and so are not in the certificate;
+        the one beside the release when left out.
+
+    Returns
+    -------
+    Verification
+
+    Raises
+    ------
+    CertificateError
+        If the release is not as certified, is not safe, or holds more than its policy accounts
+        for; if the certificate cannot be read, or contradicts itself; if priors are needed that
+        are kept with the owner.
+    SchemaError
+        If a policy is given that has other columns than the release.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from foreknow import sample
+    >>> from foreknow.data.microdata import Microdata
+    >>> from foreknow.publishing.publish import publish
+    >>> rules = Policy.load(sample.policy_path())
+    >>> with TemporaryDirectory() as place:
+    ...     _ = publish(Microdata(sample.table_path(), rules.schema), rules).write(f"{place}/out")
+    ...     verify(f"{place}/out").files
+    ('release.csv',)
+    """
+    if not isinstance(folder, (str, Path)):
+        raise InputError(f"expected a folder that publish wrote, not {type(folder).__name__}")
+    if not isinstance(priors, (str, Path, NoneType)):
+        raise InputError(f"expected the path of priors.json, not {type(priors).__name__}")
+    path = Path(folder)
+    path = path / CERTIFICATE if path.is_dir() else path
+    known = Certificate.load(path)
+    if isinstance(policy, (str, Path)):
+        policy = Policy.load(policy)
+    elif policy is not None and not isinstance(policy, Policy):
+        raise InputError(f"expected a Policy or its path, not {type(policy).__name__}")
+    found, problems = judge(known, path.parent, policy, priors)
+    if found is None or problems:
+        raise CertificateError("; ".join(problems))
+    return found
+
+
+@memory_for("judging the release afresh")
+def judge(
+    known: Certificate,
+    release: Path,
+    policy: Policy | None = None,
+    priors: str | Path | None = None,
+) -> tuple[Verification | None, list[str]]:
+    """Judge a written release; return what was found, and what is wrong.
+
+    Parameters
+    ----------
+    known : Certificate
+    release : Path
+        Its folder; or its file, where it is one, under whatever name.
+    policy : Policy, optional
+        To judge by instead.
+    priors : path, optional
+        Those that the certificate names by digests.
+
+    Raises
+    ------
+    CertificateError
+        If something is missing without which nothing can be said: a file, or priors where nothing
+        else is wrong.
+    """
+    if not known.files:
+        raise CertificateError("the certificate names no files; it was never written")
+    if not known.findings:
+        raise CertificateError("the certificate certifies nothing: it has no findings")
+    if not release.exists():
+        raise CertificateError(f"there is no file or folder {str(release)!r}")
+    beside: tuple[list[str], list[str]] = ([], [])
+    if release.is_file() and len(known.files) == 1:
+        paths, problems = {known.parts[0]: release}, []
+    else:
+        folder = release if release.is_dir() else release.parent
+        paths = {part: folder / f"{part}.{known.format}" for part in known.parts}
+        problems = _unaccounted(folder, [path.name for path in paths.values()], beside)
+    stamp = Stamp(list(paths.values()))  # what is digested is what is judged
+    for path, digest in zip(paths.values(), _digests(known), strict=True):
+        if path.is_symlink() and path is not release:
+            problems.append(f"{path.name} is a link, and no file of the folder")
+        if not path.is_file():
+            raise CertificateError(f"there is no file {str(path)!r}")
+        if digest_of(path) != digest:
+            problems.append(f"{path.name} is not the file that was certified (digest differs)")
+    kept, unjudged = None, frozenset[int]()
+    if policy is None:
+        required: Sequence[Mapping[str, Any]] = known.policy["require"]
+        unjudged = frozenset(place for place, table in enumerate(required) if is_kept(table))
+        kept = _kept(priors, next(iter(paths.values())).parent) if unjudged else None
+        if kept is not None:
+            required, unjudged = kept.filled(required), frozenset()
+    else:
+        known, required = _by_policy(known, policy)
+    if priors is not None and kept is None:
+        raise CertificateError(
+            "no requirement needs priors that are kept with the owner; leave --priors out"
+        )
+    written = known.written(paths)
+    try:
+        findings = [
+            replace(finding, requirement=place)
+            for place, table in enumerate(required)
+            if place not in unjudged
+            for finding in judged(written, [table])
+        ]
+        people, n_groups = count_people(written)
+        stamp.check()
+    except InputError as error:
+        return None, [*problems, str(error)]
+    except UnicodeDecodeError:
+        return None, [*problems, "the release cannot be read: it is not UTF-8"]
+    except csv.Error as error:
+        return None, [*problems, f"the release cannot be read: {error}"]
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        raise CertificateError("the policy or findings of the certificate are malformed") from None
+    problems += _unknown(required, {value for _, bag in written.held.values() for value in bag})
+    problems += [_excess(finding) for finding in findings if not finding.safe]
+    if policy is None:
+        problems += _differences(known, findings, (people, n_groups), kept, unjudged)
+    if unjudged:
+        named = " and ".join(f"require[{place}]" for place in sorted(unjudged))
+        said = (
+            f"{named} cannot be checked without the priors, which are kept with the owner: ask "
+            f"for {PRIORS}, and name it by --priors FILE"
+        )
+        if not problems:
+            raise CertificateError(f"not verified: all else is as certified, but {said}")
+        problems.append(said)
+    found = Verification(
+        tuple(path.name for path in paths.values()),
+        people,
+        n_groups,
+        tuple(known.groups),
+        known.sensitive,
+        known.beside,
+        tuple(findings),
+        tuple(required),
+        policy is not None,
+        tuple(beside[0]),
+        tuple(beside[1]),
+        known.notes if policy is None else (),
+    )
+    return found, problems
+
+
+def _kept(given: str | Path | None, folder: Path) -> KeptPriors | None:
+    """The priors that are kept with the owner, where they are at hand."""
+    beside = folder / PRIORS
+    if given is None and not beside.is_file():
+        return None
+    return KeptPriors.load(beside if given is None else given)
+
+
+def _digests(known: Certificate) -> list[str]:
+    return [known.files[f"{part}.{known.format}"] for part in known.parts]
+
+
+def _by_policy(
+    known: Certificate, policy: Policy
+) -> tuple[Certificate, Sequence[Mapping[str, Any]]]:
+    """The certificate with the columns and requirements of another policy."""
+    if policy.schema is None:
+        raise SchemaError("the policy has no [schema] table, which says what the columns are")
+    refuse_other_schema(known, policy.schema)
+    table = policy.published()
+    return replace(known, policy=table), table["require"]
+
+
+def _unaccounted(
+    folder: Path, names: Sequence[str], beside: tuple[list[str], list[str]]
+) -> list[str]:
+    """Refuse what looks like a table; note what else lies in the folder."""
+    others, to_keep = beside
+    problems = []
+    for path in sorted(folder.iterdir()):
+        if path.name in names or path.name == CERTIFICATE:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            found = next((file for file in _files_below(path) if _is_table(file)), None)
+            seen = None if found is None else str(found.relative_to(folder))
+        else:
+            seen = path.name if _is_table(path) else None
+        if seen is not None:
+            problems.append(
+                f"{seen} lies beside the release, looks like a table, and is not certified: "
+                "nothing has judged it; move it elsewhere"
+            )
+        others.append(path.name)
+        if _COMPANIONS.get(path.name, False):
+            to_keep.append(path.name)
+    return problems
+
+
+def _files_below(folder: Path) -> Any:
+    for place, _, names in os.walk(folder):
+        for name in names:
+            yield Path(place, name)
+
+
+def _is_table(path: Path) -> bool:
+    """Whether a name is that of a table, or of a part of a release; packed or renamed, too."""
+    stem, *suffixes = path.name.lower().rstrip("~").split(".")
+    return stem in _NAMES or any(f" {suffix} " in _SUFFIXES for suffix in suffixes)
+
+
+def _unknown(required: Sequence[Mapping[str, Any]], values: set[str]) -> list[str]:
+    """Values that nobody has: what is required of them is required of nothing."""
+    return [
+        f"require[{position}]: {key}: nobody in the release has the sensitive value {value!r}"
+        for position, table in enumerate(required)
+        for key in ("values", "except")
+        for value in map(str, table.get(key, ()))
+        if value not in values
+    ]
+
+
+def _excess(finding: Finding) -> str:
+    now = finding_to_dict(finding)
+    return (
+        f"require[{now['requirement']}]: {now['value']!r} in group {now['group']} reaches "
+        f"{now['exact']}, the limit is {now['below']}"
+    )
+
+
+def _differences(
+    known: Certificate,
+    findings: Sequence[Finding],
+    size: tuple[int, int],
+    kept: KeptPriors | None,
+    unjudged: frozenset[int],
+) -> list[str]:
+    """Where the certificate claims something else than is found.
+
+    Every field must be equal, the value and the group too: of several that are as bad, the
+    verifier takes the first by a fixed order. Before version 3 of the format that order was
+    another, so there the value and the group may differ; only what is found is ever shown.
+    """
+    problems = []
+    free = {"exact"} if known.version >= 3 else {"exact", "value", "group"}
+    certified = [then for then in known.findings if then["requirement"] not in unjudged]
+    for finding, then in zip(findings, certified, strict=False):
+        if not finding.safe:
+            continue
+        now = finding_to_dict(finding)
+        if kept is not None:
+            now = kept.withheld_finding(now)
+        place = f"require[{now['requirement']}]"
+        if now["below"] != then["below"] or not _agree(now["exact"], then["exact"]):
+            problems.append(
+                f"{place}: the worst probability is {now['exact']} and the limit {now['below']}; "
+                f"certified are {then['exact']} and {then['below']}"
+            )
+            continue
+        for key in dict.fromkeys([*now, *then]):
+            if key not in free and _plain(now.get(key)) != _plain(then.get(key)):
+                problems.append(
+                    f"{place}: the {_FIELDS.get(key, key)} is {_shown(now.get(key))}; certified "
+                    f"is {_shown(then.get(key))}"
+                )
+                break
+    if len(findings) != len(certified):
+        problems.append(f"{len(findings)} points are judged, {len(certified)} are certified")
+    if size != (known.people, known.n_groups):
+        problems.append(
+            f"the release has {size[0]} people in {size[1]} groups; certified are "
+            f"{known.people} in {known.n_groups}"
+        )
+    return problems
+
+
+_FIELDS = {
+    "requirement": "position",
+    "value": "value at risk",
+    "group": "group at risk",
+    "times": "limit (how many times the prior)",
+}
+
+
+def _plain(value: Any) -> str:
+    """As JSON writes it, where true is not 1; but a float may be written as a whole number."""
+    return json.dumps(float(value) if type(value) is int else value, sort_keys=True, default=str)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def _agree(now: str | None, then: str | None) -> bool:
+    """Whether two probabilities are written alike; of old, all digits were written."""
+    if now is None or then is None:
+        return now == then
+    return now == then or now == exact_text(Fraction(then))

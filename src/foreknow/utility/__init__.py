@@ -1,0 +1,1 @@
+"""Utility: what a release is still worth."""

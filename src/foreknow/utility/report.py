@@ -1,0 +1,163 @@
+"""Reporting: how much of a table a release keeps, by every measure there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from foreknow._version import __version__
+from foreknow.data.microdata import Attribute, Microdata
+from foreknow.errors import InputError
+from foreknow.output import write_json_for_owner
+from foreknow.utility.answers import Boxes
+from foreknow.utility.forms import Form, reading_of
+from foreknow.utility.label_spans import Covers
+from foreknow.utility.query_error import Asked, QueryError, require_microdata
+from foreknow.utility.utility import Utility, ncp_of_groups, optimal_discernibility, utility_of
+
+FORMAT = "foreknow utility"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UtilityReport:
+    """What a release is still worth to its readers.
+
+    Attributes
+    ----------
+    name : str
+        What the release is called.
+    form : "generalized" or "bucketized"
+    utility : Utility
+        The NCP is that of the published labels; empty for a bucketized release, whose
+        quasi-identifiers are exact.
+    errors : tuple of QueryError
+        By how many quasi-identifiers each query asks about, rising.
+    """
+
+    name: str
+    form: Form
+    utility: Utility
+    errors: tuple[QueryError, ...]
+
+    @property
+    def optimum(self) -> int:
+        """The least discernibility of groups that are at least as large as the smallest."""
+        return optimal_discernibility(self.utility.people, self.utility.smallest_group)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, with the version of their format."""
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "foreknow": __version__,
+            "release": self.name,
+            "form": self.form,
+            **self.utility.to_dict(),
+            "optimal_discernibility": self.optimum,
+            "query_errors": [error.to_dict() for error in self.errors],
+        }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the report as JSON, for the owner only; whole or not at all."""
+        write_json_for_owner(path, self.to_dict())
+
+    def __repr__(self) -> str:
+        ncp = self.utility.average_ncp
+        said = "" if ncp is None else f"NCP {ncp:.1%}, "
+        last = self.errors[-1]
+        return (
+            f"UtilityReport({self.form}, {self.utility.groups} groups: {said}"
+            f"queries about {last.predicates} off by {last.median:.2%})"
+        )
+
+    def _repr_html_(self) -> str:
+        # A door upwards, as in auditing: results know how to be shown.
+        from foreknow.report.pages.utility import utility_summary
+
+        return utility_summary(self)
+
+    def __rich__(self) -> Any:
+        from foreknow.report.pages.utility_terminal import utility_table
+
+        return utility_table(self)
+
+
+def utility_report(
+    release: Any,
+    microdata: Microdata,
+    *,
+    queries: int = 1000,
+    attributes: Sequence[str] | None = None,
+    predicates: int | Sequence[int] | None = None,
+    selectivity: float = 0.05,
+    ranges: bool = True,
+    delta: float = 0.005,
+    labels: Mapping[str, str] | None = None,
+    seed: int | None = 0,
+) -> UtilityReport:
+    """Measure a release: its groups, how wide its labels are, and how far queries are off.
+
+    Parameters
+    ----------
+    release, microdata, queries, attributes, selectivity, ranges, delta, labels, seed
+        See `foreknow.query_error`. So many queries are asked for each number of predicates. The
+        NCP is of all quasi-identifiers.
+    predicates : int or sequence of int, optional
+        How many quasi-identifiers the queries ask about; when left out, one, two, ... up to all.
+
+    Returns
+    -------
+    UtilityReport
+
+    Examples
+    --------
+    >>> import foreknow as fk
+    >>> from foreknow import sample
+    >>> policy = fk.Policy.load(sample.policy_path())
+    >>> microdata = fk.Microdata(sample.table_path(), policy.schema)
+    >>> found = fk.utility_report(fk.publish(microdata, policy), microdata, predicates=[1, 3])
+    >>> [error.predicates for error in found.errors]
+    [1, 3]
+    """
+    require_microdata(microdata)
+    reading = reading_of(release, labels)
+    many = _numbers(predicates, len(microdata.attributes if attributes is None else attributes))
+    workloads = [
+        Asked.of(microdata, queries, attributes, n, selectivity, ranges, delta, seed) for n in many
+    ]
+    everything = reading.told(microdata, microdata.attributes)
+    utility = utility_of(reading.release)
+    if isinstance(everything, Boxes):
+        sizes = everything.counts.sizes
+        pairs = zip(microdata.attributes, everything.covers, strict=True)
+        ncp = {attribute.name: _ncp_of(attribute, covers, sizes) for attribute, covers in pairs}
+        utility = replace(utility, ncp=ncp)
+    asked = workloads[0].queries.attributes
+    told = everything if attributes is None else reading.told(microdata, asked)
+    errors = tuple(workload.of_answers(told, microdata) for workload in workloads)
+    return UtilityReport(reading.release.name, errors[0].form, utility, errors)
+
+
+def _numbers(predicates: int | Sequence[int] | None, attributes: int) -> list[int]:
+    """How many predicates to ask with, rising."""
+    if predicates is None:
+        return list(range(1, attributes + 1)) or [1]
+    if isinstance(predicates, int):
+        return [predicates]
+    if isinstance(predicates, str) or not predicates:
+        raise InputError(f"predicates must be whole numbers such as [1, 2], not {predicates!r}")
+    for number in predicates:
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise InputError(f"predicates must be whole numbers such as [1, 2], not {number!r}")
+    return sorted(set(predicates))
+
+
+def _ncp_of(attribute: Attribute, covers: Covers, sizes: Any) -> float:
+    """The NCP of an attribute by its labels: as if each label were a group of what it covers."""
+    labels, codes = covers.members()
+    spread = replace(attribute, codes=codes.astype(attribute.codes.dtype))
+    widths = ncp_of_groups(spread, labels, len(covers))
+    return float((widths[covers.of_group] * sizes).sum() / sizes.sum())

@@ -1,0 +1,1 @@
+"""Verifier: reads a release as it was written, and judges it afresh."""

@@ -1,0 +1,413 @@
+"""Verifier: read a release as it was written, and judge it afresh.
+
+It shares no code with the search or the audit: counts come from its own GROUP BY, probabilities
+from its own writing-out of Theorem 2 of the skyline paper, one cell after the other. That the
+theorem itself holds is shown by enumeration in the tests, not here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from foreknow.engine import CsvFile, connect
+from foreknow.errors import (
+    CertificateError,
+    DataError,
+    NotEnoughMemory,
+    UnsupportedError,
+    short_of_memory,
+)
+from foreknow.verifier.facts import Cell, Group, worst_of
+from foreknow.verifier.files import (
+    File,
+    count_rows,
+    files_of,
+    merge_empties,
+    metadata_of,
+    open_written,
+)
+from foreknow.verifier.implications import worst_implications
+from foreknow.verifier.priors import Chances, Worst, worst_priors
+
+Bag = dict[str, int]
+
+# How `escape_formulas` marks texts; taking one apostrophe off undoes it.
+_DISARMED = re.compile(r"'('*[=+\-@\t\r])")
+_ARMED = re.compile(r"[=+\-@\t\r]")
+_COUNT = re.compile(r"[1-9][0-9]{0,14}")
+# The law of multisets takes powers by these; more would take for ever.
+_MOST_OF_A_BAG = 10**7
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The worst that the verifier found for one point of one requirement.
+
+    Of several that are as bad it is the first value, by its text, and for this value the first
+    group, by the texts of its columns and a missing one first; under facts before it a group that
+    everybody who is meant can be of. So equal releases have equal findings.
+
+    Attributes
+    ----------
+    requirement : int
+        Position in the policy.
+    adversary : mapping
+        Such as ``{"facts": {"l": 1, "k": 5, "m": 2}}``.
+    below : Fraction
+        The limit; where it is relative, that of the person who is nearest to it.
+    value, group : str or None
+        The sensitive value, and the target's group; None where no value is at risk.
+    probability : Fraction
+    inclusive : bool
+        Whether the limit may be reached.
+    times : Fraction or None
+        How many times the prior the limit is, where it is relative.
+    prior : Fraction or None
+        How likely it was before, where the limit is relative.
+    """
+
+    requirement: int
+    adversary: Mapping[str, Any]
+    below: Fraction
+    value: str | None
+    group: str | None
+    probability: Fraction
+    inclusive: bool = False
+    times: Fraction | None = None
+    prior: Fraction | None = None
+
+    @property
+    def safe(self) -> bool:
+        """Whether the probability keeps the limit: strictly below, unless it may be reached."""
+        if self.inclusive:
+            return self.probability <= self.below
+        return self.probability < self.below
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where a release is written and what its columns are.
+
+    Attributes
+    ----------
+    form : "generalized" or "bucketized"
+    groups : sequence of str
+        The columns that make a group.
+    sensitive : str
+    tables : mapping of str to path or Arrow table
+        ``release`` for the generalized form where everybody has one value; ``people`` and
+        ``sensitive`` otherwise.
+    escaped : bool
+        Whether texts that look like formulas were written with an apostrophe before them.
+    semantics : "single", "set" or "multiset"
+    columns : mapping of table to columns, optional
+        If given, all columns that each table may have.
+    """
+
+    form: str
+    groups: Sequence[str]
+    sensitive: str
+    tables: Mapping[str, Any]
+    escaped: bool = False
+    semantics: str = "single"
+    columns: Mapping[str, Sequence[str]] | None = None
+
+    @cached_property
+    def files(self) -> dict[str, File]:
+        """The tables that are files, as they were when the first of them was opened."""
+        return files_of(self.tables)
+
+    @cached_property
+    def held(self) -> dict[Group, tuple[int, Bag]]:
+        """People and bag of each group, in an order that does not depend on the engine."""
+
+        def place(item: tuple[Group, Any]) -> list[tuple[bool, str]]:
+            return [(part is not None, part or "") for part in item[0]]
+
+        return dict(sorted(_read(self).items(), key=place))
+
+
+def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    """Judge a written release by the ``[[require]]`` tables of its policy.
+
+    Parameters
+    ----------
+    written : Written
+    requirements : sequence of mappings
+        As `Policy.to_dict` gives them.
+
+    Returns
+    -------
+    list of Finding
+        One per requirement and point.
+    """
+    held = written.held
+    values = {value for _, bag in held.values() for value in bag}
+    findings = []
+    for position, table in enumerate(requirements):
+        about = values
+        if "values" in table:
+            about = {v for v in values if v in {str(x) for x in table["values"]}}
+        about = about - {str(x) for x in table.get("except", ())}
+        inclusive = "at_most" in table or "at_most_times" in table
+        for adversary, below in _points(table):
+            times, prior = (below if "at_most_times" in table else None), None
+            if times is not None:
+                value, group, probability, prior = _worst_of_priors(written, about, adversary, True)
+                below = min(Fraction(1), times * prior)
+            elif "priors" in adversary:
+                value, group, probability, _ = _worst_of_priors(written, about, adversary, False)
+            else:
+                value, group, probability = _worst(held, about, adversary, written.semantics)
+            name = None if group is None else _name(group)
+            found = (position, adversary, below, value, name, probability, inclusive, times, prior)
+            findings.append(Finding(*found))
+    return findings
+
+
+def count_people(written: Written) -> tuple[int, int]:
+    """People and groups of a written release."""
+    return sum(people for people, _ in written.held.values()), len(written.held)
+
+
+def same_groups(one: Written, other: Written) -> bool:
+    """Whether two writings hold the same groups: as many people, the same bags of values."""
+    return one.held == other.held
+
+
+def _points(table: Mapping[str, Any]) -> Iterable[tuple[Mapping[str, Any], Fraction]]:
+    limits = [key for key in ("below", "at_most", "at_most_times") if key in table]
+    kinds = [key for key in table if key not in ("name", "values", "except", *limits)]
+    if limits not in ([], ["below"]) and (
+        len(limits) > 1 or kinds != ["priors"] or not isinstance(table["priors"], Mapping)
+    ):
+        raise CertificateError(
+            f"{limits[-1]} is for one adversary with priors, and not beside another limit"
+        )
+    for kind in kinds:
+        amounts = table[kind]
+        if isinstance(amounts, Mapping):
+            yield {kind: dict(amounts)}, Fraction(str(table[limits[0] if limits else "below"]))
+        else:
+            for point in amounts:
+                rest = {key: amount for key, amount in point.items() if key != "below"}
+                yield {kind: rest}, Fraction(str(point["below"]))
+
+
+def _worst(
+    held: Mapping[Group, tuple[int, Bag]],
+    wanted: Collection[str],
+    adversary: Mapping[str, Any],
+    semantics: str,
+) -> tuple[str | None, Group | None, Fraction]:
+    (kind,) = adversary
+    if kind in ("implications", "negations"):
+        return _worst_of_atoms(held, wanted, kind, adversary[kind].get("k", 0), semantics)
+    if kind != "facts":
+        raise UnsupportedError(f"this version cannot verify the adversary {dict(adversary)}")
+    l, k, m = (adversary["facts"].get(name, 0) for name in "lkm")  # noqa: E741
+    if not all(isinstance(amount, int) and amount >= 0 for amount in (l, k, m)):
+        raise CertificateError(f"amounts of facts must be whole numbers from 0, not {(l, k, m)}")
+    cells: dict[str, dict[Cell, Group]] = {}
+    for group, (people, bag) in held.items():
+        counts = sorted(bag.values(), reverse=True)
+        for value, holders in bag.items():
+            if value not in wanted:
+                continue
+            others = counts[: l + 1]
+            if holders in others:
+                others.remove(holders)  # its own count, or one that is as large
+            others = others[:l]
+            told = tuple(others) if semantics == "set" else (sum(others),)
+            cells.setdefault(value, {}).setdefault(Cell(people, holders, told), group)
+    return worst_of(cells, semantics, k, m)
+
+
+def _worst_of_priors(
+    written: Written, wanted: Collection[str], adversary: Mapping[str, Any], relative: bool
+) -> Worst:
+    """Judge by each table of priors; attributes are read from the table of people."""
+    priors = adversary["priors"]
+    reading = priors.get("semantics", "joint")
+    if reading not in ("joint", "binary") or written.semantics != "single":
+        raise CertificateError(f"priors cannot be read as {reading!r} under {written.semantics!r}")
+    one_table = written.form == "generalized"
+    worst: Worst = (None, None, Fraction(0), Fraction(1))
+    if not priors.get("tables"):
+        raise CertificateError("the certificate has no tables of priors")
+    for table in priors["tables"]:
+        chances = Chances(table)
+        people: dict[Group, dict[tuple[str | None, ...], int]] = {}
+        columns = [*written.groups, *chances.attributes]
+        for *row, count in _grouped(written, "release" if one_table else "people", columns):
+            group, signature = tuple(row[: len(written.groups)]), tuple(row[len(written.groups) :])
+            own = people.setdefault(group, {})
+            own[signature] = own.get(signature, 0) + int(count)
+        found = worst_priors(written.held, people, wanted, chances, reading, relative)
+        worst = max(worst, found, key=lambda item: item[2] / item[3] if relative else item[2])
+    return worst
+
+
+def _worst_of_atoms(
+    held: Mapping[Group, tuple[int, Bag]],
+    wanted: Collection[str],
+    kind: str,
+    k: Any,
+    semantics: str,
+) -> tuple[str | None, Group | None, Fraction]:
+    if not isinstance(k, int) or k < 0:
+        raise CertificateError(f"the number of {kind} must be whole and from 0, not {k!r}")
+    if semantics != "single":
+        raise CertificateError(f"{kind} are about one value per person, not {semantics!r}")
+    if kind == "implications":
+        return worst_implications(held, wanted, k)
+    # The worst negations are about the target, and the facts of the first kind are just these.
+    return _worst(held, wanted, {"facts": {"l": k}}, semantics)
+
+
+def _read(written: Written) -> dict[Group, tuple[int, Bag]]:
+    """Read the tables of a release, and refuse those that contradict each other."""
+    if written.semantics not in ("single", "set", "multiset"):
+        raise CertificateError(f"semantics {written.semantics!r} is unknown")
+    if written.form == "generalized" and written.semantics == "single":
+        return _read_rows(written)
+    bags = _read_tally(written)
+    members: dict[Group, int] = {
+        tuple(group): int(count)
+        for *group, count in _grouped(written, "people", list(written.groups))
+    }
+    for group in dict.fromkeys([*bags, *members]):
+        people, bag = members.get(group, 0), bags.get(group, {})
+        most = {"single": sum(bag.values()), "set": max(bag.values(), default=0)}
+        many = most.get(written.semantics, 0)
+        if not people or many > people or (written.semantics == "single" and many < people):
+            raise CertificateError(
+                f"the people and the sensitive values of the groups do not match: group "
+                f"{_name(group)} has {people} people for {bag}"
+            )
+    return {group: (people, bags.get(group, {})) for group, people in members.items()}
+
+
+def _read_rows(written: Written) -> dict[Group, tuple[int, Bag]]:
+    """Read one row per person."""
+    bags: dict[Group, Bag] = {}
+    columns = [*written.groups, written.sensitive]
+    for *group, value, count in _grouped(written, "release", columns):
+        if value is None:
+            raise CertificateError(f"a sensitive value is missing in group {_name(group)}")
+        bag = bags.setdefault(tuple(group), {})
+        bag[value] = bag.get(value, 0) + int(count)
+    return {group: (sum(bag.values()), bag) for group, bag in bags.items()}
+
+
+def _read_tally(written: Written) -> dict[Group, Bag]:
+    """Read the table of (group, value, count)."""
+    bags: dict[Group, Bag] = {}
+    columns = [*written.groups, written.sensitive, "count"]
+    for *group, value, count, times in _grouped(written, "sensitive", columns):
+        bag, name = bags.setdefault(tuple(group), {}), _name(group)
+        if value is None or not _is_count(count):
+            raise CertificateError(f"group {name}: {value!r} has no count, but {count!r}")
+        if times != 1 or value in bag:
+            raise CertificateError(f"group {name} lists {value!r} more than once")
+        bag[value] = int(count)
+        if written.semantics == "multiset" and sum(bag.values()) > _MOST_OF_A_BAG:
+            raise CertificateError(f"group {name} has too many values to be verified")
+    return bags
+
+
+def _is_count(text: str | None) -> bool:
+    """Whether a text is a whole number from 1, in the digits and of a length that all can read."""
+    return text is not None and _COUNT.fullmatch(text) is not None
+
+
+def _name(group: Sequence[str | None]) -> str:
+    return ", ".join("missing" if part is None else part for part in group)
+
+
+def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Equal rows of some columns as texts (or None), and how many there are."""
+    connection = connect()
+    judged = {*written.groups, written.sensitive}
+    try:
+        # Columns are called by position: DuckDB takes names that differ in case for one.
+        file = written.files.get(table)
+        header, relation = open_written(connection, written.tables[table], file)
+        header = [_text(name, written.escaped, written.escaped) or "" for name in header]
+        _require_columns(header, len(relation.columns), written, table)
+        _refuse_metadata(connection, written, table)
+        for column in columns:
+            if column not in header:
+                raise CertificateError(f"the release has no column {column!r}")
+        rows = count_rows(relation, [f"c{header.index(column)}" for column in columns])
+        if file is not None:
+            file.check(sum(row[-1] for row in rows))
+        if isinstance(file, CsvFile):  # of an attribute, an empty text is a value
+            places = [i for i, column in enumerate(columns) if column in judged]
+            rows = merge_empties(rows, places)
+    except duckdb.Error as error:
+        if short_of_memory(error):
+            raise NotEnoughMemory("judging the release afresh") from error
+        raise CertificateError(
+            f"the release cannot be read: {str(error).splitlines()[0]}"
+        ) from None
+    except DataError as error:
+        raise CertificateError(f"the release cannot be read: {error}") from None
+    finally:
+        connection.close()
+    # An attribute may be a number, which is not marked.
+    escaped = [(written.escaped, written.escaped and column in judged) for column in columns]
+    return [
+        (*(_text(x, *how) for x, how in zip(row[:-1], escaped, strict=True)), row[-1])
+        for row in rows
+    ]
+
+
+def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
+    """Refuse what a Parquet file of a certified release holds beside its columns: names, say."""
+    path = written.tables[table]
+    if written.columns is None or not isinstance(path, Path) or path.suffix != ".parquet":
+        return
+    keys = metadata_of(connection, path)
+    if keys:
+        raise CertificateError(
+            f"{path.name} holds metadata beside its columns: {keys[0]!r}; publish writes none"
+        )
+
+
+def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:
+    """Refuse a column that is not accounted for, or one that is there twice."""
+    wanted = None if written.columns is None else written.columns[table]
+    further = [name for name in header if wanted is not None and name not in wanted]
+    if further:
+        raise CertificateError(
+            f"the table {table!r} has a column {further[0]!r}, which its policy does not account "
+            "for"
+        )
+    twice = [name for i, name in enumerate(header) if name in header[:i]]
+    if twice or readable != len(header):
+        raise CertificateError(
+            f"the table {table!r} has the column {twice[0]!r} twice"
+            if twice
+            else f"the columns of the table {table!r} are not plain"
+        )
+    for name in wanted or ():
+        if name not in header:
+            raise CertificateError(f"the table {table!r} has no column {name!r}")
+
+
+def _text(value: Any, escaped: bool, surely: bool = False) -> str | None:
+    if value is None:
+        return None
+    text = str(value)
+    if surely and _ARMED.match(text):  # or two texts of the file would be one to us
+        raise CertificateError(f"{text!r} is a formula, and formulas are certified as escaped")
+    return text[1:] if escaped and _DISARMED.match(text) else text
