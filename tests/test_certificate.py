@@ -298,7 +298,8 @@ def test_a_bucketized_release_whose_people_changed_groups_is_refused(tmp_path):
     groups = table["group"].to_pylist()
     groups[0] = groups[-1]
     at = table.column_names.index("group")
-    pq.write_table(table.set_column(at, "group", pa.array(groups)), path)
+    changed = table.set_column(at, "group", pa.array(groups))
+    pq.write_table(changed, path, store_schema=False)
     problems = certificate.check(tmp_path / "out")
     assert any("digest differs" in problem for problem in problems)
     assert any("do not match" in problem for problem in problems)
