@@ -10,7 +10,7 @@ from fractions import Fraction
 from foreknow.adversaries.disclosure import SETTLED, Disclosure
 from foreknow.auditing.audit import group_name
 from foreknow.data.labels import Label
-from foreknow.policy.limits import Point
+from foreknow.policy.requirement import Point
 
 # Marks that reverse the order of what follows them, so that a text reads as another one.
 _REVERSING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

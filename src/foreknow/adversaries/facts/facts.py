@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +26,15 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import InputError
 from foreknow.numbers import Number, as_threshold
+from foreknow.settings import Amount, Settings
+
+
+class FactsSettings(Settings):
+    """``facts = { l = 1, k = 5, m = 2 }`` in a policy file."""
+
+    l: Amount = 0  # noqa: E741
+    k: Amount = 0
+    m: Amount = 0
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,8 @@ class Facts:
     l: int = 0  # noqa: E741
     k: int = 0
     m: int = 0
+    key: ClassVar[str] = "facts"
+    settings: ClassVar[type[Settings]] = FactsSettings
 
     def __post_init__(self) -> None:
         for name in ("l", "k", "m"):
@@ -126,6 +138,11 @@ class Facts:
         """
         kind = FactsLedger if self.monotone(semantics) else PresentLedger
         return kind((self.l, self.k, self.m), as_threshold(threshold), values)
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Facts:
+        """Make them of their table in a policy file."""
+        return cls(read.l, read.k, read.m)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"facts": {"l": ..., "k": ..., "m": ...}}``, as in a policy file."""

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,6 +31,13 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.numbers import Number, as_threshold
+from foreknow.settings import Amount, Settings
+
+
+class AmountSettings(Settings):
+    """``implications = { k = 3 }`` or ``negations = { k = 3 }`` in a policy file."""
+
+    k: Amount = 0
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,8 @@ class Implications:
     """
 
     k: int = 0
+    key: ClassVar[str] = "implications"
+    settings: ClassVar[type[Settings]] = AmountSettings
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole_amount("Implications", "k", self.k))
@@ -141,6 +151,11 @@ class Implications:
         """
         _refuse(semantics)
         return ImplicationsLedger(self.k, as_threshold(threshold), values)
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Implications:
+        """Make them of their table in a policy file."""
+        return cls(read.k)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"implications": {"k": ...}}``, as in a policy file."""
