@@ -7,9 +7,10 @@ import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
 
-from foreknow.adversaries.disclosure import SETTLED, Disclosure
+from foreknow.adversaries.disclosure import Disclosure
 from foreknow.auditing.audit import group_name
 from foreknow.data.labels import Label
+from foreknow.numbers import CLOSE
 from foreknow.policy.requirement import Point
 
 # Marks that reverse the order of what follows them, so that a text reads as another one.
@@ -212,7 +213,7 @@ def _settled(found: Disclosure, limit: Fraction) -> Fraction:
         return Fraction(chance)
     if found.exact is not None:
         return found.exact
-    return limit if abs(chance - float(limit)) <= SETTLED else Fraction(chance)
+    return limit if abs(chance - float(limit)) <= CLOSE else Fraction(chance)
 
 
 def _decimal(number: Fraction, digits: int) -> str:

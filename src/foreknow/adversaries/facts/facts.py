@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
-from foreknow.adversaries.facts.ledger import FactsLedger, PresentLedger
-from foreknow.adversaries.facts.minima import attaining, exact_minimum, five
+from foreknow.adversaries.facts.minima import FactsMeasure, attaining, exact_minimum, five
 from foreknow.adversaries.facts.profiles import Profiles
 from foreknow.adversaries.facts.ratios import FloatArray
 from foreknow.adversaries.facts.skyline import front
 from foreknow.adversaries.facts.witness import FactsWitness, witness_of
+from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
@@ -121,23 +121,21 @@ class Facts:
 
     def ledger(
         self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
-    ) -> FactsLedger | PresentLedger:
-        """Return a ledger for a search.
-
-        Under ``single`` it is the five-number ledger of SkylineAnonymize (figure 6, mended), whose
-        minima only fall; otherwise one that keeps what is there, since minima can rise again.
+    ) -> MinLedger:
+        """Return a ledger for a search: five minima of each value.
 
         Parameters
         ----------
         threshold : number
             The release is safe while every breach probability is strictly below it.
         values : bool array, shape (values,), optional
-            For which sensitive values (by code); all when left out.
+            For which sensitive values (by code); default: all.
         semantics : {"single", "set", "multiset"}
-            Of the counts that it will be shown.
+            Of the counts that it receives.
         """
-        kind = FactsLedger if self.monotone(semantics) else PresentLedger
-        return kind((self.l, self.k, self.m), as_threshold(threshold), values)
+        limit = as_threshold(threshold)
+        measure = FactsMeasure((self.l, self.k, self.m), limit, values, semantics)
+        return MinLedger(measure, limit, values, falling=self.monotone(semantics))
 
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Facts:
@@ -187,8 +185,7 @@ class _Fronts:
         own = self._of(code)
         if not len(own):
             return Fraction(0)
-        # Rare values often have equal profiles, in other groups: computed once.
-        key = np.concatenate((own.n, own.s, own.identity)).tobytes()
+        key = own.content()  # rare values often have equal profiles, in other groups
         if key not in self._exact:
             self._exact[key] = exact_minimum(own, self.facts.k, self.facts.m).probability
         return self._exact[key]
