@@ -30,22 +30,7 @@ def count_tally(
     semantics: Semantics = "single",
     null_groups: bool = False,
 ) -> GroupCounts:
-    """Read the (group, value, count) table of a release.
-
-    Parameters
-    ----------
-    table : Table
-    groups : sequence of str
-        The columns that make a group.
-    sensitive, count : str
-        Columns of the value, and of how often it occurs in the group.
-    people : Table, optional
-        One row per person with the columns of the group: where not everybody has one value, only
-        this tells how many people a group has.
-    semantics : {"single", "set", "multiset"}
-    null_groups : bool
-        Whether a null in a group column is a value of its own, or an error.
-    """
+    """Read the (group, value, count) table of a release."""
     rows = fetch(table, [*groups, sensitive, count], groups)
     weights = _amounts(table, count, rows.column(count))
     rows, _ = settle_missing(table.name, rows, sensitive, "error")

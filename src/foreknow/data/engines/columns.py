@@ -43,12 +43,6 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
 
     NaN becomes null and minus zero zero; a null among the entries of a dictionary becomes a null
     of the column; entries that repeat are united; a column without a type is one of texts.
-
-    Raises
-    ------
-    DataError
-        If the column holds no plain values: lists, structs, binaries, objects; or codes that
-        point beyond the entries of their dictionary.
     """
     kind = array.type
     if pa.types.is_dictionary(kind):
@@ -229,27 +223,7 @@ def encode(
     declared: Kind | None = None,
     positions: IntArray | None = None,
 ) -> Column:
-    """Encode a column.
-
-    Parameters
-    ----------
-    name : str
-        For messages.
-    array : pyarrow.ChunkedArray
-    untyped : bool
-        The texts come from a file without types: a column is of whole numbers, decimal numbers
-        or dates if all its texts are; ``007`` is not a number but a code.
-    declared : {"number", "date", "text"}, optional
-        The type that the schema gives the column.
-    positions : int64 array, shape (rows,), optional
-        Where the rows are in the source, for messages.
-
-    Raises
-    ------
-    DataError
-        If the column is of a type that has no distinct values to speak of (lists, structs,
-        binaries), or a value is not of the declared type.
-    """
+    """Encode a column; `untyped` texts are numbers or dates if all of them are, and 007 is a code."""
     codes, found = distinct(name, array)
     if declared == "text":
         kind: Kind = "text"

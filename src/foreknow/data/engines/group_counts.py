@@ -35,28 +35,7 @@ def count_groups(
     missing: Missing = "error",
     null_groups: bool = False,
 ) -> GroupCounts:
-    """Count one row per person by group and sensitive value.
-
-    Parameters
-    ----------
-    table : Table
-    groups : sequence of column names
-        One column with a group id; or the published quasi-identifiers, whose every combination
-        is a group.
-    sensitive : str
-        The column of sensitive values.
-    missing : "error", "drop" or Relabel
-        What to do with null sensitive values.
-    null_groups : bool
-        Whether a null in a group column is a value of its own (for quasi-identifiers), or an
-        error (for a group id).
-
-    Returns
-    -------
-    GroupCounts
-        Under ``single``. The groups are labelled by their id, or by the tuple of their published
-        values.
-    """
+    """Count one row per person by group and sensitive value."""
     columns = list(dict.fromkeys([*groups, sensitive]))
     require(table, columns)
     tallied = table.tally(columns)
@@ -174,13 +153,7 @@ def _ranked(codes: NDArray[Any], found: pa.Array) -> tuple[NDArray[Any], pa.Arra
 
 
 def places_of(name: str, labels: Sequence[Label], known: Sequence[Label]) -> IntArray:
-    """Find where some groups are among those that were counted.
-
-    Raises
-    ------
-    DataError
-        If one of them is not: the table was changed since.
-    """
+    """Find where some groups are among those that were counted."""
     place = Labels(known).codes
     for label in labels:
         if label not in place:
@@ -198,29 +171,7 @@ def count_signatures(
     as_tuples: bool,
     needed: str | None = None,
 ) -> Signatures:
-    """Count one row per person by group and signature, where the data lives.
-
-    Parameters
-    ----------
-    table : Table
-    groups : sequence of str
-        The columns that make a group.
-    known : sequence of labels
-        The groups by position, as they were counted.
-    attributes : sequence of str
-        The columns of the signature.
-    sizes : int64 array, shape (groups,)
-        How many people each group had when it was counted.
-    as_tuples : bool
-        Whether a group is labelled by the tuple of its columns.
-    needed : str, optional
-        A column without which a row was not counted.
-
-    Raises
-    ------
-    DataError
-        If a column does not exist, or the groups have other people than were counted.
-    """
+    """Count one row per person by group and signature, where the data lives."""
     extra = [] if needed is None else [needed]
     columns = list(dict.fromkeys([*groups, *attributes, *extra]))
     require(table, columns)
@@ -260,29 +211,7 @@ def place_people(
     as_tuples: bool,
     needed: str | None = None,
 ) -> tuple[Labels, IntArray]:
-    """Find the group of everybody.
-
-    Parameters
-    ----------
-    table : Table
-    person : str
-        The column that names people.
-    groups : sequence of str
-        The columns that make a group; equal in all rows of a person.
-    known : sequence of labels
-        The groups by position, as they were counted.
-    as_tuples : bool
-        Whether a group is labelled by the tuple of its columns.
-    needed : str, optional
-        A column without which a row was not counted.
-
-    Returns
-    -------
-    names : Labels
-        Everybody once, in order of first appearance.
-    positions : int64 array, shape (people,)
-        Position of each person's group in `known`.
-    """
+    """Find the group of everybody."""
     columns = [person, *groups, *([] if needed is None else [needed])]
     rows = fetch(table, list(dict.fromkeys(columns)))
     if needed is not None and rows.column(needed).null_count:

@@ -56,28 +56,7 @@ def settle_missing(
     weights: NDArray[Any] | None = None,
     in_order: bool = True,
 ) -> tuple[pa.Table, IntArray | None]:
-    """Deal with null sensitive values.
-
-    Parameters
-    ----------
-    name : str
-        What messages call the table.
-    rows : pyarrow.Table
-    sensitive : str
-        The column.
-    missing : "error", "drop" or Relabel
-    weights : int array, optional
-        How many people each row stands for.
-    in_order : bool
-        Whether row numbers mean something to the user.
-
-    Returns
-    -------
-    rows : pyarrow.Table
-        Without nulls in the sensitive column.
-    kept : int64 array or None
-        Positions of the rows that are left, where some were dropped.
-    """
+    """Deal with null sensitive values."""
     column = rows.column(sensitive)
     if not column.null_count:
         return rows, None

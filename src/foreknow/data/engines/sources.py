@@ -33,20 +33,7 @@ class Table(Protocol):
 
 
 def open_table(source: Any) -> Table:
-    """Open a table of any supported kind.
-
-    Parameters
-    ----------
-    source : path or frame
-        A CSV file (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``), a Parquet file, a folder of
-        Parquet files, or a frame of pandas, Polars, PyArrow, DuckDB, PySpark or another library
-        that Narwhals knows. A table opened before is returned as it is.
-
-    Raises
-    ------
-    DataError
-        If there is no such file, it cannot be read as a table, or two columns share a name.
-    """
+    """Open a table of any supported kind."""
     if type(source).__module__.startswith("foreknow.data.engines"):
         table: Table = source
         return table

@@ -40,14 +40,7 @@ class Cuts:
     at: IntArray
 
     def sides(self, codes: NDArray[Any], at: IntArray) -> IntArray:
-        """Side of each point: 0 or 1 for a threshold, the node of the child for levels.
-
-        Parameters
-        ----------
-        codes : integer array, shape (points,)
-        at : int64 array, shape (points,)
-            The chosen cut of each point's group.
-        """
+        """Side of each point: 0 or 1 for a threshold, the node of the child for levels."""
         if not self.attribute.ancestors:
             return np.where(at < 0, codes != -1 - at, codes > at).astype(np.int64)
         table = np.stack(_levels(self.attribute))
@@ -64,17 +57,7 @@ def cuts_of(
     n_groups: int,
     most: int,
 ) -> Cuts:
-    """Find the candidate cuts of every group along one attribute.
-
-    Parameters
-    ----------
-    attribute : Attribute
-    codes, node, weights : arrays, shape (points,)
-        Value, group and number of people of each point.
-    n_groups : int
-    most : int
-        How many thresholds, or single children, per group: those that divide it most evenly.
-    """
+    """Find the candidate cuts of every group along one attribute."""
     cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), weights))
     if attribute.ancestors:
         return _level_cuts(attribute, cells, most)

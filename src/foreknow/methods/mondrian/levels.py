@@ -84,14 +84,7 @@ class Level:
         self._descend(divided, n_divided)
 
     def divide_one(self, ledger: PolicyLedger) -> tuple[bool, float] | None:
-        """Divide one group, so that the release is safe, or as near to it as one cut leads.
-
-        Returns
-        -------
-        safe, reach : bool and float
-            Whether it is safe now, and the worst share of any threshold that is reached; None
-            where no group has a candidate.
-        """
+        """Divide one group, so that the release is safe, or as near to it as one cut leads."""
         ranking = self._ranking()
         best: tuple[bool, float, int, int] | None = None
         for turn in range(ranking.turns):
