@@ -29,7 +29,7 @@ from foreknow.adversaries.algorithm.traits import (
     trust_of,
 )
 from foreknow.adversaries.algorithm.worlds import Codes
-from foreknow.data.engines.worlds import with_column_from
+from foreknow.data.engines.narwhals_table import with_column_from
 from foreknow.data.generalization import text_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.data.engines.worlds import table_of_texts
+from foreknow.data.engines.narwhals_table import table_of_texts
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.schema import Schema

@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, count_pairs
-from foreknow.methods.mondrian.cuts import Cuts, cuts_of
-from foreknow.methods.mondrian.points import Points
-from foreknow.methods.mondrian.tally import Tally
+from foreknow.methods.mondrian.cuts import Cuts, Points, Tally, cuts_of
 from foreknow.policy.ledger import PolicyLedger, PolicyWeighing
 
 _log = logging.getLogger(__name__)
