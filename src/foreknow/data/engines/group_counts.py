@@ -20,7 +20,7 @@ from foreknow.data.engines.columns import (
     settle_missing,
     to_python,
 )
-from foreknow.data.engines.multivalued import People
+from foreknow.data.engines.people import People
 from foreknow.data.engines.sources import Table, require
 from foreknow.data.labels import Label, Labels, in_order
 from foreknow.data.people import Signatures
