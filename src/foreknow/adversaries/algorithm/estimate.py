@@ -19,20 +19,25 @@ from foreknow.adversaries.algorithm.worlds import Codes, Worlds
 from foreknow.data.sparse import IntArray
 
 _log = logging.getLogger(__name__)
-# Parts of the budget for the first draws, for worlds far off, and for estimates; the rest refutes.
-_FIRST, _SCATTER, _ESTIMATES = 0.1, 0.1, 0.7
+# Shares of what is left for the first draws, for worlds far off, to see which of them belong
+# together, and for estimates; the rest refutes suspicions.
+_FIRST, _SCATTER, _JOIN, _ESTIMATES = 0.1, 0.1, 0.2, 0.7
 # Below this share of kept draws, chains tell more. Known worlds to start from.
 _KEPT, _FIRST_DRAWS, _MOST_STARTS = 0.05, 400, 64
 # Draws and steps for each run that there is budget for: worlds that were met before cost no run.
 _DRAWS_PER_RUN, _STEPS_PER_RUN = 5, 8
-# Worlds far off to look for; walks against each suspicion, and steps of a walk.
-_SCATTERED, _WALKS, _STEPS = 4, 8, 12
-# Chains; the first part of each is not counted. Worlds that are noted on the way.
-_CHAINS, _BURNT, _MOST_MET = 6, 0.2, 36
+# Worlds far off to look for, and known ones that may be joined to them, in so many walks.
+_SCATTERED, _JOINED, _JOINS, _NEARER = 4, 3, 3, 12
+# Walks against each suspicion, and steps of a walk.
+_WALKS, _STEPS = 8, 12
+# Chains, or two for each part; the first steps of each are not counted. Worlds to note on the way.
+_CHAINS, _MOST_PARTS, _BURNT, _MOST_MET = 6, 6, 0.2, 36
 # Of so many proposals, one each assigns a group anew, exchanges two cells or two values; and two
 # swap in several groups at once. All others swap within one group.
 _KINDS = 40
 _ERROR, _HALVINGS = 0.05, 50
+# Two-sided 95% points of Student's t with 1, 2, ... degrees of freedom.
+_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201)
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,8 @@ def estimated(
     else:
         _log.info("few worlds are possible: walking among them")
         scattered = search.scatter(starts[0], budget.part(_SCATTER))
-        result, met = walked(search, [starts[0], *scattered, *starts[1:]], budget.part(_ESTIMATES))
+        parts = search.parts([*starts[:_JOINED], *scattered], budget.part(_JOIN))
+        result, met = _walked(search, parts, budget.part(_ESTIMATES))
         starts += scattered + met
     runs.check_again(starts, seen, budget.until)
     not_refuted, unsettled = search.refute(starts, budget)
@@ -205,6 +211,50 @@ class Search:
         self.note(codes)
         return codes
 
+    def parts(self, found: list[Codes], budget: Budget) -> list[list[Codes]]:
+        """Sort possible worlds into parts that walks were found to join; others may be joined too.
+
+        The first part is that of the first world; without budget the rest are left out.
+        """
+        parts: list[list[Codes]] = []
+        for codes in map(self.settled, found):
+            for part in parts:
+                if any(self._joins(codes, part[0], budget) for _ in range(_JOINS)):
+                    part.append(codes)
+                    break
+            else:
+                if not parts or not budget.spent:
+                    parts.append([codes])
+        return parts
+
+    def _joins(self, codes: Codes, other: Codes, budget: Budget) -> bool:
+        """Whether a walk came to another world, through possible ones, each nearer to it."""
+        while not np.array_equal(codes, other):
+            for _ in range(_NEARER):
+                if budget.spent:
+                    return False
+                nearer = codes.copy()
+                for _ in range(int(self.random.integers(1, 3))):
+                    self._swap_towards(nearer, other)
+                nearer = self.settled(nearer)
+                if (nearer != other).sum() < (codes != other).sum() and self.weight(nearer):
+                    codes = nearer
+                    break
+            else:
+                return False
+        return True
+
+    def _swap_towards(self, codes: Codes, other: Codes) -> None:
+        """Swap within a group, so that somebody has the value they have in another world."""
+        away = np.flatnonzero(codes != other)
+        if len(away):
+            person = int(self.random.choice(away))
+            same = away[self.worlds.groups[away] == self.worlds.groups[person]]
+            givers = same[codes[same] == other[person]]
+            best = givers[other[givers] == codes[person]]
+            giver = int(self.random.choice(best if len(best) else givers))
+            codes[[person, giver]] = codes[[giver, person]]
+
     def _distance(self, codes: Codes) -> float:
         return self.runs.distance(self.settled(codes), self.seen)
 
@@ -302,20 +352,26 @@ class _Chain:
     changed: int = 0
 
 
-def walked(search: Search, starts: list[Codes], budget: Budget) -> tuple[Posteriors, list[Codes]]:
-    """Walk several chains in turns, from possible worlds; the estimate, and some worlds on the way.
+def _walked(
+    search: Search, parts: list[list[Codes]], budget: Budget
+) -> tuple[Posteriors, list[Codes]]:
+    """Walk chains in turns, as many from each part; the estimate, and some worlds on the way.
+
+    How much each part weighs is not known, so an interval holds those of all parts.
 
     Proposals are taken by the ratio of weights (Metropolis): so a chain is distributed as the
     adversary believes, among the worlds that it can reach.
     """
     worlds, propose = search.worlds, proposals(search)
     chains = []
-    for i in range(_CHAINS):
-        codes = search.settled(starts[i % len(starts)])
+    n_parts = min(len(parts), _MOST_PARTS)
+    for i in range(max(_CHAINS, 2 * n_parts)):
+        part = parts[i % n_parts]
+        codes = part[i // n_parts % len(part)]
         moved = np.zeros(worlds.n_cells, dtype=np.int64)
         chains.append(_Chain(codes, search.weight(codes), moved))
     every = max(1, int(worlds.bags[worlds.mixed].sum()) // 4)
-    most = max(1, budget.left * _STEPS_PER_RUN // _CHAINS)
+    most = max(1, budget.left * _STEPS_PER_RUN // len(chains))
     met: list[Codes] = []
     step = 0
     while step < most and not budget.spent:
@@ -326,12 +382,15 @@ def walked(search: Search, starts: list[Codes], budget: Budget) -> tuple[Posteri
             if step % every == 0:
                 chain.record.append(worlds.tally(chain.codes))
         if step % every == 0 and len(met) < _MOST_MET:
-            met.append(chains[step // every % _CHAINS].codes)
+            met.append(chains[step // every % len(chains)].codes)
     for chain in chains:
         chain.record.append(worlds.tally(chain.codes))
-    mean, low, high, parts = _intervals(worlds, chains)
     changed = sum(chain.changed for chain in chains)
-    found = Posteriors(worlds, "chains", step * _CHAINS, changed, 0, mean, low, high, parts)
+    each = [_interval(worlds, chains[i::n_parts]) for i in range(n_parts)]
+    mean, low, high = (np.stack(own) for own in zip(*each, strict=True))
+    ends = low.min(axis=0), high.max(axis=0)
+    steps = step * len(chains)
+    found = Posteriors(worlds, "chains", steps, changed, 0, mean.mean(axis=0), *ends, len(parts))
     return found, met
 
 
@@ -399,47 +458,27 @@ def proposals(search: Search) -> Callable[[Codes], Codes]:
     return propose
 
 
-def _intervals(
-    worlds: Worlds, chains: list[_Chain]
-) -> tuple[FloatArray, FloatArray, FloatArray, int]:
-    """Means, intervals for each by itself, and into how many parts the chains fall.
+def _interval(worlds: Worlds, chains: list[_Chain]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Means of some chains, and intervals for each by itself.
 
-    An interval holds the means of all chains: where they are independent, the expectation is
-    among six of them with a probability of 97%. It is no narrower than independent draws allow. How
-    many of these the records of a group are worth is read off the spread of the chains; for a
-    cell it is at most half of how often it changed, without the first times: chains may start at
-    one world, and have to forget it. Where a cell hardly changed, nothing is known of it. Chains
-    whose own intervals do not overlap are in different parts, which may weigh as much as they
-    like: then an interval holds those of all chains.
+    By the spread of the chains, no narrower than independent draws allow. How many of these the
+    records of a group are worth is read off the spread; for a cell it is at most half of how often
+    it changed, without the first times: chains may start at one world, and have to forget it.
+    Where a cell hardly changed, nothing is known of it.
     """
     records = [chain.record[int(len(chain.record) * _BURNT) :] for chain in chains]
     means = np.stack([np.mean(own, axis=0) for own in records]) / worlds.cell_sizes[:, None]
     mean: FloatArray = means.mean(axis=0)
-    many = float(sum(len(chain.record) for chain in chains))
-    moved = np.stack([chain.moved for chain in chains])
-    worth = np.maximum(0.0, moved.sum(axis=0) / 2 - len(chains))
     spread = means.var(axis=0, ddof=1) / len(means)
+    many = float(sum(len(chain.record) for chain in chains))
+    worth = np.maximum(0.0, np.sum([chain.moved for chain in chains], axis=0) / 2 - len(chains))
     for group in range(worlds.n_groups):
         cells = worlds.group_of_cell == group
         noise = spread[cells].sum()
         drawn = (mean * (1 - mean))[cells].sum() / noise if noise > 0 else many
         worth[cells] = np.minimum(worth[cells], min(drawn, many))
     low, high = chernoff(mean, worth[:, None], _ERROR)
-    low, high = np.minimum(low, means.min(axis=0)), np.maximum(high, means.max(axis=0))
-    own = np.minimum(np.maximum(0.0, moved / 2 - 1), many / len(chains))[:, :, None]
-    lows, highs = chernoff(means, own, _ERROR / max(1, worlds.open.sum()))
-    parts = _parts(lows[:, worlds.open], highs[:, worlds.open])
-    if parts > 1:
-        low, high = np.minimum(low, lows.min(axis=0)), np.maximum(high, highs.max(axis=0))
+    half = np.sqrt(spread) * _T[len(means) - 2]
+    low, high = np.minimum(low, mean - half), np.maximum(high, mean + half)
     low, high = np.where(worlds.open, low, mean), np.where(worlds.open, high, mean)
-    return mean, np.clip(low, 0, 1), np.clip(high, 0, 1), parts
-
-
-def _parts(lows: FloatArray, highs: FloatArray) -> int:
-    """Into how many parts chains fall, if those belong together whose intervals all overlap."""
-    chains = range(len(lows))
-    part = list(chains)
-    for one, other in combinations(chains, 2):
-        if (lows[one] <= highs[other]).all() and (lows[other] <= highs[one]).all():
-            part = [part[one] if own == part[other] else own for own in part]
-    return len(set(part))
+    return mean, np.clip(low, 0, 1), np.clip(high, 0, 1)

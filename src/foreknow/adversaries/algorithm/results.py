@@ -155,7 +155,7 @@ class Attack:
 
     @property
     def parts(self) -> int:
-        """Of chains: into how many parts they fall that stayed apart from each other."""
+        """Of chains: parts of the possible worlds that were met and not found to be joined."""
         return self._posteriors.parts
 
     @property

@@ -130,7 +130,7 @@ def _worlds_sentence(attack: Attack) -> str:
     runs, looked = some(attack.runs, "run", "runs"), number(attack.looked)
     this = {"groups": "this release", "table": "this table", "nothing": "nothing being published"}
     led = f"could have led to {this[attack.what]}"
-    proof = f"There are {worlds}, which were not looked at. By a proof, an adversary who knows the"
+    proof = f"There are {worlds}, which were not looked at: by a proof, an adversary who knows the"
     if attack.how == "proof":
         return (
             f"{proof} method believes of everybody what their group says, as long as the seed is "
@@ -153,8 +153,8 @@ def _worlds_sentence(attack: Attack) -> str:
             f"{number(attack.consistent)} {led}: the posteriors are estimates."
         )
     apart = (
-        f" Chains stayed apart, in {number(attack.parts)} parts. How much each part weighs is not "
-        "known: intervals hold what was found in all of them."
+        f" Worlds were met in {number(attack.parts)} parts that no steps were found to join. How "
+        "much each part weighs is not known: intervals hold what was found in all of them."
     )
     return (
         f"There are {worlds}, too many to look at. Chains of swaps made {looked} steps among "
