@@ -10,7 +10,6 @@ import pytest
 from tests.adversaries.statements.drawing import Release, release_of
 
 import foreknow as fk
-from foreknow.adversaries.statements.plans import dealing_rank
 from foreknow.data.labels import Labels
 from foreknow.data.people import Members
 
@@ -84,7 +83,7 @@ def test_what_a_group_has_is_shared_by_its_members(semantics):
         assert all(sum(p.exact for p in row.values()) == 1 for row in rows.values())
 
 
-def test_a_chain_of_thousands():
+def test_a_chain_of_hundreds():
     """Each has v0 if the one before has: some without it, then some with it."""
     size = 600
     groups = [([f"p{i}", f"q{i}"], ["v0", "v1"]) for i in range(size)]
@@ -93,6 +92,19 @@ def test_a_chain_of_thousands():
     known = fk.Statements(*said)
     for i in (0, 1, 200, size - 1):
         assert known.posterior(release, f"p{i}", "v0").exact == Fraction(i + 1, size + 1)
+
+
+def test_a_tree_across_hundreds_of_groups():
+    """Nobody may have v0 beside a parent who has: independent sets, by their number."""
+    size = 200
+    release = release_of([([f"p{i}", f"q{i}"], ["v0", "v1"]) for i in range(size)])
+    known = fk.Statements(*(f"p{i} = v0 -> p{(i - 1) // 2} != v0" for i in range(1, size)))
+    with_it, without = [1] * size, [1] * size
+    for i in range(size - 1, 0, -1):
+        with_it[(i - 1) // 2] *= without[i]
+        without[(i - 1) // 2] *= with_it[i] + without[i]
+    truth = Fraction(with_it[0], with_it[0] + without[0])
+    assert known.posterior(release, "p0", "v0").exact == truth
 
 
 def test_a_chain_within_one_group():
@@ -116,43 +128,3 @@ def test_millions_of_people_in_a_group():
     p = Fraction(4, 10)
     both = p * Fraction(399_999, 999_999)
     assert found == p / (1 - p + both)
-
-
-# ---- the order of dealing ----------------------------------------------------------------------
-
-
-def depth(edges, rank):
-    """The most variables on a path of parts within parts, when dealt by rank."""
-    variables = {v for edge in edges for v in edge}
-    if not variables:
-        return 0
-    first = min(variables, key=rank.__getitem__)
-    rest = [edge - {first} for edge in edges if edge - {first}]
-    deepest = 0
-    while rest:
-        part = set(rest[0])
-        while grown := {v for edge in rest if edge & part for v in edge} - part:
-            part |= grown
-        deepest = max(deepest, depth([edge for edge in rest if edge & part], rank))
-        rest = [edge for edge in rest if not edge & part]
-    return 1 + deepest
-
-
-def test_a_chain_falls_into_halves():
-    edges = [frozenset((i, i + 1)) for i in range(63)]
-    assert depth(edges, dealing_rank(edges)) <= 10
-
-
-def test_a_tree_and_a_grid_fall_apart():
-    tree = [frozenset((i, (i - 1) // 2)) for i in range(1, 127)]
-    assert depth(tree, dealing_rank(tree)) <= 20
-    grid = [frozenset((i, i + step)) for i in range(60) for step in (1, 6) if i + step < 60]
-    assert depth(grid, dealing_rank(grid)) <= 30
-
-
-def test_every_variable_has_a_rank_of_its_own():
-    chance = random.Random(0)
-    edges = [frozenset(chance.sample(range(40), chance.randint(1, 5))) for _ in range(60)]
-    rank = dealing_rank(edges)
-    assert sorted(rank.values()) == list(range(len(rank)))
-    assert rank.keys() == {v for edge in edges for v in edge}

@@ -29,9 +29,9 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
 from foreknow.methods.art import ART
 from foreknow.methods.fulldomain.fulldomain import FullDomain
-from foreknow.methods.protocol import grouping_of
 from foreknow.methods.jump.block_counts import BeyondReach
 from foreknow.methods.mondrian.replay import Replay
+from foreknow.methods.protocol import grouping_of
 from foreknow.policy.policy import Policy
 
 Weight: TypeAlias = "int | Fraction"
