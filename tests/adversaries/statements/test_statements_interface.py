@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.adversaries.statements.drawing import Release, random_scene, release_of
-from tests.adversaries.statements.test_statements_exact import asked, everything
+from tests.adversaries.statements.scenes import Release, random_scene, release_of
 from tests.oracle.statement_worlds import agreeing, posterior, worlds
 
 import foreknow as fk
@@ -238,7 +237,7 @@ def test_a_prior_that_leaves_no_world(semantics):
     release = release_of([(["A", "B"], ["x", "y"]), (["C"], ["x"])], semantics)
     prior = {"A": {"x": 0}, "B": {"x": 0}}
     known = fk.Statements("C = x or A = y", prior=prior)
-    with pytest.raises(StatementError, match=r"the prior leaves no way to deal .* of group 0"):
+    with pytest.raises(StatementError, match=r"the prior leaves no way to assign .* of group 0"):
         known.posterior(release, "A", "x")
 
 
@@ -257,10 +256,10 @@ def test_a_prior_that_leaves_no_world_somewhere_is_told_wherever_one_asks(semant
     some = groups[0][0][0]
     for said in ([], [f"'{some}' = a"], [f"'{some}' = a and '{some}' != a"]):
         known = fk.Statements(*said, prior=prior, budget=1)
-        with pytest.raises(StatementError, match="the prior leaves no way to deal") as caught:
+        with pytest.raises(StatementError, match="the prior leaves no way to assign") as caught:
             known.posterior(release, some, "a")
         assert not isinstance(caught.value, ContradictionError)
-        with pytest.raises(StatementError, match="the prior leaves no way to deal"):
+        with pytest.raises(StatementError, match="the prior leaves no way to assign"):
             known.disclosure(release)
 
 
@@ -279,7 +278,7 @@ def test_what_a_prior_leaves_no_way_to_deal_agrees_with_enumeration(semantics):
         if outcomes[-1]:
             assert known.posterior(release, "z", "a").exact == 1
         else:
-            with pytest.raises(StatementError, match="leaves no way to deal"):
+            with pytest.raises(StatementError, match="leaves no way to assign"):
                 known.posterior(release, "z", "a")
     assert 20 < sum(outcomes) < 280
 
@@ -291,7 +290,7 @@ def test_a_prior_on_a_large_group_is_checked_soon():
     prior = {(name, "v59"): 0 for name in names[:590]}
     assert fk.Statements(prior=prior).posterior(release, "z", "v0").exact == 1
     prior[names[590], "v59"] = 0
-    with pytest.raises(StatementError, match="the prior leaves no way to deal"):
+    with pytest.raises(StatementError, match="the prior leaves no way to assign"):
         fk.Statements(prior=prior).posterior(release, "z", "v0")
 
 
@@ -436,7 +435,7 @@ def test_the_disclosure_is_the_highest_posterior(semantics):
         if not agreeing(every, scene.statements):
             continue
         found += 1
-        known, release = asked(scene), scene.release
+        known, release = scene.known(), scene.release
         highest = known.disclosures(release)
         for value in scene.values:
             chances = {p: posterior(every, scene.statements, p, value) for p in scene.people}
@@ -446,7 +445,7 @@ def test_the_disclosure_is_the_highest_posterior(semantics):
             if disclosed.exact:
                 assert chances[disclosed.witness.person] == disclosed.exact
         assert known.disclosure(release).exact == max(
-            posterior(every, scene.statements, *pair) for pair in everything(scene)
+            posterior(every, scene.statements, *pair) for pair in scene.pairs
         )
     assert found > 15
 

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.adversaries.statements.drawing import formula, said_about, text
+from tests.adversaries.statements.scenes import formula, random_statement, text
 
 import foreknow as fk
 from foreknow.adversaries.statements.formulas import (
@@ -25,8 +25,9 @@ NAMES = st.text(min_size=1, max_size=6) | st.sampled_from(
 )
 
 
-@given(st.lists(NAMES, min_size=2, max_size=4, unique=True).flatmap(lambda n: said_about(n, n)))
-def test_what_is_printed_is_read_again(said):
+@given(st.lists(NAMES, min_size=2, max_size=4, unique=True), st.randoms())
+def test_what_is_printed_is_read_again(names, chance):
+    said = random_statement(chance, names, names, 3)
     made = formula(said)
     assert parse(str(made)) == made
     assert parse(text(said).replace("\n", "\\n")) == made

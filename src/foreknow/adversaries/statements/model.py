@@ -448,7 +448,7 @@ class Model:
             if code is not None:
                 what = "the values" if code < 0 else repr(self.counts.values[code])
                 label = self.counts.group_label(group)
-                raise StatementError(f"the prior leaves no way to deal {what} of group {label!r}")
+                raise StatementError(f"the prior leaves no way to assign {what} of group {label!r}")
 
     def _node(self, formula: said.Formula) -> Node:
         nodes = self.nodes

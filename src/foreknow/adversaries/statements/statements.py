@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -105,11 +105,59 @@ class Case:
             return Fraction(0)
         return self._exactly(self._prior_of(pool), person, code)
 
+    def highest(self, code: int) -> Disclosure:
+        """The highest posterior of a value; of an estimate, the upper end of its interval.
+
+        As long as one person's is an estimate, so is the highest of all: theirs may be higher.
+        """
+        self.check()
+        counts, members = self.model.counts, self.model.members
+        found: list[tuple[Answer, int, int | None]] = [
+            (self.answer(person, code), self.model.group_of(person), person)
+            for person in self._candidates
+        ]
+        unnamed = _best_unnamed(counts, code, self.model.named)
+        if unnamed is not None:
+            found.append((*unnamed, None))
+
+        def height(answer: Answer) -> tuple[Fraction, bool]:  # if equal, the one that is known
+            if isinstance(answer, Estimate):
+                return Fraction(answer.high), False
+            return answer, True
+
+        value = counts.values[code]
+        best, group, person = max(
+            found, key=lambda row: height(row[0]), default=(Fraction(0), 0, 0)
+        )
+        bound = height(best)[0]
+        if not bound:
+            return Disclosure(value, 0.0, lambda: Fraction(0))
+        guesses = [answer.high for answer, *_ in found if isinstance(answer, Estimate)]
+        # Nothing is higher than 1.
+        estimated = any(guesses) and best != Fraction(1)
+        exact = None if estimated or isinstance(best, Estimate) else best
+        interval = (best.low, best.high) if isinstance(best, Estimate) else None
+
+        def witness() -> StatementsWitness:
+            name = members.of_group(group)[0] if person is None else members.names[person]
+            return StatementsWitness(name, value, counts.group_label(group), interval)
+
+        return Disclosure(value, float(bound), lambda: exact, witness, estimated=estimated)
+
     @property
     def steps(self) -> int:
         """Steps of exact inference so far."""
         parts = dict.fromkeys((*self._parts.values(), *self._priors.values()))
         return sum(part.exact.steps for part in parts)
+
+    @cached_property
+    def _candidates(self) -> list[int]:
+        """The people who are named, and one of the others in each of their groups."""
+        found: list[int] = []
+        for group, named in self.model.named.items():
+            members = np.flatnonzero(self.model.members.groups == group)
+            found += [*named, *np.setdiff1d(members, list(named))[:1].tolist()]
+        return found
 
     # ---- parts ----------------------------------------------------------------------------
 
@@ -183,7 +231,7 @@ class Case:
         if part.sample.empty:
             raise UnsupportedError(
                 f"it is not known whether these statements can hold together: {self._budget:,} "
-                "steps did not suffice to tell, and no sampled world agrees with them; give a "
+                "steps did not suffice to decide it, and no sampled world agrees with them; give a "
                 "larger budget or fewer statements"
             )
         return part.sample
@@ -266,9 +314,6 @@ def fewest(
     return few, certain
 
 
-# ---- the highest posterior ---------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class StatementsWitness:
     """The person of whom a value is most likely; `to_dict` names their group only."""
@@ -286,99 +331,30 @@ class StatementsWitness:
         }
 
 
-@dataclass(frozen=True)
-class Highest:
-    """Finds the highest posterior of values."""
-
-    case: Case
-
-    def disclosure(self, code: int) -> Disclosure:
-        """The highest posterior of a value; of an estimate, the upper end of its interval.
-
-        As long as one person's is an estimate, so is the highest of all: theirs may be higher.
-        """
-        self.case.check()
-        model, value = self.case.model, self.case.model.counts.values[code]
-        estimated = False
-        # Of two that are equal, the one that is known.
-        best: tuple[Fraction, bool, Answer, int | None, int] | None = None
-        for person, group, answer in self._candidates(code):
-            known = isinstance(answer, Fraction)
-            bound = Fraction(answer.high) if isinstance(answer, Estimate) else answer
-            estimated |= not known and bound > 0
-            if best is None or (bound, known) > best[:2]:
-                best = (bound, known, answer, person, group)
-        if best is None or not best[0]:
-            return Disclosure(value, 0.0, lambda: Fraction(0))
-        bound, _, answer, person, group = best
-        # Nothing is higher than 1.
-        estimated &= answer != Fraction(1)
-        exact = None if estimated or isinstance(answer, Estimate) else answer
-        interval = (answer.low, answer.high) if isinstance(answer, Estimate) else None
-
-        def witness() -> StatementsWitness:
-            members = model.members
-            name = members.of_group(group)[0] if person is None else members.names[person]
-            return StatementsWitness(name, value, model.counts.group_label(group), interval)
-
-        return Disclosure(value, float(bound), lambda: exact, witness, estimated=estimated)
-
-    def _candidates(self, code: int) -> Iterator[tuple[int | None, int, Answer]]:
-        """Person, group and probability: of those named, and of one of the others in each group."""
-        named = self.case.model.named
-        for group, people in named.items():
-            others = self._others.get(group)
-            for person in (*people, *(() if others is None else (others,))):
-                yield person, group, self.case.answer(person, code)
-        found = _best_untouched(self.case.model.counts, code, list(named))
-        if found is not None:
-            yield None, *found
-
-    @cached_property
-    def _others(self) -> dict[int, int]:
-        """A member of each touched group whom nothing names."""
-        found = {}
-        for group, named in self.case.model.named.items():
-            members = np.flatnonzero(self.case.model.members.groups == group)
-            free = np.setdiff1d(members, list(named))
-            if len(free):
-                found[group] = int(free[0])
-        return found
-
-
-def _best_untouched(
-    counts: GroupCounts, code: int, touched: list[int]
-) -> tuple[int, Fraction] | None:
-    """The group where somebody is most likely to have a value, by its counts alone."""
+def _best_unnamed(
+    counts: GroupCounts, code: int, named: Iterable[int]
+) -> tuple[Fraction, int] | None:
+    """The highest chance of a value by counts alone, and its group, where nobody is named."""
     cells = np.flatnonzero(counts.codes == code)
-    groups = counts.cell_groups[cells]
-    free = ~np.isin(groups, touched)
-    groups, occurrences = groups[free], counts.counts[cells[free]]
-    if not len(groups):
+    cells = cells[~np.isin(counts.cell_groups[cells], list(named))]
+    if not len(cells):
         return None
+    groups, occurrences = counts.cell_groups[cells], counts.counts[cells]
     people = counts.sizes[groups]
-    if counts.semantics == "multiset":
-        with np.errstate(divide="ignore"):
-            shares = -np.expm1(occurrences * np.log1p(-1 / people))
-    else:
-        shares = occurrences / people
+    multiset = counts.semantics == "multiset"
+    with np.errstate(divide="ignore"):
+        shares = (
+            -np.expm1(occurrences * np.log1p(-1 / people)) if multiset else occurrences / people
+        )
     near = np.flatnonzero(shares >= shares.max() - CLOSE)
     pairs, first = np.unique(np.stack([people[near], occurrences[near]]), axis=1, return_index=True)
-    found = [
-        (_share(int(n), int(o), counts.semantics), int(groups[near[i]]))
+    return max(
+        (1 - Fraction(n - 1, n) ** o if multiset else Fraction(o, n), int(groups[near[i]]))
         for (n, o), i in zip(pairs.T.tolist(), first.tolist(), strict=True)
-    ]
-    share, group = max(found)
-    return group, share
+    )
 
 
-def _share(people: int, occurrences: int, semantics: str) -> Fraction:
-    if semantics == "multiset":
-        return 1 - Fraction(people - 1, people) ** occurrences
-    return Fraction(occurrences, people)
-
-
-# About ten seconds.
+# Steps of exact inference: about ten seconds.
 BUDGET = 1_000_000
 
 
@@ -407,14 +383,14 @@ class Statements:
     Raises
     ------
     StatementError
-        If a statement cannot be read, or, once a release is asked about, names somebody or
-        something that is not in it.
+        If a statement cannot be read, or, once a release is asked about, names a person or value
+        that is not in it.
     ContradictionError
         If no world agrees with all statements.
 
     Notes
     -----
-    A world deals the bag of each group to its members. Under ``single`` all distinct deals are
+    A world assigns the bag of each group to its members. Under ``single`` all distinct ways are
     equally likely. Under ``set``, each value that occurs o times goes to any o members, equally
     likely; under ``multiset``, each occurrence goes to any member; values are independent then.
     The posterior is the share of the worlds that agree with all statements in which the person
@@ -501,11 +477,11 @@ class Statements:
         names, labels = model.members.names, model.counts.values
         asked: Iterable[Label] = names
         if people is not None:
-            places = [model.people.of_label(person) for person in _several(people)]
+            places = [model.people.of_label(person) for person in _labels(people)]
             asked = [names[place] for place in dict.fromkeys(places)]
         chosen: list[int] | None = None
         if values is not None:
-            chosen = [model.values.of_label(value) for value in _several(values)]
+            chosen = [model.values.of_label(value) for value in _labels(values)]
 
         def row(name: Label) -> PosteriorsOfOne:
             person = names.codes[name]
@@ -533,15 +509,12 @@ class Statements:
         except Unknown:
             case.check()
             return Disclosure(value, 0.0, lambda: Fraction(0))
-        return Highest(case).disclosure(code)
+        return case.highest(code)
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Find the highest posterior of every value over all people."""
-        highest = Highest(self._case(release))
-        return {
-            value: highest.disclosure(code)
-            for code, value in enumerate(highest.case.model.counts.values)
-        }
+        case = self._case(release)
+        return {value: case.highest(code) for code, value in enumerate(case.model.counts.values)}
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises a disclosure: not with statements."""
@@ -550,7 +523,7 @@ class Statements:
     def ledger(
         self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
     ) -> NoReturn:
-        """Refuse: statements are about people, and a search deals with groups of nobody's name."""
+        """Refuse: statements name people, and a search sees only counts."""
         raise UnsupportedError(
             "a search cannot use Statements: they name people, and it sees only counts; judge "
             "the release that it makes"
@@ -611,7 +584,7 @@ def _whole(given: object, name: str, least: int) -> int:
     return given
 
 
-def _several(given: Iterable[Label]) -> Iterable[Label]:
+def _labels(given: Iterable[Label]) -> Iterable[Label]:
     if isinstance(given, str):
         raise InputError(f"expected a list of labels, not the text {given!r}")
     if not isinstance(given, Iterable):
