@@ -17,7 +17,7 @@ from foreknow.adversaries.statements.formulas import (
     Same,
     quoted,
 )
-from foreknow.adversaries.statements.language import parse, place_of
+from foreknow.adversaries.statements.language import parse
 from foreknow.errors import InputError, StatementError
 
 NAMES = st.text(min_size=1, max_size=6) | st.sampled_from(
@@ -181,19 +181,3 @@ def test_python_s_own_and_or_are_refused():
         Has("A", "x") and Has("B", "x")
     with pytest.raises(InputError, match=r"expected a formula such as Has\(.*\), not 'B = x'"):
         Has("A", "x") & "B = x"
-
-
-@pytest.mark.parametrize(
-    ("role", "name", "place"),
-    [
-        ("person", "Tom", 0),
-        ("value", "Tom", 39),
-        ("person", "Ed", 22),
-        ("value", "Flu", 46),
-        ("person", "Ann", 33),
-        ("value", "x", 6),
-    ],
-)
-def test_where_a_name_stands(role, name, place):
-    said = "Tom = x and same(Tom, Ed) or not Ann = Tom -> Flu in Ed"
-    assert place_of(said, role, name) == place

@@ -40,6 +40,8 @@ T = TypeVar("T", bound=Hashable)
 _MONOMIALS, _PARTS = 16, 4
 # Beyond so many neighbours no order of variables helps.
 _DENSE = 30
+# How many plans are forgotten together.
+_MANY = 100_000
 
 
 class OutOfReach(Exception):
@@ -144,6 +146,9 @@ class Exact:
         """The chance of another formula given this one, which must be possible."""
         if not self.chance:
             return None
+        if len(self._plans) > _MANY:
+            self._plans.clear()
+            self._symbols.clear()
         found = self._chance(self._model.nodes.all_of((self._formula, node)), {})
         return None if found is None else found / self.chance
 

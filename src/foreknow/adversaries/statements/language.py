@@ -38,8 +38,8 @@ _GRAMMAR = rf"""
       | _NOT plain                           -> negation
       | name _EQUAL name                     -> has
       | name _UNEQUAL name                   -> lacks
-      | name _IN name                        -> within
-      | name _NOT _IN name                   -> without
+      | name _IN name                        -> in_person
+      | name _NOT _IN name                   -> not_in_person
       | _SAME "(" name ("," name)+ ")"       -> same
 name: NAME -> plain_name
     | QUOTED -> quoted_name
@@ -135,10 +135,10 @@ def _parser() -> Lark:
         def lacks(self, person: str, value: str) -> Formula:
             return Not(Has(person, value))
 
-        def within(self, value: str, person: str) -> Formula:
+        def in_person(self, value: str, person: str) -> Formula:
             return Has(person, value)
 
-        def without(self, value: str, person: str) -> Formula:
+        def not_in_person(self, value: str, person: str) -> Formula:
             return Not(Has(person, value))
 
         def both(self, *parts: Formula) -> Formula:
