@@ -17,7 +17,7 @@ from foreknow.report.pages.skyline_terminal import (
     worst_details,
     worst_sentence,
 )
-from foreknow.report.terms import Terms
+from foreknow.report.knowledge import Terms
 
 JOBS = terms_of(case_study(), "Boss")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from foreknow.report.terms import Terms
+from foreknow.report.knowledge import Terms
 
 SINGLE = Terms("diagnosis")
 SET = Terms("diagnosis", "set", "AIDS")

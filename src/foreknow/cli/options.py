@@ -63,7 +63,7 @@ def progress(message: str, quiet: bool) -> AbstractContextManager[Any]:
     """Show on stderr what takes long, unless asked to be quiet."""
     if quiet:
         return nullcontext()
-    from foreknow.report.progress import progress as shown
+    from foreknow.report.console import progress as shown
 
     return shown(message)
 

@@ -78,7 +78,7 @@ def verify(
     from foreknow.policy.policy import Policy
     from foreknow.publishing.certificate import Certificate
     from foreknow.publishing.verification import judge
-    from foreknow.report.console import one_line
+    from foreknow.text import encodable, one_line
 
     if certificate.is_dir():
         certificate = certificate / "certificate.json"
@@ -88,7 +88,7 @@ def verify(
         found, problems = judge(known, release or certificate.parent, rules, priors)
     say = error_console()
     for problem in problems:
-        said = one_line(problem, say.encoding)
+        said = encodable(one_line(problem), say.encoding)
         say.print(said, style="bold red", markup=False, highlight=False)
     if found is not None and not problems and not quiet:
         _say_verified(found)
@@ -174,9 +174,8 @@ def _about(required: Mapping[str, Any]) -> str:
 def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
-    from foreknow.report.console import one_line
     from foreknow.report.words import listing, named
-    from foreknow.verifier.verify import Reached
+    from foreknow.text import encodable, one_line
 
     of_whom = "of your policy " if found.own_policy else ""
     lines = [
@@ -212,4 +211,4 @@ def _say_verified(found: Verification) -> None:
     lines += [f"The publisher notes, which is not verified: {note}." for note in found.claimed]
     say = console()
     for line in lines:
-        say.print(one_line(line, say.encoding), markup=False, highlight=False)
+        say.print(encodable(one_line(line), say.encoding), markup=False, highlight=False)

@@ -95,7 +95,7 @@ def _print(
     name_people: bool,
 ) -> None:
     from foreknow.auditing import named_people as naming
-    from foreknow.report.pages.skyline_terminal import named_case, value_table, worst_case
+    from foreknow.report.pages.skyline import value_table, worst_case
 
     if not wanted:
         console().print(report)
@@ -108,7 +108,7 @@ def _print(
         console().print(value_table(report, value))
         console().print(worst_case(report, value, judged))
         if named is not None:
-            console().print(named_case(named))
+            console().print(named)
 
 
 def _refuse_nameless(release: Release) -> None:

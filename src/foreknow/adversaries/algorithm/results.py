@@ -6,25 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow._version import __version__
-from foreknow.adversaries.algorithm.exact import Posteriors
+from foreknow.adversaries.algorithm.beliefs import Beliefs, Case, badness
 from foreknow.adversaries.algorithm.observation import What
 from foreknow.adversaries.algorithm.worlds import amount_text
 from foreknow.data.engines.columns import fetch
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, UnsupportedError
-from foreknow.output import write_json_for_owner, write_whole
+from foreknow.errors import DataError, InputError, UnsupportedError
 from foreknow.policy.policy import Policy
+from foreknow.result import Result
 
-FORMAT, FORMAT_VERSION = "foreknow attack", 1
 # Cases that are written out.
 _MOST = 100
 # An interval as wide as this says nothing.
@@ -92,7 +89,7 @@ class Case:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attack:
+class Attack(Result):
     """What came of an attack on one's own release; for the owner of the table only.
 
     Attributes
@@ -104,6 +101,8 @@ class Attack:
         What is seen: who is in which group; a published table, without being told who is in which
         row; or that nothing is published. Of the last two there is one group, of everybody.
     """
+
+    format = "foreknow attack"
 
     method: Mapping[str, Any]
     policy: Policy | None
@@ -292,12 +291,8 @@ class Attack:
                 found.append({**who, **said})
         return found
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the version of their format; people by their rows."""
+    def _content(self) -> dict[str, Any]:
         return {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "foreknow": __version__,
             "table": self._microdata.name,
             "method": dict(self.method),
             "people": self.n_people,
@@ -322,25 +317,59 @@ class Attack:
             "worst": [case.to_dict() for case in self.cases[:_MOST]],
         }
 
-    def to_json(self, path: str | Path) -> None:
-        """Write what `to_dict` gives, for the owner only; whole or not at all."""
-        write_json_for_owner(path, self.to_dict())
+    def _case(self, cell: int, code: int) -> Case:
+        found = self._beliefs
+        exact, mean = found.posterior(cell, code), float(found.mean[cell, code])
+        own = found.share(cell, code)
+        if own in (0, 1):
+            exact = own  # though others are estimated
+        limit = self._limits.get(code)
+        return Case(
+            self._rows(cell),
+            self._microdata.values[code],
+            mean,
+            exact,
+            float(found.low[cell, code]),
+            float(found.high[cell, code]),
+            self._of_table[code] if self._is_left_out(cell) else own,
+            None if limit is None else limit[0],
+        )
 
-    def to_html(self, path: str | Path) -> None:
-        """Write a page that opens offline, for the owner only; whole or not at all."""
-        from foreknow.report.pages.attack import attack_page
+    @cached_property
+    def _of_table(self) -> list[Fraction]:
+        """The share of each value in the whole table."""
+        each = self._beliefs.worlds.bags.sum(axis=0)
+        return [Fraction(int(many), int(each.sum())) for many in each]
 
-        write_whole(path, attack_page(self), private=True)
+    @cached_property
+    def _shares(self) -> NDArray[np.float64]:
+        """What the release itself says of each cell and value."""
+        worlds = self._beliefs.worlds
+        found = worlds.shares.copy()
+        if self._left_out is not None:
+            found[worlds.group_of_cell == self._left_out] = [float(x) for x in self._of_table]
+        return found
 
-    def _repr_html_(self) -> str:
-        from foreknow.report.pages.attack import attack_summary
+    def _is_left_out(self, cell: int) -> bool:
+        return int(self._beliefs.worlds.group_of_cell[cell]) == self._left_out
 
-        return attack_summary(self)
+    def _rows(self, cell: int) -> tuple[int, ...]:
+        people = np.flatnonzero(self._beliefs.worlds.cell_of == cell)
+        return tuple((self._microdata.kept[people] + 1).tolist())
 
-    def __rich__(self) -> Any:
-        from foreknow.report.pages.attack import attack_table
+    def _all_rows(self, cells: IntArray) -> tuple[int, ...]:
+        return tuple(sorted(row for cell in cells.tolist() for row in self._rows(cell)))
 
-        return attack_table(self)
+    def _reaches(self, case: Case) -> bool:
+        """Whether a case reaches the limit for its value."""
+        probability = case.probability if case.exact is None else case.exact
+        return self._is_reached(self._microdata.values.codes[case.value], probability)
+
+    def _is_reached(self, code: int, probability: Fraction | float) -> bool:
+        limit = self._limits.get(code)
+        if limit is None:
+            return False
+        return probability > limit[0] if limit[1] else probability >= limit[0]
 
     def __repr__(self) -> str:
         if self.certain:
