@@ -5,11 +5,11 @@ from html import escape
 
 import numpy as np
 import pytest
+from foreknow.report.pages.audit_terminal import sensitive_noun
 from tests.report.audits import BAGS
 
 import foreknow as fk
 from foreknow.report.pages.audit import audit_page
-from foreknow.report.pages.audit_terminal import sensitive_noun
 from foreknow.report.pages.curves import curves_section
 
 

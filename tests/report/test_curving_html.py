@@ -8,13 +8,13 @@ import re
 from fractions import Fraction
 
 import pytest
+from foreknow.report.pages.curves_terminal import fraction_text, key_sentence, known_text
 from rich.console import Console
 from tests.report.audits import BAGS, EVIL
 from tests.report.test_html import Reader
 
 import foreknow as fk
 from foreknow.report.pages.curves import curves_page, curves_summary
-from foreknow.report.pages.curves_terminal import fraction_text, key_sentence, known_text
 
 
 def figure_of(page):

@@ -8,6 +8,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from foreknow.report.pages.audit_terminal import headline, verdict_sentence
 from tests.report.audits import EVIL, Oracle, evil, small
 
 from foreknow._version import __version__
@@ -16,7 +17,6 @@ from foreknow.auditing.audit import audit
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.report.pages.audit import audit_page, audit_summary
-from foreknow.report.pages.audit_terminal import headline, verdict_sentence
 from foreknow.report.words import visible
 
 VOID = {"meta", "br", "img", "link", "input", "hr", "base"}

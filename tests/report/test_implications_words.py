@@ -1,12 +1,13 @@
 """Implications and negations in words: terminal, page, sentences."""
 
-import foreknow as fk
 from foreknow.report.pages.audit_terminal import (
     adversary_phrase,
     group_of,
     telling,
     verdict_sentence,
 )
+
+import foreknow as fk
 
 BAGS = [["Flu", "Flu", "AIDS", "Cold", "Cancer"], ["Flu", "Cold", "Cold", "AIDS", "Cancer"]]
 

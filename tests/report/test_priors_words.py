@@ -6,12 +6,6 @@ from functools import partial
 
 import pyarrow as pa
 import pytest
-from rich.console import Console
-from tests.adversaries.releases_priors import priors_table
-from tests.report.audits import EVIL
-
-import foreknow as fk
-from foreknow.adversaries.priors import disclosure as priors_judged
 from foreknow.report.pages.audit_terminal import (
     adversary_phrase,
     group_of,
@@ -19,6 +13,12 @@ from foreknow.report.pages.audit_terminal import (
     telling,
     verdict_sentence,
 )
+from rich.console import Console
+from tests.adversaries.releases_priors import priors_table
+from tests.report.audits import EVIL
+
+import foreknow as fk
+from foreknow.adversaries.priors import disclosure as priors_judged
 from foreknow.report.pages.priors_words import share_text
 
 ROWS = {("m",): {"Flu": "1/10", "HIV": "9/10"}, ("f",): {"Flu": "3/1000", "HIV": "997/1000"}}

@@ -1,14 +1,6 @@
 """Sentences, word for word."""
 
 import pytest
-from tests.report.audits import Oracle, evil, small, verdict_of
-
-from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.facts import Facts
-from foreknow.auditing.audit import Verdict, audit
-from foreknow.data.counts import GroupCounts
-from foreknow.policy.policy import Policy
-from foreknow.policy.requirement import Requirement
 from foreknow.report.pages.audit_terminal import (
     adversary_phrase,
     headline,
@@ -18,6 +10,13 @@ from foreknow.report.pages.audit_terminal import (
     values_phrase,
     verdict_sentence,
 )
+from tests.report.audits import Oracle, evil, small, verdict_of
+
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.auditing.audit import Verdict, audit
+from foreknow.data.counts import GroupCounts
+from foreknow.policy.policy import Policy, Requirement
 
 
 def said(*args, noun="diagnosis", **options):

@@ -4,6 +4,7 @@ import io
 import re
 
 import pytest
+from foreknow.report.pages.audit_terminal import adversary_phrase, telling, verdict_sentence
 from rich.console import Console
 from tests.report.test_html import Reader
 
@@ -15,7 +16,6 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.report.figures import knowledge_figure
 from foreknow.report.pages.audit import audit_page, audit_summary
-from foreknow.report.pages.audit_terminal import adversary_phrase, telling, verdict_sentence
 
 # Words of the other semantics, which would be wrong here.
 WRONG = ("ruled out", "other people", "other person", "the target does not", "nobody else")

@@ -1,12 +1,12 @@
 """The figure of a skyline shows its points, in words, on closed stairs."""
 
 import pytest
+from foreknow.report.pages.skyline_terminal import terms_of
 from plotly.graph_objects import Figure
 from tests.report.audits import EVIL
 from tests.report.skylines import POINTS, case_study, evil, many
 
 from foreknow.report.pages.skyline import floor_of, hover_text, skyline_figure, solid
-from foreknow.report.pages.skyline_terminal import terms_of
 
 
 def figure_of(report):

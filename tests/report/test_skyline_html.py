@@ -7,13 +7,13 @@ import json
 import re
 
 import pytest
+from foreknow.report.pages.skyline_terminal import explanation, least_sentence
 from tests.report.audits import EVIL
 from tests.report.skylines import POINTS, case_study, evil, many, of_sets, several
 from tests.report.test_html import Reader
 
 from foreknow.report.page import plotly
 from foreknow.report.pages.skyline import skyline_page, skyline_summary
-from foreknow.report.pages.skyline_terminal import explanation, least_sentence
 from foreknow.report.words import visible
 
 

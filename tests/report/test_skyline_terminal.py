@@ -3,16 +3,16 @@
 import io
 
 import pytest
-from rich.console import Console
-from tests.report.skylines import case_study, evil, many, of_sets, several
-
-from foreknow.auditing.named_people import NamedWitness
 from foreknow.report.pages.skyline_terminal import (
     named_case,
     skyline_table,
     value_table,
     worst_case,
 )
+from rich.console import Console
+from tests.report.skylines import case_study, evil, many, of_sets, several
+
+from foreknow.auditing.named_people import NamedWitness
 
 
 def printed(shown, width=80, **options):

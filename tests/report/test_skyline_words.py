@@ -1,8 +1,6 @@
 """Sentences about skylines, word for word."""
 
 import pytest
-from tests.report.skylines import case_study, many, of_sets, several
-
 from foreknow.report.pages.skyline_terminal import (
     adversary,
     alone,
@@ -17,6 +15,8 @@ from foreknow.report.pages.skyline_terminal import (
     worst_details,
     worst_sentence,
 )
+from tests.report.skylines import case_study, many, of_sets, several
+
 from foreknow.report.knowledge import Terms
 
 JOBS = terms_of(case_study(), "Boss")

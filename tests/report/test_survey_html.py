@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 import pytest
+from foreknow.report.pages.survey_terminal import node_text, plain_sentence
 from tests.report.audits import EVIL
 from tests.report.test_curving_html import figure_of
 from tests.report.test_html import Reader
@@ -10,7 +11,6 @@ from tests.test_surveying import raw
 import foreknow as fk
 from foreknow.report.pages import survey as survey_figure
 from foreknow.report.pages.survey import survey_page, survey_summary
-from foreknow.report.pages.survey_terminal import node_text, plain_sentence
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,12 @@ import subprocess
 import sys
 
 import pytest
+from foreknow.report.pages.audit_terminal import audit_table
 from rich.console import Console
 from tests.report.audits import Oracle, evil, small
 
 from foreknow.auditing.audit import audit
-from foreknow.policy.policy import Policy
-from foreknow.policy.requirement import Requirement
-from foreknow.report.pages.audit_terminal import audit_table
+from foreknow.policy.policy import Policy, Requirement
 
 
 def printed(found, width=80, **options):
