@@ -9,16 +9,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 from foreknow._version import __version__
 from foreknow.report.console import Writer, writer
 from foreknow.text import visible
+
+if TYPE_CHECKING:  # a terminal needs neither Jinja nor Plotly
+    from jinja2 import Environment
 
 R = TypeVar("R")
 
@@ -129,6 +130,8 @@ def fragment(
 
 def script_json(plain: Any) -> Markup:
     """JSON of plain values that may stand inside a script element, whatever its texts contain."""
+    from jinja2.utils import htmlsafe_json_dumps
+
     return htmlsafe_json_dumps(plain, sort_keys=True)
 
 
@@ -142,6 +145,8 @@ def plotly() -> str:
 
 @cache
 def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     return Environment(
         loader=PackageLoader("foreknow.report", "templates"),
         autoescape=True,
