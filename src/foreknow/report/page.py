@@ -56,6 +56,17 @@ class Page(ABC, Generic[R]):
 
 
 @dataclass(frozen=True)
+class Chance:
+    """A probability beside its limit, as text and as widths of a bar in percent."""
+
+    text: str
+    limit: str
+    width: str | None  # None where there is nothing to draw
+    mark: str
+    safe: bool
+
+
+@dataclass(frozen=True)
 class Grid:
     """A table of texts; `left` are the columns of words, the others are of numbers."""
 

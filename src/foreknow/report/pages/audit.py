@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -27,8 +26,8 @@ from foreknow.policy.limits import Point
 from foreknow.policy.policy import Policy, Requirement
 from foreknow.report.console import Writer, plain_table, titled
 from foreknow.report.figures import knowledge_figure, sizes_figure, steps, withstands, worst_groups
-from foreknow.report.knowledge import NOUN, Terms, describe
-from foreknow.report.page import Grid, Page, document, fragment, script_json
+from foreknow.report.knowledge import NOUN, Description, Terms, describe
+from foreknow.report.page import Chance, Grid, Page, document, fragment, script_json
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.pages.priors import priors_section
@@ -110,8 +109,9 @@ class AuditPage(Page[Audit]):
         head = ("verdict", "what must stay hidden", "from who knows", "worst", "limit", "value")
         rows = [
             (
-                "✓ safe" if s.safe else "✗ fails",
-                *(s.about, s.short, s.chance.text, s.chance.limit, s.value, s.group),
+                "✓ safe" if s["safe"] else "✗ fails",
+                *(s["about"], s["short"], s["chance"].text, s["chance"].limit),
+                *(s["value"], s["group"]),
             )
             for s in sections
         ]
@@ -122,7 +122,7 @@ class AuditPage(Page[Audit]):
             mood="safe" if audit.safe else "unsafe",
             warning=unprotected_sentence(audit) or "",
             grids=[Grid((*head, "group"), rows, left=(1, 2, 5, 6))],
-            notes=[f"✗ {s.sentence}" for s in sections if not s.safe],
+            notes=[f"✗ {s['sentence']}" for s in sections if not s["safe"]],
             aside=utility_line(audit.utility),
         )
 
@@ -284,49 +284,17 @@ def _sizes_caption(worth: Utility) -> str:
 # ---- the sections of the page ---------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Chance:
-    """A probability beside its limit, as text and as widths of a bar in percent."""
-
-    text: str
-    limit: str
-    width: str | None  # None where there is nothing to draw
-    mark: str
-    safe: bool
-
-
-@dataclass(frozen=True)
-class _Section:
-    """One verdict as the page shows it."""
-
-    anchor: str
-    title: str
-    about: str
-    safe: bool
-    sentence: str
-    knows: str
-    short: str
-    chance: _Chance
-    value: str = "–"
-    group: str = "–"
-    details: tuple[tuple[str, str], ...] = ()
-    figure: Markup | None = None
-    heading: str = ""
-    caption: str = ""
-    groups: Sequence[tuple[str, str, str, _Chance]] = ()
-    values: Sequence[tuple[str, str, _Chance]] = ()
-    more_values: str = ""
-
-
-def _sections(audit: Audit, brief: bool = False, published: bool = False) -> list[_Section]:
+def _sections(audit: Audit, brief: bool = False, published: bool = False) -> list[dict[str, Any]]:
+    """Each verdict as the page shows it."""
     made = []
     for place, verdicts in enumerate(by_requirement(audit), 1):
         for part, verdict in enumerate(verdicts, 1):
             title, anchor = requirement_title(verdict.requirement, place), f"requirement-{place}"
             if len(verdicts) > 1:
                 title, anchor = f"{title}, point {part}", f"{anchor}-{part}"
-            make = _withheld if published and _is_learned(verdict) else _section
-            made.append(make(audit, verdict, title, anchor, brief))
+            withheld = published and _is_learned(verdict)
+            section = _withheld(audit, verdict) if withheld else _section(audit, verdict, brief)
+            made.append({"title": title, "anchor": anchor, **section})
     return made
 
 
@@ -335,66 +303,74 @@ def _is_learned(verdict: Verdict) -> bool:
     return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
 
 
-def _withheld(audit: Audit, verdict: Verdict, title: str, anchor: str, brief: bool) -> _Section:
+def _heading(audit: Audit, verdict: Verdict, used: Description) -> dict[str, Any]:
+    """What is said of a requirement, whatever came of it."""
+    noun = sensitive_noun(audit.policy)
+    allowed = describe(verdict.point.adversary, None, noun, audit.counts.semantics)
+    return {
+        "about": values_phrase(verdict.requirement, noun),
+        "safe": verdict.safe,
+        "knows": allowed.knows,
+        "short": used.short,
+        "value": "–",
+        "group": "–",
+    } | dict.fromkeys(("details", "figure", "groups", "every"), ())
+
+
+def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     """A verdict whose priors are kept with the owner: nothing that was found by them."""
-    point, noun = verdict.point, sensitive_noun(audit.policy)
+    point = verdict.point
     limit = f"{times_text(point.below)} × prior" if point.relative else limit_text(point.below)
-    allowed = describe(point.adversary, None, noun, audit.counts.semantics)
-    return _Section(
-        anchor=anchor,
-        title=title,
-        about=values_phrase(verdict.requirement, noun),
-        safe=verdict.safe,
-        sentence=f"The requirement {'holds' if verdict.safe else 'fails'}. The priors were learned "
-        "from the table itself, so they are kept with the owner, and so is what can be found out "
-        "by them.",
-        knows=allowed.knows,
-        short=allowed.short,
-        chance=_Chance("kept with the owner", limit, None, "", verdict.safe),
-    )
+    return {
+        **_heading(audit, verdict, describe(point.adversary)),
+        "sentence": f"The requirement {'holds' if verdict.safe else 'fails'}. The priors were "
+        "learned from the table itself, so they are kept with the owner, and so is what can be "
+        "found out by them.",
+        "chance": Chance("kept with the owner", limit, None, "", verdict.safe),
+    }
 
 
-def _section(audit: Audit, verdict: Verdict, title: str, anchor: str, brief: bool) -> _Section:
+def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     counts, noun = audit.counts, sensitive_noun(audit.policy)
     found, adversary = verdict.disclosure, verdict.point.adversary
     used = describe(adversary, found.witness, noun, counts.semantics)
-    section = _Section(
-        anchor=anchor,
-        title=title,
-        about=values_phrase(verdict.requirement, noun),
-        safe=verdict.safe,
-        sentence=verdict_sentence(verdict, noun),
-        knows=describe(adversary, None, noun, counts.semantics).knows,
-        short=used.short,
-        chance=_chance(found, verdict),
-        value="–" if found.value is None else visible(found.value),
-        group=group_of(verdict),
-        details=used.details,
-    )
+    section = _heading(audit, verdict, used) | {
+        "sentence": verdict_sentence(verdict, noun),
+        "chance": _chance(found, verdict),
+        "value": "–" if found.value is None else visible(found.value),
+        "group": group_of(verdict),
+        "details": used.details,
+    }
     if brief:
         return section
     figure, caption = _figure(counts, verdict, noun)
     every = [] if found.value is None else [found, *verdict.others]
-    values = [
-        (visible(d.value), number(int(counts.totals[counts.code(d.value)])), _chance(d, verdict))
-        for d in every[:_MOST_VALUES]
-    ]
     left = len(every) - _MOST_VALUES
-    with_priors = isinstance(adversary, Priors)
-    more = {
+    priors = isinstance(adversary, Priors)
+    return section | {
         "figure": figure,
         "caption": caption,
-        "heading": "Before and after the release" if with_priors else "If more were known, or less",
+        "heading": "Before and after the release" if priors else "If more were known, or less",
         "groups": _groups(counts, verdict),
-        "values": values,
-        "more_values": some(left, "other", "others") if left > 0 else "",
+        "every": [
+            (
+                visible(d.value),
+                number(int(counts.totals[counts.code(d.value)])),
+                _chance(d, verdict),
+            )
+            for d in every[:_MOST_VALUES]
+        ],
+        "more": some(left, "other", "others") if left > 0 else "",
     }
-    return _Section(**{**vars(section), **more})
 
 
-def _chance(found: Disclosure, verdict: Verdict) -> _Chance:
+def _holders(counts: GroupCounts, found: Disclosure) -> int:
+    return int(counts.totals[counts.code(found.value)])
+
+
+def _chance(found: Disclosure, verdict: Verdict) -> Chance:
     limit = verdict.point.limit(found)
-    return _Chance(
+    return Chance(
         percent(found, limit, 1),
         point_limit(verdict.point, found),
         f"{100 * found.probability:.2f}",
@@ -403,7 +379,7 @@ def _chance(found: Disclosure, verdict: Verdict) -> _Chance:
     )
 
 
-def _groups(counts: GroupCounts, verdict: Verdict) -> list[tuple[str, str, str, _Chance]]:
+def _groups(counts: GroupCounts, verdict: Verdict) -> list[tuple[str, str, str, Chance]]:
     facts, found = verdict.point.adversary, verdict.disclosure
     if not isinstance(facts, Facts) or not isinstance(found.witness, FactsWitness):
         return []

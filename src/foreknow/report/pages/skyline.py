@@ -22,7 +22,7 @@ from foreknow.data.labels import Label
 from foreknow.report.console import Laid, Writer, plain_table
 from foreknow.report.figures import INK, SIZE, hover_text
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
-from foreknow.report.page import Grid, Page, document, fragment, script_json
+from foreknow.report.page import Chance, Grid, Page, document, fragment, script_json
 from foreknow.report.words import (
     is_certain,
     limit_text,
@@ -91,15 +91,15 @@ class SkylinePage(Page[SkylineReport]):
         things = [several for _, several in terms.things]
         if len(sections) > 1:
             head = "value", terms.holders.lower(), *(f"{kind} alone" for kind in things), "skyline"
-            rows = [(s.value, s.holders, *s.alone, s.points) for s in sections]
+            rows = [(s["value"], s["holders"], *s["alone"], s["points"]) for s in sections]
             grids = [Grid(head, rows)]
         else:
             grids = [
                 Grid(
                     (*things, "at most this sure"),
-                    [(row.l, row.k, row.m, row.text) for row in s.rows],
+                    [(*row["point"], row["chance"].text) for row in s["rows"]],
                     left=(),
-                    note=f"{s.points}. {s.least}",
+                    note=f"{s['points']}. {s['least']}",
                 )
                 for s in sections
             ]
@@ -305,79 +305,45 @@ def _distance(one: tuple[float, ...], other: tuple[float, ...]) -> float:
 # ---- what the templates show --------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A point of a skyline as a table shows it."""
-
-    l: str  # noqa: E741
-    k: str
-    m: str
-    sentence: str
-    beyond: str
-    text: str
-    width: str
-    mark: str
-    safe: bool = True
-
-
-@dataclass(frozen=True)
-class _Section:
-    """One value as the page shows it."""
-
-    anchor: str
-    value: str
-    holders: str
-    points: str
-    alone: tuple[str, str, str]
-    least: str
-    withstood: bool
-    rows: list[_Row]
-    all_rows: list[_Row]
-    more_rows: str
-    data: Markup | None
-
-
-def _sections(report: SkylineReport, brief: bool = False) -> list[_Section]:
+def _sections(report: SkylineReport, brief: bool = False) -> list[dict[str, Any]]:
+    """Each value as the page shows it."""
     values = report.values[:_MOST_VALUES]
-    return [_section(report, value, f"value-{i}", brief) for i, value in enumerate(values, 1)]
+    return [{"anchor": f"value-{i}", **_section(report, v, brief)} for i, v in enumerate(values, 1)]
 
 
-def _section(report: SkylineReport, value: Label, anchor: str, brief: bool) -> _Section:
-    counts = report.counts
+def _section(report: SkylineReport, value: Label, brief: bool) -> dict[str, Any]:
     corners = () if brief and len(report.values) > 1 else report.corners(value)
-    notable = notable_points(corners)
-    return _Section(
-        anchor=anchor,
-        value=visible(value),
-        holders=number(int(counts.totals[counts.code(value)])),
-        points=some(len(report.skylines[value]), "point", "points"),
-        alone=_alone(report, value),
-        least=least_sentence(report, value),
-        withstood=bool(report.skylines[value]),
-        rows=[_row(report, value, corner) for corner in notable],
-        all_rows=[_row(report, value, corner) for corner in corners[:_MOST_ROWS]]
-        if len(notable) < len(corners) and not brief
-        else [],
-        more_rows=some(len(corners) - _MOST_ROWS, "other", "others")
-        if len(corners) > _MOST_ROWS
-        else "",
-        data=_data(report, value, corners) if corners and not brief else None,
-    )
+    notable, left = notable_points(corners), len(corners) - _MOST_ROWS
+    few = brief or len(notable) == len(corners)
+    return {
+        "value": visible(value),
+        "holders": number(int(report.counts.totals[report.counts.code(value)])),
+        "points": some(len(report.skylines[value]), "point", "points"),
+        "alone": _alone(report, value),
+        "least": least_sentence(report, value),
+        "withstood": bool(report.skylines[value]),
+        "rows": [_row(report, value, corner) for corner in notable],
+        "all_rows": [] if few else [_row(report, value, each) for each in corners[:_MOST_ROWS]],
+        "more_rows": some(left, "other", "others") if left > 0 else "",
+        "data": _data(report, value, corners) if corners and not brief else None,
+    }
 
 
-def _row(report: SkylineReport, value: Label, corner: Corner) -> _Row:
-    terms, limit = terms_of(report, value), report.confidence
-    l, k, m = map(number, corner.point)  # noqa: E741
-    return _Row(
-        l,
-        k,
-        m,
-        adversary(terms, corner.point),
-        beyond_sentence(terms, corner, limit),
-        percent(corner.found, limit, 1),
-        f"{100 * corner.found.probability:.2f}",
-        f"{100 * float(limit):.2f}",
-    )
+def _row(report: SkylineReport, value: Label, corner: Corner) -> dict[str, Any]:
+    """A point of a skyline as a table shows it."""
+    terms, limit, found = terms_of(report, value), report.confidence, corner.found
+    return {
+        "point": [number(amount) for amount in corner.point],
+        "sentence": adversary(terms, corner.point),
+        "beyond": beyond_sentence(terms, corner, limit),
+        "chance": Chance(
+            percent(found, limit, 1),
+            limit_text(limit),
+            f"{100 * found.probability:.2f}",
+            f"{100 * float(limit):.2f}",
+            safe=True,
+        ),
+    }
 
 
 def _data(report: SkylineReport, value: Label, corners: tuple[Corner, ...]) -> Markup:
