@@ -14,7 +14,8 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.auditing.audit import Verdict, audit
 from foreknow.data.counts import GroupCounts
 from foreknow.data.schema import Schema
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.report import render
 from foreknow.report.figures import knowledge_figure
 from foreknow.report.knowledge import describe

@@ -12,7 +12,8 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.auditing.audit import Verdict, audit
 from foreknow.data.counts import GroupCounts
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.report.figures import (
     curves_around,
     knowledge_figure,

@@ -20,8 +20,8 @@ from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError, UnsupportedError, memory_for
 from foreknow.methods.fulldomain.result import LatticeResult
 from foreknow.output import write_whole
-from foreknow.policy.limits import Point
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Point, Requirement
 from foreknow.result import Result, page_of
 from foreknow.utility.utility import Utility, utility_of
 
@@ -106,7 +106,7 @@ class CriterionVerdict:
             "requirement": self.requirement.name,
             "criterion": self.requirement.criterion.to_dict(),
             "attained": str(self.attained.amount),
-            "group": None if self.attained.group is None else group_name(self.attained.group),
+            "group": self.attained.group,
             "safe": self.safe,
         }
 

@@ -17,6 +17,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError
+from foreknow.numbers import CLOSE
 from foreknow.result import Result
 
 _MOST = 200

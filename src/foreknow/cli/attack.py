@@ -112,9 +112,9 @@ def attack(
     if json is not None:
         found.to_json(json)
     if not quiet:
-        from foreknow.report.pages.attack import attack_table
+        from foreknow.report.pages.attack import AttackPage
 
-        console().print(attack_table(found, names))
+        console().print(AttackPage(found, names))
     raise typer.Exit(UNSAFE if unclean else 0)
 
 

@@ -167,6 +167,7 @@ def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
     from foreknow.report.words import named
+    from foreknow.verifier.verify import Reached
 
     of_whom = "of your policy " if found.own_policy else ""
     lines = [

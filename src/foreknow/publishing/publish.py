@@ -37,6 +37,7 @@ from foreknow.policy.policy import Policy, PublishOptions
 from foreknow.publishing.certificate import NOT_MINIMAL, Certificate, digest_of, finding_to_dict
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.tables import COUNT, GROUP, bucketized, generalized, refuse_borrowed_priors
+from foreknow.publishing.verification import findings_of
 from foreknow.result import page_of
 from foreknow.utility.utility import utility_of
 from foreknow.verifier.verify import Finding, Reached, Written, same_groups

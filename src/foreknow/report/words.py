@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from foreknow.adversaries.disclosure import SETTLED, Disclosure
+from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.labels import Label
-from foreknow.policy.limits import Point
+from foreknow.numbers import CLOSE
+from foreknow.policy.requirement import Point
 from foreknow.text import visible as visible
 
 _PLAIN_NAME = re.compile(r"[\w.+*-]+")

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.algorithm.beliefs import Beliefs, Case, badness
+from foreknow.adversaries.algorithm.exact import Posteriors
 from foreknow.adversaries.algorithm.observation import What
 from foreknow.adversaries.algorithm.worlds import amount_text
 from foreknow.data.engines.columns import fetch
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import DataError, InputError, UnsupportedError
+from foreknow.errors import InputError, UnsupportedError
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
 
@@ -98,7 +98,7 @@ class Attack(Result):
         The name and settings of the method.
     policy : Policy or None
     what : {"groups", "table", "nothing"}
-        What is seen: who is in which group; a published table, without being told who is in which
+        What is seen: who is in which group; a published table, without who is in which
         row; or that nothing is published. Of the last two there is one group, of everybody.
     """
 
@@ -316,60 +316,6 @@ class Attack(Result):
             "n_breaches": len(self.breaches),
             "worst": [case.to_dict() for case in self.cases[:_MOST]],
         }
-
-    def _case(self, cell: int, code: int) -> Case:
-        found = self._beliefs
-        exact, mean = found.posterior(cell, code), float(found.mean[cell, code])
-        own = found.share(cell, code)
-        if own in (0, 1):
-            exact = own  # though others are estimated
-        limit = self._limits.get(code)
-        return Case(
-            self._rows(cell),
-            self._microdata.values[code],
-            mean,
-            exact,
-            float(found.low[cell, code]),
-            float(found.high[cell, code]),
-            self._of_table[code] if self._is_left_out(cell) else own,
-            None if limit is None else limit[0],
-        )
-
-    @cached_property
-    def _of_table(self) -> list[Fraction]:
-        """The share of each value in the whole table."""
-        each = self._beliefs.worlds.bags.sum(axis=0)
-        return [Fraction(int(many), int(each.sum())) for many in each]
-
-    @cached_property
-    def _shares(self) -> NDArray[np.float64]:
-        """What the release itself says of each cell and value."""
-        worlds = self._beliefs.worlds
-        found = worlds.shares.copy()
-        if self._left_out is not None:
-            found[worlds.group_of_cell == self._left_out] = [float(x) for x in self._of_table]
-        return found
-
-    def _is_left_out(self, cell: int) -> bool:
-        return int(self._beliefs.worlds.group_of_cell[cell]) == self._left_out
-
-    def _rows(self, cell: int) -> tuple[int, ...]:
-        people = np.flatnonzero(self._beliefs.worlds.cell_of == cell)
-        return tuple((self._microdata.kept[people] + 1).tolist())
-
-    def _all_rows(self, cells: IntArray) -> tuple[int, ...]:
-        return tuple(sorted(row for cell in cells.tolist() for row in self._rows(cell)))
-
-    def _reaches(self, case: Case) -> bool:
-        """Whether a case reaches the limit for its value."""
-        probability = case.probability if case.exact is None else case.exact
-        return self._is_reached(self._microdata.values.codes[case.value], probability)
-
-    def _is_reached(self, code: int, probability: Fraction | float) -> bool:
-        limit = self._limits.get(code)
-        if limit is None:
-            return False
-        return probability > limit[0] if limit[1] else probability >= limit[0]
 
     def __repr__(self) -> str:
         if self.certain:

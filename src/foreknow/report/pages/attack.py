@@ -2,79 +2,251 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from rich.console import RenderableType
 
-from foreknow.adversaries.algorithm import Attack
-from foreknow.report.console import Writer
+from foreknow.adversaries.algorithm import Attack, Case
+from foreknow.adversaries.algorithm.worlds import amount_text
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.report.console import Writer, plain_table
 from foreknow.report.page import Grid, Page, document, fragment
-from foreknow.report.pages.attack_terminal import (
-    attack_lines,
-    attack_scope,
-    attack_title,
-    chance_text,
-    finding_sentences,
-    limit_of,
-    share_text,
-    who_text,
-    worlds_sentence,
-)
-from foreknow.report.words import some, visible
+from foreknow.report.words import number, percent, some, visible
 
-_MOST, _BRIEF = 200, 8
+# Cases of a page, of a notebook and of a terminal.
+_PAGE, _NOTEBOOK, _TERMINAL = 200, 8, 10
+# A fraction longer than this says less than its decimals.
+_SHORT = 11
+_HEAD = ("who", "value", "posterior", "group says", "limit")
 
 
 class AttackPage(Page[Attack]):
-    """Who is found out further, the worst first."""
+    """Who is found out further, the worst first; `names` are what to call the rows."""
 
     serves = Attack
     kept = "it names rows of the original table, and what they have"
 
+    def __init__(self, result: Attack, names: Sequence[object] | None = None) -> None:
+        super().__init__(result)
+        self.names = names
+
     @property
     def headline(self) -> str:
         """Say the outcome in a few words."""
-        return attack_title(self.result)
+        return _title(self.result)
 
     def html(self) -> str:
         """Write the page: sentences, and the worst cases."""
-        attack, cases = self.result, self._cases(_MOST)
+        attack, cases = self.result, self._cases(_PAGE)
         proved = attack.exact and not attack.found
+        title = "Who is found out further, the worst first"
         return document(
             "plain.html.j2",
             kept=self.kept,
             heading=self.headline,
-            eyebrow="Attack by somebody who knows the algorithm",
-            scope=attack_scope(attack),
+            eyebrow="Attack by an adversary who knows the algorithm",
+            scope=_scope(attack),
             mood="unsafe" if attack.found else "safe" if proved else "plain",
-            sentences=self._sentences(),
-            sections=[("Who is found out further, the worst first", "", cases)]
-            if cases.rows
-            else [],
+            sentences=_sentences(attack),
+            sections=[(title, "", cases)] if cases.rows else [],
             promise="Rows are those of the original table.",
         )
 
     def summary(self) -> str:
         """Sentences, and few of the worst cases."""
-        cases, scope = self._cases(_BRIEF), attack_scope(self.result)
+        cases = self._cases(_NOTEBOOK)
         grids = [cases] if cases.rows else []
-        return fragment(self.headline, scope, before=self._sentences(), grids=grids)
+        return fragment(
+            self.headline, _scope(self.result), before=_sentences(self.result), grids=grids
+        )
 
     def terminal(self, text: Writer) -> Iterator[RenderableType]:
         """Sentences, and few of the worst cases."""
-        return attack_lines(self.result, None, text)
-
-    def _sentences(self) -> list[str]:
-        return [worlds_sentence(self.result), *finding_sentences(self.result)]
+        attack = self.result
+        yield text(self.headline, "bold red" if attack.found else "bold")
+        yield text(_scope(attack), "dim")
+        yield from map(text, _sentences(attack))
+        if not attack.cases:
+            return
+        table = plain_table()
+        for column in _HEAD[:2]:
+            table.add_column(column, overflow="fold", max_width=26)
+        for column in _HEAD[2:]:
+            table.add_column(column, justify="right")
+        for case in attack.cases[:_TERMINAL]:
+            who, *more = _row(case)
+            if self.names is not None:
+                who = ", ".join(visible(self.names[row - 1]) for row in case.rows)
+            table.add_row(*map(text, (who, *more)))
+        yield table
+        if len(attack.cases) > _TERMINAL:
+            yield text(f"And {number(len(attack.cases) - _TERMINAL)} more; see the JSON.")
 
     def _cases(self, most: int) -> Grid:
-        rows = [
-            (who_text(c), visible(c.value), chance_text(c), share_text(c), limit_of(c))
-            for c in self.result.cases[:most]
-        ]
+        rows = [_row(case) for case in self.result.cases[:most]]
         left = len(self.result.cases) - most
         note = f"And {some(left, 'other', 'others')}." if left > 0 else ""
-        return Grid(("who", "value", "posterior", "group says", "limit"), rows, (0, 1), note)
+        return Grid(_HEAD, rows, (0, 1), note)
 
 
 PAGE = AttackPage
+
+
+def _row(case: Case) -> tuple[str, str, str, str, str]:
+    """A case as a table shows it."""
+    rows = ", ".join(map(number, case.rows[:5]))
+    more = f" and {len(case.rows) - 5} more" if len(case.rows) > 5 else ""
+    who = f"{'row' if len(case.rows) == 1 else 'rows'} {rows}{more}"
+    limit = "none" if case.limit is None else str(case.limit)
+    return who, visible(case.value), _chance_text(case), _fraction(case.share), limit
+
+
+def _title(attack: Attack) -> str:
+    """Say the outcome in a few words."""
+    if attack.certain:
+        return f"{_are(len(attack.certain))} certain to an adversary who knows the algorithm"
+    if attack.breaches:
+        many = sum(len(case.rows) for case in attack.breaches)
+        verb = "reaches" if many == 1 else "reach"
+        doubt = "" if attack.exact else ", by estimates"
+        return f"{some(many, 'posterior', 'posteriors')} {verb} a limit of the policy{doubt}"
+    if attack.not_refuted:
+        return f"{_are(len(attack.not_refuted))} suspected to be certain"
+    if attack.unsettled:
+        bound = attack.how == "bound"
+        why = "a limit is below the bound" if bound else "too few runs of the method"
+        return f"{_are(len(attack.unsettled))} unsettled: {why}"
+    if attack.highest is not None:
+        return f"By a proof, no posterior exceeds {attack.highest}"
+    if attack.exact and attack.certain_by_release:
+        many = len(attack.certain_by_release)
+        return f"Knowing the algorithm adds nothing; {_are(many).lower()} certain without it"
+    if attack.exact:
+        return "Knowing the algorithm reaches no limit here"
+    return "No limit was found to be reached; that is no proof"
+
+
+def _scope(attack: Attack) -> str:
+    """Say what was attacked."""
+    people = some(attack.n_people, "person", "people")
+    seen = {
+        "groups": f"{people} in {some(attack.n_groups, 'group', 'groups')}",
+        "table": f"{people} in a published table",
+        "nothing": f"nothing is published of {people}",
+    }
+    return f"{visible(attack.method['name'])}: {seen[attack.what]}"
+
+
+def _worlds_sentence(attack: Attack) -> str:
+    """Say how many worlds there are, and in how many the release is possible."""
+    many = attack.n_worlds
+    worlds = some(many, "world", "worlds") if many < 10**18 else f"{amount_text(many)} worlds"
+    runs, looked = some(attack.runs, "run", "runs"), number(attack.looked)
+    this = {"groups": "this release", "table": "this table", "nothing": "nothing being published"}
+    led = f"could have led to {this[attack.what]}"
+    proof = f"There are {worlds}, which were not looked at: by a proof, an adversary who knows the"
+    if attack.how == "proof":
+        return (
+            f"{proof} method believes of everybody what their group says, as long as the seed is "
+            "secret."
+        )
+    if attack.how == "bound":
+        return (
+            f"{proof} method believes of everybody what the group says in which it put them, as "
+            "long as the seed is secret; but several such groups may look like one, and there are "
+            f"too many ways. In none of them is a posterior above {attack.highest}."
+        )
+    if attack.exact:
+        return (
+            f"Of {worlds}, {number(attack.consistent)} {led}. All were looked at, in {runs} of the "
+            "method: the posteriors are exact."
+        )
+    if attack.how == "independent worlds":
+        return (
+            f"There are {worlds}, too many to look at. Of {looked} that were drawn, "
+            f"{number(attack.consistent)} {led}: the posteriors are estimates."
+        )
+    apart = (
+        f" Worlds were met in {number(attack.parts)} parts that no steps were found to join. How "
+        "much each part weighs is not known: intervals hold what was found in all of them."
+    )
+    return (
+        f"There are {worlds}, too many to look at. Chains of swaps made {looked} steps among "
+        f"worlds that {led}, in {runs} of the method: the posteriors are estimates, and of the "
+        f"worlds that the chains can reach.{apart if attack.parts > 1 else ''}"
+    )
+
+
+def _sentences(attack: Attack) -> list[str]:
+    """How worlds were looked at, then what was found."""
+    certain, unsettled = attack.certain, attack.unsettled
+    said = [_worlds_sentence(attack)]
+    if attack.what != "groups":
+        said.append(
+            "It is taken to be known how often each value occurs in all; what the group says is "
+            "that, for everybody."
+        )
+    for rows, what in (
+        (
+            certain,
+            "certain because of the algorithm: in every possible world they have the same value.",
+        ),
+        (
+            attack.certain_by_release,
+            "certain from the release itself, with or without the algorithm: everybody in their "
+            "group has the same value. An audit reports them; they are not counted here.",
+        ),
+        (
+            attack.left_out,
+            "left out of the release. Their values are taken to be known as one more bag, as they "
+            "are if it is known how often each value occurs in all; of them the release says no "
+            "more than the whole table does.",
+        ),
+        (
+            attack.not_refuted,
+            "not refuted: they had the same value in every possible world that was met, and no "
+            "world was found in which they have another.",
+        ),
+        (
+            unsettled if attack.how == "bound" else (),
+            f"unsettled: a limit of the policy is no higher than {attack.highest}, and nothing "
+            "proves that their posteriors stay below it. In the bucketized form, groups are told "
+            "apart.",
+        ),
+        (
+            () if attack.how == "bound" else unsettled,
+            "unsettled: they had the same value in the worlds that were met, or changed it too "
+            "seldom, and there were too few runs to look for others.",
+        ),
+    ):
+        if rows:
+            said.append(f"{_are(len(rows))} {what}")
+    if attack.worst is not None:
+        worst = attack.worst
+        said.append(
+            f"At worst, the adversary is {_chance_text(worst)} sure of {visible(worst.value)} "
+            f"where the group says {_fraction(worst.share)}."
+        )
+    elif attack.exact:
+        said.append("Nobody is found out any further than the release itself allows.")
+    elif attack.how != "bound":
+        said.append("Nobody was seen to be found out any further; more runs may tell more.")
+    return said
+
+
+def _chance_text(case: Case) -> str:
+    """Write a posterior: as a percentage and a fraction, or as an interval."""
+    if case.exact is not None:
+        return _fraction(case.exact)
+    return f"about {case.probability:.0%} ({case.low:.0%} to {case.high:.0%})"
+
+
+def _fraction(exact: Fraction) -> str:
+    said = percent(Disclosure(None, float(exact), lambda: exact), Fraction(0))
+    fraction = str(exact)
+    return f"{said} ({fraction})" if "/" in fraction and len(fraction) <= _SHORT else said
+
+
+def _are(many: int) -> str:
+    return some(many, "person is", "people are").replace("one", "One", 1)

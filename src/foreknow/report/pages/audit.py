@@ -15,15 +15,15 @@ from rich.text import Text
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.witness import FactsWitness
-from foreknow.adversaries.implications.negations import Negations
+from foreknow.adversaries.implications.implications import Negations
 from foreknow.adversaries.implications.witness import ImplicationsWitness
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.auditing.audit import Audit, Verdict
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
-from foreknow.policy.limits import Point
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Point, Requirement
 from foreknow.report.console import Writer, plain_table, titled
 from foreknow.report.figures import knowledge_figure, sizes_figure, steps, withstands, worst_groups
 from foreknow.report.knowledge import NOUN, Description, Terms, describe

@@ -12,8 +12,7 @@ from rich.padding import Padding
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.witness import FactsWitness
-from foreknow.adversaries.implications.implications import Implications
-from foreknow.adversaries.implications.negations import Negations
+from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.implications.witness import Implication, ImplicationsWitness
 from foreknow.auditing.audit import Verdict
 from foreknow.auditing.curves import DisclosureCurves, curves_at, deciding_groups
