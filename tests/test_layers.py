@@ -25,7 +25,7 @@ FLOOR_OF = {room: -height for height, floor in enumerate(FLOORS) for room in flo
 FOLDERS = {path.name for path in SRC.iterdir() if any(path.glob("*.py"))}
 
 # The only door upwards, and only inside a function: a result is shown by the page of its kind.
-DOORS = {("result", "report")}
+DOORS = {("result", "report"), ("policy", "policy.file")}
 LIBRARIES = {"pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark"}
 ENGINES_ALLOWED = (
     "engine",

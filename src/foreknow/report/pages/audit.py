@@ -66,8 +66,9 @@ class AuditPage(Page[Audit]):
     @property
     def headline(self) -> str:
         """Say whether the release is safe, and how many requirements hold."""
-        verdicts = by_requirement(self.result)
-        total, failing = len(verdicts), sum(not all(v.safe for v in own) for own in verdicts)
+        safe = [all(v.safe for v in own) for own in by_requirement(self.result)]
+        safe += [each.safe for each in self.result.criteria]
+        total, failing = len(safe), safe.count(False)
         if total == 1:
             return "Not safe: the requirement fails" if failing else "Safe: the requirement holds"
         every = "both" if total == 2 else f"all {number(total)}"
@@ -92,6 +93,7 @@ class AuditPage(Page[Audit]):
             terms=Terms(noun, audit.counts.semantics),
             legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
             sections=_sections(audit, published=published),
+            criteria=_criteria(audit),
             sizes=script_json(sizes_figure(audit.counts)),
             utility=worth,
             sizes_caption=_sizes_caption(worth),
@@ -122,7 +124,10 @@ class AuditPage(Page[Audit]):
             mood="safe" if audit.safe else "unsafe",
             warning=unprotected_sentence(audit) or "",
             grids=[Grid((*head, "group"), rows, left=(1, 2, 5, 6))],
-            notes=[f"✗ {s['sentence']}" for s in sections if not s["safe"]],
+            notes=[
+                *(f"✗ {s['sentence']}" for s in sections if not s["safe"]),
+                *(f"{'✓' if safe else '✗'} {said}" for safe, said in _criteria(audit)),
+            ],
             aside=utility_line(audit.utility),
         )
 
@@ -140,7 +145,11 @@ class AuditPage(Page[Audit]):
         for place, verdicts in enumerate(by_requirement(audit), 1):
             for verdict in verdicts:
                 table.add_row(*_cells(verdict, place, noun, audit.counts.semantics, text))
-        yield table
+        if audit.verdicts:
+            yield table
+        for safe, sentence in _criteria(audit):
+            sign = text("✓ ", "green") if safe else text("✗ ", "bold red")
+            yield Padding(Text.assemble(sign, text(sentence)), (0, 0, 1, 0))
         for verdict in audit.failures:
             said = Text.assemble(text("✗ ", "bold red"), text(verdict_sentence(verdict, noun)))
             yield Padding(said, (0, 0, 1, 0))
@@ -236,7 +245,22 @@ def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
     return [
         tuple(next(verdicts) for _ in requirement.points)
         for requirement in audit.policy.requirements
+        if requirement.points
     ]
+
+
+def _criteria(audit: Audit) -> list[tuple[bool, str]]:
+    """Whether each criterion holds, and what the release attains of it."""
+    return [
+        (each.safe, f"{_criterion_text(each.requirement)}: {visible(each.attained)}.")
+        for each in audit.criteria
+    ]
+
+
+def _criterion_text(requirement: Requirement) -> str:
+    """A criterion as a policy file has it."""
+    assert requirement.criterion is not None
+    return ", ".join(f"{key} = {value}" for key, value in requirement.criterion.to_dict().items())
 
 
 def sensitive_noun(policy: Policy) -> str:
@@ -431,6 +455,10 @@ def policy_rows(policy: Policy, semantics: Semantics = "single") -> list[tuple[s
     noun = sensitive_noun(policy)
     rows = []
     for place, requirement in enumerate(policy.requirements, 1):
+        if requirement.criterion is not None:
+            held = f"Every group must hold {visible(_criterion_text(requirement))}."
+            rows.append((requirement_title(requirement, place), [held]))
+            continue
         about = values_phrase(requirement, noun, most=_EVERY)
         lines = [
             f"Someone who {describe(point.adversary, None, noun, semantics).knows} must "
