@@ -188,7 +188,7 @@ class Slow:
     """Exact counting that is beyond reach in some worlds."""
 
     def partition(self, found, policy=None, seed=None):
-        from foreknow.methods.jump.block_counts import BeyondReach
+        from foreknow.methods.jump.disclosure_set import BeyondReach
 
         if found.values[int(found.sensitive_codes[0])] == "b":
             raise BeyondReach("too many steps")

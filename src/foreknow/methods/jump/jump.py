@@ -9,8 +9,8 @@ import builtins
 import copy
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field
@@ -18,23 +18,28 @@ from pydantic import Field
 from foreknow.criteria.properties import MaxRatio, Property, as_property
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, PolicyError, UnsupportedError
-from foreknow.methods.jump.block_counts import BeyondReach
-from foreknow.methods.jump.functions import Function
-from foreknow.methods.jump.nodes import (
-    at_nodes,
+from foreknow.errors import InputError, NoSafeRelease, PolicyError, UnsupportedError
+from foreknow.methods.grouping import Grouping
+from foreknow.methods.jump.disclosure_set import BeyondReach, Strategy
+from foreknow.methods.jump.estimate import EstimatedSet, estimate
+from foreknow.methods.jump.functions import (
+    Function,
     default_nodes,
-    function_text,
     least_group,
-    read_function,
-    treats_alike,
+    node_of,
+    read_functions,
+    settled,
 )
 from foreknow.methods.jump.policy_property import property_of
-from foreknow.methods.jump.result import JumpResult, refuse_lookalikes
-from foreknow.methods.jump.runs import Case, Run, Step, case_of, checked_place, walked
-from foreknow.methods.jump.sampling import EstimatedSet, estimate
-from foreknow.methods.jump.strategy import Strategy, distances_of
-from foreknow.methods.protocol import Grouping, Traits
+from foreknow.methods.jump.run import (
+    Case,
+    DisclosureSet,
+    Run,
+    Step,
+    case_of,
+    checked_place,
+    walked,
+)
 from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, FromOne, Settings
 
@@ -42,14 +47,10 @@ STEPS = 2_000_000
 ESTIMATE_STEPS = 5_000
 HALF = MaxRatio("1/2")
 
-
-def read_functions(given: Any) -> tuple[Function, ...]:
-    """Functions as users give them, in order."""
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InputError("functions is a list, in the order in which they are tried")
-    if not given:
-        raise InputError("there are no functions to try")
-    return tuple(read_function(one) for one in given)
+_FORESEEN = (
+    "judged by {} also against whoever knows it: that was counted before anything was published; "
+    "the certificate, and foreknow verify, are about the release alone"
+)
 
 
 _Level = Amount | Literal["*"]
@@ -117,7 +118,7 @@ class InOrder:
 
         Where all functions are lattice nodes, or groups of quasi-identifier values.
         """
-        return self.functions is None or all(map(treats_alike, self.functions))
+        return self.functions is None or all(one.symmetric for one in self.functions)
 
     def run(self, table: Any) -> Run:
         """Run the algorithm on a table.
@@ -230,8 +231,8 @@ class InOrder:
             With one sensitive value per person. Functions are lattice nodes of it
             (``"age=1, zip=*"``, mappings, or tuples of one level per quasi-identifier), groups of
             tuples of quasi-identifiers (``[[(21, "f"), (25, "f")], [(38, "m")]]``), or lists of
-            the group of each row; by default those of `default_nodes`. People of equal
-            quasi-identifiers are in one group.
+            the group of each row; by default a chain of nodes. People of equal quasi-identifiers
+            are in one group.
         policy : Policy, optional
             Only its values are compared with those of the table.
 
@@ -241,25 +242,26 @@ class InOrder:
             As in `run`.
         UnsupportedError
             If the property is not convex, and readers may not be able to tell which function made
-            a release: see `refuse_lookalikes`.
+            a release.
         """
         for requirement in policy.requirements if policy is not None else ():
             requirement.mask(microdata.values)
         own = self.settled(microdata)
+        name = type(self).__name__
         if own._strategy().kind != "naive":  # which claims nothing
             labelled = policy is not None and policy.options.form == "generalized"
-            refuse_lookalikes(type(self).__name__, own._given, own.property, labelled)
+            _refuse_lookalikes(name, own._given, own.property, labelled)
         values = microdata.values
         table = [values[code] for code in microdata.sensitive_codes.tolist()]
         try:
             run = own.run(table)
         except BeyondReach as error:
             raise BeyondReach(
-                f"{type(self).__name__} decides nothing of {microdata.name}: {error}. More steps "
+                f"{name} decides nothing of {microdata.name}: {error}. More steps "
                 f"(steps = {10 * self.steps}) change no result; other functions, chosen because of "
                 "this, would be a choice that depends on the table"
             ) from None
-        return JumpResult(type(self).__name__, own._given, own.property, run, microdata)
+        return JumpResult(name, own._given, own.property, run, microdata)
 
     def settled(self, microdata: Microdata) -> Self:
         """The same for one table: functions by the names of their levels, or the default ones."""
@@ -273,7 +275,7 @@ class InOrder:
             least = least_group(self.property, microdata.n_people)
             given = tuple(map(Function.of, default_nodes(microdata.attributes, least)))
         own = copy.copy(self)
-        object.__setattr__(own, "functions", at_nodes(given, microdata))
+        object.__setattr__(own, "functions", settled(given, microdata))
         own._check()
         return own
 
@@ -289,7 +291,7 @@ class InOrder:
                 return (self.note,)
         return (
             f"{type(self).__name__} judged by a property of its own, {self.property!r}: the policy "
-            "was held against the release alone, not against whoever knows the method",
+            "was held against the release alone, not against an adversary who knows the method",
         )
 
     def _check(self) -> None:
@@ -299,40 +301,24 @@ class InOrder:
         """Plain values for JSON; functions that are no nodes only by their sizes."""
         functions = self.functions
         return {
-            "functions": None if functions is None else [function_text(f) for f in functions],
+            "functions": None if functions is None else [one.text for one in functions],
             "property": repr(self.property),
             "steps": self.steps,
         }
-
-    def disclosure_safe(self, case: Case, i: int) -> bool:
-        """Whether the disclosure set of function i has the property."""
-        try:
-            return case.disclosure_safe(i)
-        except BeyondReach as error:
-            raise BeyondReach(
-                f"what can be told from g{i + 1} = {case.functions[i]}, of {len(case.functions)} "
-                f"functions: {error}"
-            ) from None
-
-
-_FORESEEN = (
-    "judged by {} also against whoever knows it: that was counted before anything was published; "
-    "the certificate, and foreknow verify, are about the release alone"
-)
 
 
 @dataclass(frozen=True, init=False)
 class Naive(InOrder):
     """Release the first generalization whose permutation set has the property (Table 6).
 
-    **Not safe**: whoever knows the algorithm rules out the tables that would have been released
-    earlier. It is here to be compared with.
+    **Not safe**: an adversary who knows the algorithm rules out the tables that would have been
+    released earlier. It is here to be compared with.
 
     Parameters
     ----------
     functions : list
         In the order in which they are tried: ``"AB|CD"``, lists of groups, or group numbers; for
-        rows also lattice nodes (see `search`), by default those of `default_nodes`.
+        rows also lattice nodes (see `search`), by default a chain of them.
     property : Property
         `MaxRatio`, `Distinct`, `Entropy`, `Recursive`, `KAnonymity`, `Each`, or a callable.
     steps : int
@@ -350,7 +336,7 @@ class Naive(InOrder):
 
     key: ClassVar[str] = "naive"
     note: ClassVar[str] = (
-        "not judged against whoever knows the method: Naive is not safe from them; the "
+        "not judged against an adversary who knows the method: Naive is not safe from them; the "
         "certificate is about the release alone"
     )
 
@@ -425,7 +411,7 @@ class Safe(InOrder):
         for i in range(len(case.functions)):
             # Lemma 3: no subset of an unsafe permutation set is safe, if the property is convex.
             hopeless = self.property.convex and not case.permutation_safe(i)
-            safe = not hopeless and self.disclosure_safe(case, i)
+            safe = not hopeless and case.disclosure_safe(i)
             path.append((i, "disclosure", safe))
             if safe:
                 return i, path
@@ -482,10 +468,10 @@ class Jump(InOrder):
     def _distances(self, given: int | Sequence[int]) -> int | tuple[int, ...]:
         """One distance per function, where functions are known; or else as given."""
         if self.functions is not None:
-            return distances_of(given, len(self.functions))
+            return _read_distances(given, len(self.functions))
         if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str):
-            return distances_of(given, len(given) if np.ndim(given) == 1 else 1)
-        return distances_of(given, 1)[0]
+            return _read_distances(given, len(given) if np.ndim(given) == 1 else 1)
+        return _read_distances(given, 1)[0]
 
     def _check(self) -> None:
         object.__setattr__(self, "distances", self._distances(self.distances))
@@ -496,7 +482,8 @@ class Jump(InOrder):
         return self.declared()
 
     def _strategy(self) -> Strategy:
-        return Strategy("jump", self.property, distances_of(self.distances, len(self._given)))
+        distances = _read_distances(self.distances, len(self._given))
+        return Strategy("jump", self.property, distances)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -513,9 +500,161 @@ class Jump(InOrder):
             if not safe:
                 i += 1
                 continue
-            safe = self.disclosure_safe(case, i)
+            safe = case.disclosure_safe(i)
             path.append((i, "disclosure", safe))
             if safe:
                 return i, path
             i = strategy.after(i)
         return None, path
+
+
+def _read_distances(given: Any, n: int) -> tuple[int, ...]:
+    """One distance per function, from a number or a vector.
+
+    >>> _read_distances(2, 3), _read_distances([1, 1, 2], 3)
+    ((2, 2, 2), (1, 1, 2))
+    """
+    if isinstance(given, np.ndarray) and given.ndim != 1:
+        raise InputError(f"jump distances have one dimension, not the shape {given.shape}")
+    if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str):
+        vector = list(given)
+    else:
+        vector = [given] * (1 if isinstance(given, str) else n)
+    for k in vector:
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise InputError(f"a jump distance is a whole number from 1, not {k!r}")
+    if len(vector) != n:
+        raise InputError(f"{len(vector)} jump distances for {n} functions: give one for each")
+    return tuple(map(int, vector))
+
+
+# ---- rows of a table -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class JumpResult:
+    """What `Naive`, `Safe` or `Jump` did with the rows of a table.
+
+    Its run is for the owner only: the way to a release tells more than the release.
+
+    Attributes
+    ----------
+    name : str
+        Of the algorithm.
+    functions : tuple of Function
+    judged_by : Property
+    run : Run
+        `Run.released` is the function, from 0; None if nothing is released.
+    """
+
+    name: str
+    functions: tuple[Function, ...]
+    judged_by: Property
+    run: Run
+    _microdata: Microdata = field(repr=False)
+
+    @property
+    def released(self) -> Function | None:
+        """The function that is released."""
+        return None if self.run.released is None else self.functions[self.run.released]
+
+    @property
+    def groups(self) -> IntArray:
+        """Group of each row of the source; -1 for rows that are left out.
+
+        Raises
+        ------
+        NoSafeRelease
+            If nothing is released.
+        """
+        if self.released is None:
+            raise NoSafeRelease(
+                f"{self._nothing()}. That can tell something, too: see Run.nothing_set, of "
+                "search(microdata).run"
+            )
+        return self._microdata.rows_of(np.array(self.released.numbers, dtype=np.int64))
+
+    @property
+    def levels(self) -> dict[str, int] | None:
+        """The released level of each quasi-identifier; None if the function is no node."""
+        if self.released is None or self.released.levels is None:
+            return None
+        names = [attribute.name for attribute in self._microdata.attributes]
+        return dict(zip(names, node_of(self.released, self._microdata), strict=True))
+
+    @property
+    def floors(self) -> dict[str, IntArray] | None:
+        """Level of each group along each quasi-identifier, to write it at."""
+        levels = self.levels
+        if levels is None:
+            return None
+        n_groups = int(self.groups.max()) + 1
+        return {name: np.full(n_groups, level) for name, level in levels.items()}
+
+    def required(self) -> JumpResult:
+        """Itself; where nothing is released, `NoSafeRelease` also says what that tells."""
+        if self.released is None:
+            raise NoSafeRelease(f"{self._nothing()}. {self._what_nothing_tells()}")
+        return self
+
+    def _nothing(self) -> str:
+        return (
+            f"{self.name} releases nothing of {self._microdata.name}: none of the "
+            f"{len(self.functions)} functions that it comes to has the property {self.judged_by!r}"
+        )
+
+    def _what_nothing_tells(self) -> str:
+        who = "An adversary who learns this, and knows the method and how often each value occurs,"
+        try:
+            seen = self.run.nothing_set()
+        except BeyondReach as error:
+            return f"{who} may learn from it; how much was not counted: {error}"
+        keeps = "keeps" if self._holds(seen) else "does not keep"
+        return (
+            f"{who} can be sure of somebody's value with {seen.max_ratio}, which {keeps} that "
+            "property. Other functions or distances, chosen because of this, are a choice that "
+            "they can foresee"
+        )
+
+    def _holds(self, seen: DisclosureSet) -> bool:
+        """Whether everybody's chances have the property, in one group of everybody."""
+        of, people = self.judged_by, len(seen.marginals)
+        return all(
+            of.allows(
+                [(of.colour(v), int(p * seen.size)) for v, p in row.items()], seen.size, people
+            )
+            for row in seen.marginals.values()
+        )
+
+
+def _refuse_lookalikes(
+    name: str, functions: Sequence[Function], judged_by: Property, labelled: bool
+) -> None:
+    """Refuse functions whose releases may look alike, if the property is not known to be convex.
+
+    A disclosure set is about one function. An adversary who cannot tell which of several functions
+    made a release is left with the tables of all of them: a mixture of sets that each have the
+    property. It has the property, too, if that is convex; otherwise it may not. Where groups are
+    published by labels alone (`labelled`), those of lattice nodes say who is in which group; those
+    of other groups may be equal where the groups are not.
+    """
+    if judged_by.convex:
+        return
+    why = (
+        f"with {judged_by!r}, which is not known to be convex, it might then tell more than was "
+        "judged."
+    )
+    known: dict[tuple[int, ...] | None, int] = {}
+    for i, function in enumerate(functions):
+        j = known.setdefault(function.numbers, i)
+        if j != i:
+            raise UnsupportedError(
+                f"{name}: g{j + 1} and g{i + 1} group people alike, so that a release does not "
+                f"tell which of them made it; {why} Keep one of the two, or take a property that "
+                "is convex"
+            )
+        if labelled and function.levels is None:
+            raise UnsupportedError(
+                f"{name}: the labels of g{i + 1} = {function} may not tell who is in which group; "
+                f"{why} Take lattice nodes, form = 'bucketized', or a property that is convex"
+            )

@@ -2,49 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from html import escape
+from itertools import product
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from foreknow.data.labels import is_label, is_missing
 from foreknow.errors import InputError
-from foreknow.methods.jump.block_counts import BeyondReach, Budget, Counted, Part
 from foreknow.methods.jump.blocks import Layout
-from foreknow.methods.jump.exact import Exact
+from foreknow.methods.jump.disclosure_set import (
+    BeyondReach,
+    Budget,
+    Exact,
+    Part,
+    Strategy,
+    rows_of,
+)
 from foreknow.methods.jump.functions import Function, Person, Value
-from foreknow.methods.jump.strategy import Strategy
-from foreknow.methods.jump.worlds import World, deals, how_many_deals, what_strikes, worlds_html
-
-
-def checked_place(i: Any, n: int) -> int:
-    """The place of one of n functions, from 0."""
-    if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or not 0 <= i < n:
-        raise InputError(f"the functions are 0 to {n - 1}, not {i!r}")
-    return int(i)
-
-
-def read_table(table: Any) -> tuple[tuple[Person, ...], tuple[Value, ...]]:
-    """People and values of a table; people without names are numbered from 0."""
-    if isinstance(table, Mapping):
-        people, values = tuple(table), tuple(table.values())
-    elif isinstance(table, str) or not isinstance(table, (Sequence, np.ndarray)):
-        raise InputError("a table is a dict of each person's value, or a list of values")
-    else:
-        values = tuple(table.tolist() if isinstance(table, np.ndarray) else table)
-        people = tuple(range(len(values)))
-    if not people:
-        raise InputError("the table has no people")
-    for person, value in zip(people, values, strict=True):
-        if is_missing(value) or not is_label(value):
-            raise InputError(f"{person!r} has no value that can be counted: {value!r}")
-    return people, values
-
 
 Step: TypeAlias = tuple[int, Literal["permutation", "disclosure"], bool]
 # How many tables a notebook shows, and `Run.worlds` lists where nothing else is asked for.
@@ -104,6 +86,26 @@ class DisclosureSet:
 
 
 @dataclass(frozen=True)
+class World:
+    """One table that agrees with a release.
+
+    Attributes
+    ----------
+    values : mapping
+        Everybody's value.
+    struck_by : str or None
+        Why an adversary who knows the algorithm strikes it out; None if it is left.
+    """
+
+    values: Mapping[Hashable, Hashable]
+    struck_by: str | None
+
+    def __str__(self) -> str:
+        text = ", ".join(f"{person} {value}" for person, value in self.values.items())
+        return text if self.struck_by is None else f"{text} -- {self.struck_by}"
+
+
+@dataclass(frozen=True)
 class Run:
     """What an algorithm did with one table.
 
@@ -130,7 +132,7 @@ class Run:
 
         Notes
         -----
-        ``ds_i`` of Definition 3, as computed in Table 13 with its misprint mended: tables that
+        ``ds_i`` of Definition 3, as computed in Table 13 with its misprint corrected: tables that
         are released earlier are out, and so are those that jump past i. It may lack the table
         itself, where that did not get to i.
         """
@@ -166,44 +168,35 @@ class Run:
         list of World
             Those that are not struck out are the disclosure set.
 
-        Raises
-        ------
-        InputError
-            If there are more.
-        BeyondReach
-            If it cannot be counted what would be released of one of them.
-
         Examples
         --------
         >>> from foreknow.methods.jump import Naive
         >>> run = Naive(["AB|CD", "ABCD"]).run(dict(zip("ABCD", "flu flu cold gout".split())))
-        >>> for world in run.worlds():
+        >>> for world in run.worlds()[:4]:
         ...     print(world)
         A flu, B flu, C cold, D gout
         A flu, B flu, C gout, D cold
         A flu, B cold, C flu, D gout -- g1 is released
         A flu, B cold, C gout, D flu -- g1 is released
-        A flu, B gout, C flu, D cold -- g1 is released
-        A flu, B gout, C cold, D flu -- g1 is released
-        A cold, B flu, C flu, D gout -- g1 is released
-        A cold, B flu, C gout, D flu -- g1 is released
-        A cold, B gout, C flu, D flu
-        A gout, B flu, C flu, D cold -- g1 is released
-        A gout, B flu, C cold, D flu -- g1 is released
-        A gout, B cold, C flu, D flu
         """
         case, n = self._case, len(self._case.functions)
         seen = n if self.released is None else self.released
         i = seen if i is None else checked_place(i, n)
-        groups = case.functions[i].codes(case.people) if i < n else (0,) * len(case.people)
-        size = how_many_deals(case.codes, groups)
+        members: dict[int, list[int]] = {}
+        for person, group in enumerate(case.exact.layout.partitions[i]):
+            members.setdefault(group, []).append(person)
+        groups = list(members.values())
+        rows = rows_of(groups, case.codes).values()
+        size = math.prod(math.factorial(len(people)) for people in groups)
+        size //= math.prod(math.factorial(count) for row in rows for count in row)
         if size > most:
             raise InputError(f"{size:,} tables agree; most={size} lists them all")
         found = []
-        for codes in deals(case.codes, groups):
+        for codes in _tables(case.codes, groups):
             values = dict(zip(case.people, (case.values[code] for code in codes), strict=True))
             case.exact.budget.used = 0
-            found.append(World(values, what_strikes(i, n, *self._walk(replace(case, codes=codes)))))
+            released, path = self._walk(replace(case, codes=codes))
+            found.append(World(values, _what_strikes(i, n, released, path)))
         return found
 
     @property
@@ -213,11 +206,8 @@ class Run:
             f"{kind} set of g{i + 1} = {self._case.functions[i]}: {'safe' if safe else 'not safe'}"
             for i, kind, safe in self.path
         ]
-        if self.released is None:
-            lines.append("nothing is released")
-        else:
-            lines.append(f"g{self.released + 1} is released")
-        return "\n".join(lines)
+        end = "nothing" if self.released is None else f"g{self.released + 1}"
+        return "\n".join([*lines, f"{end} is released"])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, for JSON."""
@@ -230,35 +220,101 @@ class Run:
 
     def _repr_html_(self) -> str:
         steps = "".join(f"<li>{escape(line)}</li>" for line in self.report.split("\n"))
-        return f"<ul>{steps}</ul><p>{escape(self._told())}</p>{self._worlds_html()}"
+        try:
+            worlds = "".join(map(_world_html, self.worlds(most=_SHOWN)))
+            listed = f'{_STYLE}<div class="jump-worlds">{worlds}</div>'
+        except (InputError, BeyondReach):  # too many to be shown
+            listed = ""
+        return f"<ul>{steps}</ul><p>{escape(self._summary())}</p>{listed}"
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         """What those can tell who know the algorithm, in a sentence."""
-        seen, who = "nothing is released", "whoever learns that"
+        seen, event = "nothing is released", "learns that"
         try:
             if self.released is None:
                 found = self.nothing_set()
             else:
                 found = self.disclosure_set()
-                seen = f"g{self.released + 1} is seen"
+                seen, event = f"g{self.released + 1} is seen", "sees that"
         except BeyondReach as error:
             return f"What can be told from this was not counted: {error}."
         person, value = found.worst or ("", "")
         return (
-            f"{found.permutation_size:,} tables agree where {seen}; {who}, and knows the algorithm "
-            f"and how often each value occurs, is left with {found.size:,}: {person} has {value} "
-            f"with probability {found.max_ratio}."
+            f"{found.permutation_size:,} tables agree where {seen}; an adversary who {event}, and "
+            f"knows the algorithm and how often each value occurs, is left with {found.size:,}: "
+            f"{person} has {value} with probability {found.max_ratio}."
         )
-
-    def _worlds_html(self) -> str:
-        try:
-            return worlds_html(self.worlds(most=_SHOWN))
-        except (InputError, BeyondReach):  # too many to be shown
-            return ""
 
     def __repr__(self) -> str:
         what = "nothing" if self.released is None else f"function {self.released}"
         return f"<Run: {what} released after {len(self.path)} verdicts>"
+
+
+def _what_strikes(i: int, n: int, released: int | None, path: Sequence[Step]) -> str | None:
+    """Why a table does not get to function i of n; i = n is behind the last.
+
+    >>> _what_strikes(1, 3, 0, [(0, "permutation", True)])
+    'g1 is released'
+    >>> _what_strikes(2, 3, None, [(1, "permutation", True), (1, "disclosure", False)])
+    'jumps from g2 past g3'
+    """
+    met = [step[0] for step in path]
+    if i in met or (i == n and released is None):
+        return None
+    before = max(j for j in met if j < i)
+    if before == released:
+        return f"g{before + 1} is released"
+    return f"jumps from g{before + 1} past g{i + 1}"
+
+
+def _tables(codes: Sequence[int], groups: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
+    """Deal the values of each group to its members in every way, each once."""
+    ways = [list(_orders(Counter(codes[p] for p in people))) for people in groups]
+    for chosen in product(*ways):
+        dealt = list(codes)
+        for people, order in zip(groups, chosen, strict=True):
+            for person, code in zip(people, order, strict=True):
+                dealt[person] = code
+        yield tuple(dealt)
+
+
+def _orders(bag: Counter[int]) -> Iterator[tuple[int, ...]]:
+    if not bag:
+        yield ()
+    for code in sorted(bag):
+        for order in _orders(bag - Counter([code])):
+            yield (code, *order)
+
+
+_STYLE = """
+<style>
+.jump-worlds {display: flex; flex-wrap: wrap; gap: 10px; font: 12px/1.35 sans-serif; margin: 8px 0}
+.jump-world {padding: 4px 6px; border: 1px solid #bbb; min-width: 104px; color: #222;
+  background: white; box-sizing: border-box}
+.jump-world table {border-collapse: collapse; margin: 0; font-size: 12px}
+.jump-world td {padding: 0 4px 0 0; border: 0; text-align: left; background: none; color: inherit}
+.jump-world p {margin: 3px 0 0; font-size: 11px; color: #444}
+.jump-left {border: 2px solid #1a6b3a}
+.jump-struck table {color: #666; background:
+  linear-gradient(to top right, transparent calc(50% - 1px), #c33 50%, transparent calc(50% + 1px)),
+  linear-gradient(to bottom right, transparent calc(50% - 1px), #c33 50%,
+    transparent calc(50% + 1px))}
+</style>
+"""
+
+
+def _world_html(world: World) -> str:
+    """A small table; crossed out if it is struck out."""
+    rows = "".join(
+        f"<tr><td>{escape(str(person))}</td><td>{escape(str(value))}</td></tr>"
+        for person, value in world.values.items()
+    )
+    kind = "jump-left" if world.struck_by is None else "jump-struck"
+    why = "is left" if world.struck_by is None else world.struck_by
+    return f'<div class="jump-world {kind}"><table>{rows}</table><p>{escape(why)}</p></div>'
+
+
+# ---- one table under one algorithm ---------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -282,82 +338,60 @@ class Case:
 
     def disclosure_safe(self, i: int) -> bool:
         """Whether the disclosure set of function i has the property."""
-        return self.exact.disclosure_safe(i, self.parts(i))
+        try:
+            return self.exact.disclosure_safe(i, self.parts(i))
+        except BeyondReach as error:
+            raise BeyondReach(
+                f"what can be told from g{i + 1} = {self.functions[i]}, of {len(self.functions)} "
+                f"functions: {error}"
+            ) from None
 
     def disclosure_set(self, i: int) -> DisclosureSet:
         """The disclosure set of function i with everybody's name."""
         self.exact.budget.used = 0
         counted = self.exact.count(i, self.parts(i))
         marginals: dict[int, Mapping[Value, Fraction]] = {}
-        if counted.size:
-            for place, part in enumerate(counted.parts):
-                self._name(marginals, counted, place, part)
+        for placed, part in zip(self.exact.layout.level(i), counted.parts, strict=True):
+            tables = {
+                column: row for (column, _), row in zip(part.classes, part.tables, strict=True)
+            }
+            own = {
+                code: tables[self.colours[code], row]
+                for code, row in sorted(rows_of(placed.groups, self.codes).items())
+            }
+            for cell, people in enumerate(placed.cells if counted.size else ()):
+                shares = {
+                    self.values[code]: Fraction(row[cell], counted.size)
+                    for code, row in own.items()
+                    if row[cell]
+                }
+                marginals.update(dict.fromkeys(people, shares))
         ordered = {self.people[person]: marginals[person] for person in sorted(marginals)}
         return DisclosureSet(counted.size, counted.total, ordered)
 
-    def _name(self, marginals: Any, counted: Counted, place: int, part: Any) -> None:
-        """Add the marginals of a block's people."""
-        level = part.block.level
-        placed = self.exact.layout.level(level)[place]
-        counts: dict[int, list[int]] = {}
-        for group, people in enumerate(placed.groups):
-            for person in people:
-                row = counts.setdefault(self.codes[person], [0] * len(placed.groups))
-                row[group] += 1
-        tables = {column: t for (column, _), t in zip(part.classes, part.tables, strict=True)}
-        for cell, people in enumerate(placed.cells):
-            shares = {}
-            for code in sorted(counts):
-                times = tables[self.colours[code], tuple(counts[code])][cell]
-                if times:
-                    shares[self.values[code]] = Fraction(times, counted.size)
-            for person in people:
-                marginals[person] = shares
+
+def checked_place(i: Any, n: int) -> int:
+    """The place of one of n functions, from 0."""
+    if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or not 0 <= i < n:
+        raise InputError(f"the functions are 0 to {n - 1}, not {i!r}")
+    return int(i)
 
 
-class _Counting(Budget):
-    """A budget that knows all steps that were ever taken, for whichever table."""
-
-    def __init__(self, steps: int) -> None:
-        super().__init__(steps)
-        self.ever = 0
-
-    def spend(self, steps: int) -> None:
-        """Take some steps."""
-        self.ever += steps
-        super().spend(steps)
-
-
-def walked(
-    functions: Sequence[Function],
-    strategy: Strategy,
-    table: Any,
-    steps: int,
-    walk: Callable[[Case], tuple[int | None, list[Step]]],
-) -> tuple[Case, int | None, list[Step]]:
-    """Run an algorithm on a table, with a result that depends on no other table.
-
-    What was found for other tables may bring this one within reach. Whether it is within reach is
-    told by the release, too, so it has to be what whoever runs the method on this table alone
-    finds. It is, where all steps that were ever taken are as many as one table may take; otherwise
-    everything is forgotten first.
-    """
-    case = case_of(functions, strategy, table, steps)
-    before = _ever(case)
-    if 0 < before <= steps:
-        with suppress(BeyondReach):
-            found = walk(case)
-            if _ever(case) <= steps:
-                return case, *found
-    if before:
-        _shared.cache_clear()
-        case = case_of(functions, strategy, table, steps)
-    return case, *walk(case)
-
-
-def _ever(case: Case) -> int:
-    budget = case.exact.budget
-    return budget.ever if isinstance(budget, _Counting) else 0
+def _read_table(table: Any) -> tuple[tuple[Person, ...], tuple[Value, ...]]:
+    """People and values of a table; people without names are numbered from 0."""
+    if isinstance(table, Mapping):
+        people, values = tuple(table), tuple(table.values())
+    elif isinstance(table, str) or not isinstance(table, (Sequence, np.ndarray)):
+        raise InputError("a table is a dict of each person's value, or a list of values")
+    else:
+        values = tuple(table.tolist() if isinstance(table, np.ndarray) else table)
+        people = tuple(range(len(values)))
+    if not people:
+        raise InputError("the table has no people")
+    for person, value in zip(people, values, strict=True):
+        if is_missing(value) or not is_label(value):
+            raise InputError(f"{person!r} has no value that can be counted: {value!r}")
+    return people, values
 
 
 def case_of(
@@ -373,19 +407,45 @@ def case_of(
     What was found for other tables of the same people is used again, unless `fresh`: that saves
     time, and changes no result, but may bring more within reach: see `walked`.
     """
-    people, given = read_table(table)
+    people, given = _read_table(table)
     codes_of: dict[Value, int] = {}
     codes = tuple(codes_of.setdefault(value, len(codes_of)) for value in given)
     named = [strategy.property.colour(value) for value in codes_of]
     palette = tuple(dict.fromkeys(named))
     colours = tuple(palette.index(colour) for colour in named)
+    key = tuple(functions), strategy, people, palette, steps
     try:
-        make = _exact if fresh else _shared
-        exact = make(tuple(functions), strategy, people, palette, steps)
+        exact = _exact(*key) if fresh else _shared(*key)
     except TypeError:  # a property that cannot be hashed
-        exact = _exact(tuple(functions), strategy, people, palette, steps)
+        exact = _exact(*key)
     exact.budget.used = 0
     return Case(people, tuple(codes_of), codes, colours, tuple(functions), exact)
+
+
+def walked(
+    functions: Sequence[Function],
+    strategy: Strategy,
+    table: Any,
+    steps: int,
+    walk: Callable[[Case], tuple[int | None, list[Step]]],
+) -> tuple[Case, int | None, list[Step]]:
+    """Run an algorithm on a table, with a result that depends on no other table.
+
+    What was found for other tables may bring this one within reach. But the release says that it
+    is within reach, so that must be so for this table alone. It is, if all steps that were ever
+    taken are no more than one table may take; otherwise everything is forgotten first.
+    """
+    case = case_of(functions, strategy, table, steps)
+    before = case.exact.budget.ever
+    if 0 < before <= steps:
+        with suppress(BeyondReach):
+            found = walk(case)
+            if case.exact.budget.ever <= steps:
+                return case, *found
+    if before:
+        _shared.cache_clear()
+        case = case_of(functions, strategy, table, steps)
+    return case, *walk(case)
 
 
 def _exact(
@@ -398,7 +458,7 @@ def _exact(
     partitions = [function.codes(people) for function in functions]
     # Behind the last function: everybody in one group, for tables of which nothing is released.
     partitions.append((0,) * len(people))
-    return Exact(Layout(partitions), strategy, palette, _Counting(steps))
+    return Exact(Layout(partitions), strategy, palette, Budget(steps))
 
 
 _shared = lru_cache(maxsize=4)(_exact)
