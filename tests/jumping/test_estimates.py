@@ -9,7 +9,7 @@ from tests.oracle import jump_worlds as oracle
 
 from foreknow.criteria.properties import Distinct, MaxRatio
 from foreknow.methods.jump import HALF, Jump, Naive, Safe
-from foreknow.methods.jump.estimate import Steered, _shuffled, drawn, gets_to, groups_of
+from foreknow.methods.jump.estimate import Steered, _shuffled, gets_to, groups_of
 from foreknow.methods.jump.run import case_of
 
 
@@ -72,8 +72,8 @@ def test_steered_draws_are_even_among_the_tables_that_fail(given):
 
 def test_plain_draws_are_even():
     one = case(Naive(["AB|CD", "ABCD"]), dict(zip("ABCD", "xxyz", strict=True)))
-    draw, _ = drawn(one, 1, random.Random(3))
-    seen = Counter(tuple(draw()) for _ in range(2400))
+    people, chance = groups_of(one, 1), random.Random(3)
+    seen = Counter(tuple(_shuffled(one.codes, people, chance)) for _ in range(2400))
     assert len(seen) == 12
     assert sum((times - 200) ** 2 / 200 for times in seen.values()) < 11 + 4 * math.sqrt(22)
 

@@ -109,7 +109,7 @@ def test_a_bound_decides_where_counting_is_beyond_reach():
     assert run.path[1:] == [(1, "permutation", True), (1, "disclosure", True)]
     counted = run.disclosure_set()
     assert counted.size < counted.permutation_size
-    other = Jump([blocks(n, 50), blocks(n, 100)], 1, MaxRatio("1/5"), steps=100).run(
+    other = Jump([blocks(n, 10), blocks(n, 100)], 1, MaxRatio("1/5"), steps=100).run(
         [value for _ in range(2) for value in "a" * 16 + "bbcdefghij" * 8 + "klmn"]
     )
     assert other.path[-1] == (1, "disclosure", True)

@@ -34,7 +34,7 @@ Seen: TypeAlias = tuple[Any, ...]  # what each lower level sees
 # Of a part of a cut: the room in its pieces; (class, how often in each piece) of each value.
 Slot: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, tuple[int, ...]], ...]]
 
-FIRST_STEPS = 50_000
+FIRST_STEPS = 20_000
 # Blocks with more room vectors are dealt by their parts; where less is seen, that pays later.
 AT_ONE_PIECE, LIGHT_AT_ONE_PIECE = 256, 10**7
 BEYOND = "exact counting takes more than {:,} steps; allow more, or see `estimate`"
