@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from foreknow.criteria.properties import Distinct, Entropy, MaxRatio, Recursive
-from foreknow.methods.jump import HALF, Jump, Naive, bounds
+from foreknow.methods.jump import HALF, Jump, Naive, Safe, bounds
 from foreknow.methods.jump.blocks import Layout
 from foreknow.methods.jump.bounds import most_lost, surely_safe
 from foreknow.methods.jump.disclosure_set import BeyondReach, Budget, Exact, Need, spreads
@@ -115,6 +115,22 @@ def test_a_bound_decides_where_counting_is_beyond_reach():
     assert other.path[-1] == (1, "disclosure", True)
     with pytest.raises(BeyondReach):
         other.disclosure_set()
+
+
+def test_a_chain_of_hundreds_of_people_is_decided():
+    chance = random.Random(3)
+    sizes = [(9, 5, 7, 5), (8, 6, 11, 8), (9, 9, 7, 7)]  # twelve groups, six, three
+    small = [part for four in sizes for part in four for _ in range(4)]
+    fine, middle, coarse = (
+        [number // unite for number, size in enumerate(small) for _ in range(size)]
+        for unite in (1, 4, 16)
+    )
+    table = [chance.choice("aaaaabbbbccccdddefgh") for _ in fine]
+    third = MaxRatio("1/3")
+    safe = Safe([list(range(len(fine))), fine, middle, coarse], third).run(table)
+    naive = Naive([fine, middle, coarse], third).run(table)
+    assert (safe.released, naive.released) == (3, 2)
+    assert str(Function.of(coarse)) == f"<3 groups of {len(fine)} people>"
 
 
 def test_out_of_reach_is_said_and_estimated():
