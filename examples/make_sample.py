@@ -1,4 +1,4 @@
-"""Make the bundled hospital register from a fixed seed: ``python -m foreknow.sample.make [OUT]``.
+"""Make the bundled hospital register from a fixed seed: ``python examples/make_sample.py [OUT]``.
 
 Every person is made up. Weights are whole numbers and the generator is only asked for uniform
 numbers, so the bytes are the same on every machine.
@@ -112,30 +112,7 @@ INITIALS = "ABCDEFGHIJKLMNOPRSTVW"
 
 
 def rows(people: int = PEOPLE, seed: int = SEED) -> list[tuple[str, ...]]:
-    """Make the register, in order of admission.
-
-    Parameters
-    ----------
-    people : int
-        How many rows, one for each person.
-    seed : int
-        Where the generator starts; the same seed makes the same rows.
-
-    Returns
-    -------
-    list of tuple of str
-        Rows of texts in the order of `COLUMNS`.
-
-    Raises
-    ------
-    InputError
-        If there are more people than different names.
-
-    Examples
-    --------
-    >>> len(rows(people=3)), rows(people=3) == rows(people=3)
-    (3, True)
-    """
+    """Make the register, in order of admission; texts in the order of `COLUMNS`."""
     rng = np.random.default_rng(seed)
     band = _pick(np.array(PATIENTS), rng.random(people))
     age = _ages(band, rng.random(people))
@@ -221,23 +198,7 @@ def _names(female: NDArray[np.bool_], rng: np.random.Generator) -> Texts:
 
 
 def as_csv(table: Sequence[Sequence[str]]) -> bytes:
-    r"""Write rows as a CSV file with a header.
-
-    Parameters
-    ----------
-    table : sequence of sequences of str
-        Rows in the order of `COLUMNS`.
-
-    Returns
-    -------
-    bytes
-        UTF-8; lines end in a line feed on every system.
-
-    Examples
-    --------
-    >>> as_csv([])
-    b'name,age,sex,zip,admitted,marital,diagnosis\n'
-    """
+    """Write rows as a CSV file with a header; lines end in a line feed on every system."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([COLUMNS, *table])
     return text.getvalue().encode()
@@ -245,7 +206,7 @@ def as_csv(table: Sequence[Sequence[str]]) -> bytes:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the register to the path given on the command line, else to its bundled place."""
-    parser = argparse.ArgumentParser(prog="python -m foreknow.sample.make", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", nargs="?", type=Path, default=table_path(), metavar="OUT")
     out: Path = parser.parse_args(arguments).out
     try:
