@@ -13,7 +13,7 @@ import foreknow as fk
 from foreknow.adversaries.algorithm import attack
 from foreknow.methods.anatomy import rounds_of
 from foreknow.methods.streamliner.gsa import groups_of_gsa
-from foreknow.methods.streamliner.rda import Colours, deal, plan_rda
+from foreknow.methods.streamliner.rda import groups_of_plan, plan_rda
 
 
 def coded(values):
@@ -23,9 +23,7 @@ def coded(values):
 
 def rda(values, places, l, lots):  # noqa: E741
     codes, sizes = coded(values)
-    colours = Colours.of(codes, sizes)
-    colours.shuffle(lots)
-    return deal(plan_rda(sizes, l), colours).tolist()
+    return groups_of_plan(plan_rda(sizes, l), codes, sizes, lots).tolist()
 
 
 def gsa(values, places, l, lots):  # noqa: E741
