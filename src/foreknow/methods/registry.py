@@ -7,8 +7,6 @@ from foreknow.methods.anatomy import Anatomy
 from foreknow.methods.art import ART
 from foreknow.methods.fulldomain.fulldomain import FullDomain
 from foreknow.methods.jump import Jump, Naive, Safe
-from foreknow.methods.jump.jump import InOrder
-from foreknow.methods.jump.policy_property import property_of
 from foreknow.methods.mondrian.mondrian import Mondrian
 from foreknow.methods.protocol import Anonymizer, Kind
 from foreknow.methods.streamliner import Streamliner

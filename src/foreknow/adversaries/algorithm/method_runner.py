@@ -28,10 +28,10 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
 from foreknow.methods.art import ART
-from foreknow.methods.grouping import grouping_of
+from foreknow.methods.fulldomain.fulldomain import FullDomain
 from foreknow.methods.jump.disclosure_set import BeyondReach
-from foreknow.methods.mondrian.mondrian import Mondrian
-from foreknow.methods.mondrian.replay import Foreseen
+from foreknow.methods.mondrian.replay import Replay
+from foreknow.methods.protocol import grouping_of, traits_of
 from foreknow.policy.policy import Policy
 
 Weight: TypeAlias = "int | Fraction"

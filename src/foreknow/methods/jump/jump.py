@@ -10,7 +10,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -19,7 +19,6 @@ from foreknow.criteria.properties import MaxRatio, Property, as_property
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, PolicyError, UnsupportedError
-from foreknow.methods.grouping import Grouping
 from foreknow.methods.jump.disclosure_set import BeyondReach, Strategy
 from foreknow.methods.jump.estimate import EstimatedSet, estimate
 from foreknow.methods.jump.functions import (
@@ -40,6 +39,7 @@ from foreknow.methods.jump.run import (
     checked_place,
     walked,
 )
+from foreknow.methods.protocol import Grouping, Traits
 from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, FromOne, Settings
 

@@ -17,7 +17,6 @@ from foreknow.criteria.properties import Property, as_property
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
-from foreknow.methods.grouping import Grouping
 from foreknow.methods.jump.functions import Function, Person, Value, read_functions, renumber
 from foreknow.methods.jump.jump import HALF, STEPS, Naive
 from foreknow.methods.jump.run import DisclosureSet, case_of

@@ -20,6 +20,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean
 from foreknow.methods.likelihood import bags_of, dealt_chance, groups_of_people
 from foreknow.methods.lots import generator, note_of_boxes, notes_of_seed
+from foreknow.methods.protocol import Traits
 from foreknow.methods.streamliner.gda import Runs, by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa, plan_undivided
 from foreknow.methods.streamliner.rda import Colours, assigned, groups_of_plan, plan_rda
