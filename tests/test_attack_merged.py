@@ -10,7 +10,6 @@ from tests.attacks import BUCKETS, DIVERSE, microdata, policy_for
 from tests.oracle.streamliner_lots import outcomes, tables
 
 import foreknow as fk
-from foreknow.adversaries.algorithm import attack
 from foreknow.methods.anatomy import rounds_of
 from foreknow.methods.streamliner.gsa import groups_of_gsa
 from foreknow.methods.streamliner.rda import groups_of_plan, plan_rda
@@ -100,7 +99,7 @@ def compare(method, oracle, bag, places, l, seen, most=8):  # noqa: E741
             key = boxes, tuple(sorted(bags.items()))
             if key in met or len(met) >= most:
                 continue
-            met[key] = attack(table, method, policy, seed=seed)
+            met[key] = fk.attack(table, method, policy, seed=seed)
             for person, box in enumerate(boxes):
                 for value in set(bag):
                     said = posterior(every[key], person, value)
@@ -180,7 +179,7 @@ def test_guided_groups_that_look_alike_are_found_out():
     """Ages 1, 1, 1, 1, 2, 2: two groups from 1 to 2 with a, b, c, d; whoever is 1 has no a."""
     world, places, groups = "aabbcd", (1, 1, 1, 1, 2, 2), [0, 1, 0, 2, 2, 1]
     table = microdata(list(world), age=list(places))
-    found = attack(table, Guided(), policy_for(DIVERSE, table), groups=groups, worlds=10**6)
+    found = fk.attack(table, Guided(), policy_for(DIVERSE, table), groups=groups, worlds=10**6)
     boxes = published(groups, places)
     bags = {b: tuple(v for v, own in zip(world, boxes, strict=True) if own == b) for b in boxes}
     assert bags == {(1, 1): ("a", "b"), (1, 2): ("a", "b", "c", "d")}
@@ -199,7 +198,7 @@ def test_guided_groups_that_look_alike_are_found_out():
             assert found.posterior(person + 1, value) == posterior(weights, person, value)
     assert (found.worst.exact, found.worst.share) == (Fraction(2, 5), Fraction(1, 4))
     buckets = fk.Policy(DIVERSE.requirements, table.schema, BUCKETS)
-    assert not attack(table, Guided(), buckets, groups=groups).cases
+    assert not fk.attack(table, Guided(), buckets, groups=groups).cases
 
 
 def large(method, below, form="generalized", n=320, kinds=8):
@@ -208,7 +207,7 @@ def large(method, below, form="generalized", n=320, kinds=8):
     policy = fk.Policy(
         [fk.Requirement(fk.Facts(), below=below)], table.schema, fk.PublishOptions(form=form)
     )
-    return attack(table, method, policy, seed=1)
+    return fk.attack(table, method, policy, seed=1)
 
 
 @pytest.mark.parametrize("method", [fk.Streamliner(2, "gsa"), fk.Streamliner(2, "ria")], ids=repr)
@@ -263,6 +262,6 @@ def test_could_make_is_asked_about_all_groups_that_look_alike():
             return len(set(np.asarray(groups).tolist())) == 2
 
     table = microdata(list("abab"), age=[1, 1, 2, 2])
-    found = attack(table, Pairs(), policy_for(DIVERSE, table))
+    found = fk.attack(table, Pairs(), policy_for(DIVERSE, table))
     assert (found.n_groups, found.n_worlds, found.consistent) == (1, 6, 3)
     assert found.certain == (1,)

@@ -11,7 +11,6 @@ import pytest
 from tests.attacks import BELOW_2_3, LEVELS, microdata, naive, policy_for
 
 import foreknow as fk
-from foreknow.adversaries.algorithm import Algorithm, attack
 from foreknow.adversaries.algorithm.estimate import Search, chernoff, proposals
 from foreknow.adversaries.algorithm.method_runner import Runs
 from foreknow.adversaries.algorithm.worlds import Worlds
@@ -42,7 +41,7 @@ def bounds(found, row, value):
 @pytest.mark.parametrize("seed", range(4))
 def test_chains_cover_the_exact_answer(half, least, worlds, seed):
     pipeline, table, share = at_least(half, least)
-    found = attack(table, pipeline, worlds=worlds, seconds=None, seed=seed)
+    found = fk.attack(table, pipeline, worlds=worlds, seconds=None, seed=seed)
     assert (found.exact, found.how) == (False, "chains")
     assert found.runs <= worlds
     covered = []
@@ -59,7 +58,7 @@ def test_chains_cover_the_exact_answer(half, least, worlds, seed):
 def test_interchangeable_people_make_it_exact():
     """137 billion worlds are 21 ways to deal out to two kinds of people."""
     pipeline, table, share = at_least(20, 16)
-    found = attack(table, pipeline, worlds=100, symmetric=True)
+    found = fk.attack(table, pipeline, worlds=100, symmetric=True)
     assert found.exact
     assert found.n_worlds == found.looked == comb(40, 20)
     assert 21 < found.runs < 42  # the possible ones, and a few others, are run again
@@ -70,11 +69,11 @@ def test_independent_worlds_cover_the_exact_answer():
     """All intervals of an estimate together, with a confidence of 95%."""
     pipeline = naive(["AB|CD|EF|GHI", "ABC|DEF|GHI", "ABCDEF|GHI"])
     table = microdata(list("aabcbdabc"), age=range(9))
-    exact = attack(table, pipeline)
+    exact = fk.attack(table, pipeline)
     assert exact.exact
     missed = 0
     for seed in range(40):
-        found = attack(table, pipeline, worlds=500, seed=seed)
+        found = fk.attack(table, pipeline, worlds=500, seed=seed)
         assert found.how == "independent worlds"
         pairs = [(row, value) for row in range(1, 10) for value in "abcd"]
         ends = [(*bounds(found, *pair), exact.posterior(*pair)) for pair in pairs]
@@ -93,14 +92,14 @@ def test_a_bound_by_hoeffding_holds():
 def test_who_is_certain_is_suspected_and_not_refuted():
     """Ages 0 are all a in every world that is left: chains cannot prove it, nor refute it."""
     pipeline, table, _ = at_least(7, 7)
-    found = attack(table, pipeline, worlds=3000, seed=1)
+    found = fk.attack(table, pipeline, worlds=3000, seed=1)
     assert not found.exact
     assert found.certain == ()
     assert found.not_refuted
     assert sorted(found.not_refuted + found.unsettled) == list(range(1, 15))
     assert found.found
     assert "not refuted" in repr(found)
-    short = attack(table, pipeline, worlds=40, seed=1)
+    short = fk.attack(table, pipeline, worlds=40, seed=1)
     assert short.unsettled
     assert not short.cases  # nothing is claimed of people who hardly changed values
 
@@ -114,10 +113,10 @@ def test_suspicions_are_refuted(seed):
         return [0] * 30
 
     table = microdata(values, age=range(30))
-    found = attack(table, pipeline, worlds=29, seed=seed)
+    found = fk.attack(table, pipeline, worlds=29, seed=seed)
     assert not found.exact
     assert len(found.not_refuted) < 30
-    found = attack(table, pipeline, worlds=30, seed=seed)
+    found = fk.attack(table, pipeline, worlds=30, seed=seed)
     assert found.exact
     assert not found.found
 
@@ -126,8 +125,8 @@ def test_suspicions_are_refuted(seed):
 def test_estimates_of_mondrian_agree_with_the_exact_answer(seed):
     table = microdata(list("acbcab"), age=[3, 2, 0, 1, 5, 2])
     policy = policy_for(BELOW_2_3, table)
-    exact = attack(table, fk.Mondrian(), policy)
-    found = attack(table, fk.Mondrian(), policy, worlds=exact.runs - 2, seed=seed)
+    exact = fk.attack(table, fk.Mondrian(), policy)
+    found = fk.attack(table, fk.Mondrian(), policy, worlds=exact.runs - 2, seed=seed)
     assert exact.exact
     assert not found.exact
     assert exact.certain
@@ -140,7 +139,7 @@ def test_estimates_of_mondrian_agree_with_the_exact_answer(seed):
 
 def test_the_same_seed_gives_the_same_estimate():
     pipeline, table, _ = at_least(12, 10)
-    one, two, other = (attack(table, pipeline, worlds=200, seed=s) for s in (5, 5, 6))
+    one, two, other = (fk.attack(table, pipeline, worlds=200, seed=s) for s in (5, 5, 6))
     assert one.to_dict() == two.to_dict() != other.to_dict()
 
 
@@ -151,7 +150,7 @@ def test_the_time_budget_is_kept():
 
     table = microdata(list("abcd") * 6, age=range(24))
     start = time.monotonic()
-    found = attack(table, slow, worlds=10**9, seconds=0.8)
+    found = fk.attack(table, slow, worlds=10**9, seconds=0.8)
     assert time.monotonic() - start < 2
     assert not found.exact
     assert found.runs < 100
@@ -169,10 +168,10 @@ def test_a_random_method_is_sampled_by_its_chances():
             return Fraction(3 if first else 1, 4)
 
     table = microdata(list("aaabbbbbbbbb"), age=range(12))
-    exact = attack(table, Half())
+    exact = fk.attack(table, Half())
     assert exact.exact
     assert exact.posterior(1, "a") == Fraction(1, 2)
-    found = attack(table, Half(), worlds=200, seed=3)
+    found = fk.attack(table, Half(), worlds=200, seed=3)
     assert not found.exact
     low, high = bounds(found, 1, "a")
     assert low <= 0.5 <= high
@@ -185,7 +184,7 @@ def test_an_estimated_disclosure_settles_nothing():
     groups = fk.FullDomain().partition(table, policy)
     rows = {"age": range(12), "disease": values, "gid": groups}
     release = fk.Release.from_groups(pa.table(rows), group="gid", sensitive="disease")
-    adversary = Algorithm(fk.FullDomain(), policy, worlds=40, seed=0)
+    adversary = fk.Algorithm(fk.FullDomain(), policy, worlds=40, seed=0)
     found = adversary.disclosure(release, "a")
     assert found.estimated
     assert found.exact is None
@@ -213,8 +212,8 @@ def test_a_method_that_draws_lots_is_never_run_once_and_believed():
     groups = method.partition(table_of)
     for more in ({}, {"groups": groups}):
         with pytest.raises(UnsupportedError, match=r"say seeds = those"):
-            attack(table_of, method, **more)
-    assert attack(table_of, method, seeds=[0, 1]).exact
+            fk.attack(table_of, method, **more)
+    assert fk.attack(table_of, method, seeds=[0, 1]).exact
     table = table.append_column("gid", pa.array(groups))
     release = fk.Release.from_groups(table, group="gid", sensitive="s")
     with pytest.raises(UnsupportedError, match=r"say seeds = those"):
@@ -227,7 +226,7 @@ def test_a_method_that_draws_lots_is_never_run_once_and_believed():
 def test_many_people_by_a_proof(method):
     """Too many worlds to look at: posteriors are the frequencies in groups, at any size."""
     table = microdata(list("aabbccdd") * 40, age=range(320))
-    found = attack(table, method, seed=1)
+    found = fk.attack(table, method, seed=1)
     assert (found.exact, found.how, found.looked) == (True, "proof", 0)
     assert not found.found
     assert not found.cases
@@ -239,7 +238,7 @@ def test_many_people_by_a_proof(method):
         said = found.posterior(1, value)
         assert isinstance(said, Fraction)
         assert said == Fraction(held.count(value), len(held))
-    again = attack(table, method, groups=groups)
+    again = fk.attack(table, method, groups=groups)
     assert [again.posterior(r, "a") for r in (1, 2, 9)] == [
         found.posterior(r, "a") for r in (1, 2, 9)
     ]
@@ -249,7 +248,7 @@ def test_many_people_by_a_proof(method):
 def test_a_proof_is_not_asked_about_what_the_method_cannot_have_made(method):
     table = microdata(list("aabbccdd") * 40, age=range(320))
     with pytest.raises(fk.InputError, match=r"is it the method|does not make these groups"):
-        attack(table, method, groups=np.zeros(320, dtype=int))
+        fk.attack(table, method, groups=np.zeros(320, dtype=int))
 
 
 def test_a_release_of_lots_can_be_judged_by_itself():
@@ -268,14 +267,14 @@ def test_a_release_of_lots_can_be_judged_by_itself():
 @pytest.mark.parametrize("seed", range(3))
 def test_gda_of_more_people_is_estimated_by_its_chances(seed):
     table = microdata(list("aabcbacb"), age=[1, 1, 2, 3, 3, 4, 5, 5])
-    exact = attack(table, fk.Streamliner(2, "gda"), seed=seed)
+    exact = fk.attack(table, fk.Streamliner(2, "gda"), seed=seed)
     assert exact.exact
     groups = fk.Streamliner(2, "gda").partition(table, seed=seed)
     assert [exact.posterior(r, "a") for r in range(1, 9)] == [
-        attack(table, fk.Streamliner(2, "gda"), groups=groups).posterior(r, "a")
+        fk.attack(table, fk.Streamliner(2, "gda"), groups=groups).posterior(r, "a")
         for r in range(1, 9)
     ]
-    found = attack(table, fk.Streamliner(2, "gda"), seed=seed, worlds=exact.runs - 1)
+    found = fk.attack(table, fk.Streamliner(2, "gda"), seed=seed, worlds=exact.runs - 1)
     assert not found.exact
     for row in range(1, 9):
         for value in "abc":
@@ -309,7 +308,7 @@ def apart(n, least):
 def test_parts_that_no_steps_join_are_met_and_intervals_hold_all_of_them(seed):
     """The true table lies in one part; the other one, at the far end, weighs more."""
     pipeline, table, share = apart(28, 9)
-    found = attack(table, pipeline, worlds=4000, seconds=None, seed=seed)
+    found = fk.attack(table, pipeline, worlds=4000, seconds=None, seed=seed)
     assert (found.how, found.parts) == ("chains", 2)
     for row in range(1, 29):
         low, high = bounds(found, row, "a")
@@ -320,7 +319,7 @@ def test_parts_that_no_steps_join_are_met_and_intervals_hold_all_of_them(seed):
 
 def test_worlds_that_steps_join_are_one_part():
     pipeline, table, _ = at_least(12, 10)
-    assert attack(table, pipeline, worlds=4000, seed=1).parts == 1
+    assert fk.attack(table, pipeline, worlds=4000, seed=1).parts == 1
 
 
 @pytest.mark.parametrize(("alike", "seed"), [(False, 0), (True, 1)])
@@ -362,7 +361,7 @@ def test_worlds_far_too_unlikely_for_floats_are_weighed_by_ratios():
             return Fraction(3 if first else 1, 3 * 10**500)
 
     table = microdata(list("ab" * 10), age=range(20))
-    found = attack(table, Rare(), worlds=3000, seed=0)
+    found = fk.attack(table, Rare(), worlds=3000, seed=0)
     assert found.how == "chains"
     low, high = bounds(found, 1, "a")
     assert low <= 0.75 <= high
@@ -384,6 +383,6 @@ def test_of_whom_too_little_is_known_nobody_is_called_safe():
 
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="9/10")], schema=schema)
     for seed in (3, 4):
-        found = attack(raw, pipeline, policy, worlds=1500, seconds=60, seed=seed)
+        found = fk.attack(raw, pipeline, policy, worlds=1500, seconds=60, seed=seed)
         rows = {row for case in found.breaches for row in case.rows}
         assert {1, 2, 3, 4, 5, 6} <= rows | {*found.not_refuted, *found.unsettled}

@@ -9,7 +9,6 @@ import pytest
 from tests.attacks import BUCKETS, DIVERSE, LEVELS, microdata, policy_for
 
 import foreknow as fk
-from foreknow.adversaries.algorithm import Algorithm, attack
 from foreknow.adversaries.algorithm.observation import Reader
 
 AGES, VALUES = [50, 40, 50, 30, 30], ["flu", "hiv", "hiv", "flu", "flu"]
@@ -19,13 +18,13 @@ AGES, VALUES = [50, 40, 50, 30, 30], ["flu", "hiv", "hiv", "flu", "flu"]
 def leaking():
     """Three of five people are certain."""
     found = microdata(VALUES, age=AGES)
-    return attack(found, fk.Mondrian(), policy_for(DIVERSE, found))
+    return fk.attack(found, fk.Mondrian(), policy_for(DIVERSE, found))
 
 
 @pytest.fixture
 def harmless():
     found = microdata(["flu", "hiv"], age=[30, 40])
-    return attack(found, fk.Mondrian(), policy_for(DIVERSE, found))
+    return fk.attack(found, fk.Mondrian(), policy_for(DIVERSE, found))
 
 
 def test_what_it_finds(leaking):
@@ -73,7 +72,7 @@ def test_what_a_witness_says():
     groups = fk.Mondrian().partition(found, policy)
     rows = pa.table({"age": AGES, "disease": VALUES, "gid": groups})
     release = fk.Release.from_groups(rows, group="gid", sensitive="disease")
-    adversary = Algorithm(fk.Mondrian(), policy)
+    adversary = fk.Algorithm(fk.Mondrian(), policy)
     disclosure = adversary.disclosure(release, "hiv")
     assert disclosure.exact == 1
     assert disclosure.witness.signature == {"age": 40}
@@ -81,7 +80,7 @@ def test_what_a_witness_says():
     assert adversary.disclosure(release, "cough").probability == 0
     assert not adversary.monotone()
     assert adversary.to_dict() == {"algorithm": {"name": "Mondrian", "cuts": 5}}
-    assert repr(adversary) == "Algorithm(Mondrian(cuts=5))"
+    assert repr(adversary) == "fk.Algorithm(Mondrian(cuts=5))"
     with pytest.raises(fk.InputError, match="attack what it makes"):
         adversary.ledger("1/2")
 
@@ -92,7 +91,7 @@ def test_it_can_be_required_in_a_policy():
     groups = fk.Mondrian().partition(found, policy)
     rows = pa.table({"age": AGES, "disease": VALUES, "gid": groups})
     release = fk.Release.from_groups(rows, group="gid", sensitive="disease")
-    stricter = fk.Policy([fk.Requirement(Algorithm(fk.Mondrian(), policy), below="0.9")])
+    stricter = fk.Policy([fk.Requirement(fk.Algorithm(fk.Mondrian(), policy), below="0.9")])
     assert fk.audit(release, policy).safe
     assert not fk.audit(release, stricter).safe
 
@@ -105,11 +104,11 @@ def test_a_release_of_another_method_is_told():
     )
     rows = rows.set_column(2, "gid", pa.array([0, 1, 0, 1]))
     other = fk.Release.from_groups(rows, group="gid", sensitive="disease")
-    assert Algorithm(fk.Mondrian(), policy).disclosure(release).exact is not None
+    assert fk.Algorithm(fk.Mondrian(), policy).disclosure(release).exact is not None
     with pytest.raises(fk.InputError, match="is it the method"):
-        Algorithm(fk.Mondrian(), policy).disclosure(other)
+        fk.Algorithm(fk.Mondrian(), policy).disclosure(other)
     with pytest.raises(fk.InputError, match="is it the method"):
-        Algorithm(fk.Mondrian(), policy, worlds=3).disclosure(other)
+        fk.Algorithm(fk.Mondrian(), policy, worlds=3).disclosure(other)
 
 
 def test_rows_that_are_left_out():
@@ -119,7 +118,7 @@ def test_rows_that_are_left_out():
         values = rows["disease"].to_pylist()
         return [None if value == "rare" else 0 for value in values]
 
-    found = attack(microdata(["flu", "rare", "flu", "hiv"], age=range(4)), pipeline)
+    found = fk.attack(microdata(["flu", "rare", "flu", "hiv"], age=range(4)), pipeline)
     assert found.n_groups == 2
     assert found.posterior(2, "rare") == 1
     assert (
@@ -131,7 +130,7 @@ def test_rows_that_are_left_out():
     assert "One person is left out of the release" in found._repr_html_()
     dropped = fk.Schema(quasi_identifiers=["age"], sensitive="disease", missing="drop")
     rows = pa.table({"age": [1, 2, 3, 4], "disease": ["a", None, "b", "a"]})
-    found = attack(fk.Microdata(rows, dropped), lambda table: [0] * table.num_rows)
+    found = fk.attack(fk.Microdata(rows, dropped), lambda table: [0] * table.num_rows)
     assert (found.n_people, found.n_worlds) == (3, 3)
     with pytest.raises(fk.InputError, match="row 2"):
         found.posterior(2, "a")
@@ -161,9 +160,9 @@ def test_labels_are_seen_of_others_when_somebody_is_left_out():
     found = microdata(list("abbac"), levels, **columns)
     generalized, buckets = policy_for(DIVERSE, found), policy_for(DIVERSE, found)
     buckets = fk.Policy(DIVERSE.requirements, schema=found.schema, options=BUCKETS)
-    one = attack(found, Grouped(groups), generalized)
+    one = fk.attack(found, Grouped(groups), generalized)
     assert (one.n_worlds, one.consistent, one.certain) == (6, 3, (1, 5))
-    two = attack(found, Grouped(groups), buckets)
+    two = fk.attack(found, Grouped(groups), buckets)
     assert (two.n_worlds, two.consistent) == (4, 2)
 
 
@@ -201,7 +200,7 @@ def test_the_bag_of_those_who_are_left_out_is_known():
         values = rows["disease"].to_pylist()
         return [None] * 3 + [0, 0] if values[3] == "a" else [0] * 5
 
-    found = attack(microdata(list("abbab"), age=range(5)), pipeline)
+    found = fk.attack(microdata(list("abbab"), age=range(5)), pipeline)
     assert (found.n_worlds, found.consistent) == (6, 3)
     assert found.left_out == (1, 2, 3)
     assert found.certain == (4, 5)
@@ -215,7 +214,7 @@ def test_who_is_certain_by_the_release_itself_is_told_apart():
         return [0, 0, 1, 1] if values[2] == "b" else [0] * 4
 
     # Rows 1 and 2 share a group of a only; of 3 and 4 the algorithm tells who has b.
-    found = attack(microdata(list("aabc"), age=range(4)), pipeline)
+    found = fk.attack(microdata(list("aabc"), age=range(4)), pipeline)
     assert found.certain_by_release == (1, 2)
     assert found.certain == (3, 4)
     assert all(case.rows not in ((1,), (2,)) for case in found.cases)
@@ -224,14 +223,14 @@ def test_who_is_certain_by_the_release_itself_is_told_apart():
     assert "2 people are certain from the release itself" in page
     written = found.to_dict()
     assert (written["certain"], written["certain_by_release"]) == ([3, 4], [1, 2])
-    plain = attack(microdata(list("aabc"), age=range(4)), lambda rows: [0, 0, 1, 1])
+    plain = fk.attack(microdata(list("aabc"), age=range(4)), lambda rows: [0, 0, 1, 1])
     assert (plain.certain, plain.certain_by_release) == ((), (1, 2))
     assert not plain.found
     assert "adds nothing; 2 people are certain without it" in plain._repr_html_()
 
 
 def test_what_is_said_of_a_proof():
-    found = attack(microdata(list("abcd") * 30, age=range(120)), fk.Streamliner(2), seed=1)
+    found = fk.attack(microdata(list("abcd") * 30, age=range(120)), fk.Streamliner(2), seed=1)
     assert repr(found) == "Attack(Streamliner: nobody found out any further)"
     assert "by a proof" in found._repr_html_()
     assert "as long as the seed is secret" in found._repr_html_()
@@ -247,7 +246,7 @@ def test_a_chance_that_fails_says_why():
     method = Wrong(lambda values: [0] * 4)
     for method.said, message in (("seven", "no probability"), ("word", "gives no number")):
         with pytest.raises(fk.InputError, match=message):
-            attack(found, method)
+            fk.attack(found, method)
 
 
 def test_a_function_sees_the_types_of_the_source():
@@ -259,7 +258,7 @@ def test_a_function_sees_the_types_of_the_source():
 
     rows = pa.table({"age": [1, 2], "code": pa.array([7, 9], pa.int16()), "name": ["x", "y"]})
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="code", identifiers=["name"])
-    found = attack(fk.Microdata(rows, schema), pipeline)
+    found = fk.attack(fk.Microdata(rows, schema), pipeline)
     assert all(kind == rows.schema for kind, _ in seen)
     assert {tuple(codes) for _, codes in seen} == {(7, 9), (9, 7)}
     assert found.posterior(1, 7) == pytest.approx(0.5)
@@ -271,8 +270,8 @@ def test_the_level_of_a_generalization_is_seen_in_its_form():
     found = microdata(list("abab"), levels, age=[1, 2, 21, 22])
     generalized = policy_for(DIVERSE, found)
     groups = fk.Policy(DIVERSE.requirements, schema=found.schema, options=BUCKETS)
-    assert attack(found, fk.FullDomain(), groups).exact
-    assert attack(found, fk.FullDomain(), generalized).exact
+    assert fk.attack(found, fk.FullDomain(), groups).exact
+    assert fk.attack(found, fk.FullDomain(), generalized).exact
 
 
 def broken(rows):
@@ -299,30 +298,30 @@ def broken(rows):
 def test_what_is_refused(method, more, said):
     found = microdata(VALUES, age=AGES)
     with pytest.raises(fk.InputError, match=said):
-        attack(found, method, policy_for(DIVERSE, found), **more)
+        fk.attack(found, method, policy_for(DIVERSE, found), **more)
 
 
 def test_more_that_is_refused():
     found = microdata(VALUES, LEVELS, age=AGES)
     with pytest.raises(fk.InputError, match="Microdata"):
-        attack(pa.table({"a": [1]}), fk.Mondrian())
+        fk.attack(pa.table({"a": [1]}), fk.Mondrian())
     several = fk.Schema(
         quasi_identifiers=["age"], sensitive="disease", semantics="set", person="pid"
     )
     rows = pa.table({"pid": [1, 1, 2], "age": [3, 3, 4], "disease": ["a", "b", "a"]})
     with pytest.raises(fk.InputError, match="one sensitive value"):
-        attack(fk.Microdata(rows, several), fk.Mondrian())
+        fk.attack(fk.Microdata(rows, several), fk.Mondrian())
     release = fk.GroupCounts.from_bags([["a", "b"]])
     with pytest.raises(fk.InputError, match="schema"):
-        Algorithm(fk.Mondrian()).disclosure(release)
+        fk.Algorithm(fk.Mondrian()).disclosure(release)
     with pytest.raises(fk.InputError, match="who is in which group"):
-        Algorithm(fk.Mondrian(), schema=found.schema).disclosure(release)
+        fk.Algorithm(fk.Mondrian(), schema=found.schema).disclosure(release)
     rows = pa.table({"age": [1, 2], "disease": ["a", "b"], "gid": [0, 0]})
     release = fk.Release.from_groups(rows, group="gid", sensitive="disease")
     with pytest.raises(fk.InputError, match="symmetric=True"):
-        Algorithm(lambda table: [0, 0], schema=found.schema).disclosure(release)
+        fk.Algorithm(lambda table: [0, 0], schema=found.schema).disclosure(release)
     assert np.isclose(
-        Algorithm(lambda table: [0, 0], schema=found.schema, symmetric=True)
+        fk.Algorithm(lambda table: [0, 0], schema=found.schema, symmetric=True)
         .disclosure(release)
         .probability,
         0.5,
