@@ -403,7 +403,7 @@ def test_groups_under_one_label_are_not_foreseen():
         runs = Runs(table, fk.Mondrian(), own)
         seen = runs.make_first(table.sensitive_codes)
         assert runs.weight(table.sensitive_codes, seen) == 1
-        foreseen = runs._foretold(np.asarray(table.sensitive_codes)[[1, 0, 2, 3]], seen)
+        foreseen = runs._predicted(np.asarray(table.sensitive_codes)[[1, 0, 2, 3]], seen)
         assert (foreseen is not None) == known
 
 

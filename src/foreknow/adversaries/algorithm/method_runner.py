@@ -187,7 +187,7 @@ class Runs:
         if self.seeds is not None:
             hits = sum(self._makes(codes, seen, seed) for seed in self.seeds)
             return Fraction(hits, len(self.seeds))
-        said = self._foretold(codes, seen)
+        said = self._predicted(codes, seen)
         if said is not None:
             self.made += 1
             return int(said)
@@ -200,7 +200,7 @@ class Runs:
         made = self.make(codes, seed)
         return seen.what == "nothing" if made is None else made == seen
 
-    def _foretold(self, codes: Codes, seen: Observation) -> bool | None:
+    def _predicted(self, codes: Codes, seen: Observation) -> bool | None:
         """Whether a release is made of a world; None if the method must be run."""
         if seen.what != "groups":
             return None
@@ -320,7 +320,7 @@ class Runs:
     def _made(self, codes: Codes, seed: int | None) -> Observation | None:
         if self._anonymizer:
             world = self.microdata.dealt(codes)
-            # A method without a policy is given None, as it is by whoever calls it.
+            # A method without a policy is given None, as its own callers give it.
             found = grouping_of(self.method, world, self._policy, seed)  # type: ignore[arg-type]
             if found.floors is not None and self.chances and self._labelled:
                 raise UnsupportedError(
