@@ -80,7 +80,7 @@ def test_what_a_witness_says():
     assert adversary.disclosure(release, "cough").probability == 0
     assert not adversary.monotone()
     assert adversary.to_dict() == {"algorithm": {"name": "Mondrian", "cuts": 5}}
-    assert repr(adversary) == "fk.Algorithm(Mondrian(cuts=5))"
+    assert repr(adversary) == "Algorithm(Mondrian(cuts=5))"
     with pytest.raises(fk.InputError, match="attack what it makes"):
         adversary.ledger("1/2")
 
