@@ -117,7 +117,7 @@ def test_a_group_that_the_priors_forbid_is_an_error(reading, seed):
         check_release(scene, scene.release, reading, truth)
         return
     for ask in ("disclosures", "disclosure", "gain"):
-        with pytest.raises(DataError, match=r"no way to deal the values of group \d+ to its"):
+        with pytest.raises(DataError, match=r"no way to assign the values of group \d+ to its"):
             getattr(scene.priors(reading), ask)(scene.release)
 
 

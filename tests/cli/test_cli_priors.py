@@ -101,7 +101,7 @@ def test_both_readings_and_other_adversaries_in_one_audit(ready):
             "sex.csv: there are no probabilities for sex m; known: 'f', 'male'",
         ),
         (SEX.replace("cold", "Gout"), "no probabilities of the sensitive value 'cold'"),
-        (SEX.replace("f,flu,0.3", "f,flu,0").replace("m,flu,0.1", "m,flu,0"), "no way to deal"),
+        (SEX.replace("f,flu,0.3", "f,flu,0").replace("m,flu,0.1", "m,flu,0"), "no way to assign"),
         (SEX.replace("sex,", "disease,"), "is the sensitive column"),
     ],
 )

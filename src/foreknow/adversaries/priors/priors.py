@@ -7,56 +7,28 @@ Yu, Pei), sections II and III.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
-
-from pydantic import model_validator
+from typing import Any, get_args
 
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.adversaries.priors.disclosure import Gain, Judged, judged
-from foreknow.adversaries.priors.posteriors import Reading
+from foreknow.adversaries.priors.signature_groups import Reading
 from foreknow.adversaries.priors.table import PriorTable
-from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.adversaries.statements.posterior import Estimate
+from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
-from foreknow.errors import DataError, InputError, did_you_mean
+from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
 from foreknow.numbers import Number, as_fraction
-from foreknow.settings import Settings
-
-
-class TableSettings(Settings):
-    """A table of priors that is written out, as in a certificate."""
-
-    attributes: list[str]
-    values: list[str]
-    rows: list[Any]
-    learned: bool = False
-
-
-class PriorsSettings(Settings):
-    """``priors = { file = "by_sex.csv" }`` in a policy file."""
-
-    semantics: Literal["joint", "binary"] = "joint"
-    file: str | list[str] | None = None
-    tables: list[TableSettings] | None = None
-
-    @model_validator(mode="after")
-    def _require_a_source(self) -> PriorsSettings:
-        if (self.file is None) == (self.tables is None):
-            raise ValueError("give file = a table of probabilities, or several in a list")
-        return self
 
 
 @dataclass(frozen=True, repr=False)
 class Priors:
     """An adversary who knows the distribution of sensitive values by some quasi-identifiers.
 
-    Everybody is known to be in the release, with these quasi-identifiers: whoever is in a group is
-    no secret, only who has which of its values. A world deals a group's bag out to its members; it
-    is as likely as the product of the priors of what it deals (equations 1 to 3).
+    Everybody is known to be in the release, and in which group: only who has which of its values
+    is secret. A world assigns a group's bag to its members; it is as likely as the product of the
+    priors of the values that it assigns (equations 1 to 3).
 
     Parameters
     ----------
@@ -108,8 +80,6 @@ class Priors:
     source: Any = field(compare=False)
     semantics: Reading = "joint"
     tables: tuple[PriorTable, ...] = field(init=False)
-    key: ClassVar[str] = "priors"
-    settings: ClassVar[type[Settings]] = PriorsSettings
 
     def __post_init__(self) -> None:
         if self.semantics not in get_args(Reading):
@@ -179,8 +149,8 @@ class Priors:
                     f"Priors: attributes {', '.join(map(repr, columns))}: one column plays two "
                     f"roles; the sensitive one is {sensitive!r}"
                 )
-        learned = [_made(count_chances(source, own, sensitive, added)) for own in sets]
-        return cls([replace(table, learned=True) for table in learned], semantics)
+        learned = [count_chances(source, own, sensitive, added) for own in sets]
+        return cls([PriorTable(*table) for table in learned], semantics)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.
@@ -210,8 +180,7 @@ class Priors:
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""
-        tables = self._judged(release)
-        each = [table.disclosures() for table in tables]
+        each = [table.disclosures() for table in self._judged(release)]
         return {value: worst(own[value] for own in each) for value in counts_of(release).values}
 
     def gain(self, release: HasCounts) -> Gain:
@@ -219,72 +188,32 @@ class Priors:
 
         The relative form of robustness, which the paper names and leaves: at most so many times
         as likely after the release as before.
-
-        Parameters
-        ----------
-        release : Release
-
-        Returns
-        -------
-        Gain
         """
         return Gain(worst_by_prior(self.gains(release).values()))
 
     def gains(self, release: HasCounts) -> dict[Label, Disclosure]:
-        """Every value's posterior that is the highest relative to its prior.
+        """Every value's posterior that is the highest relative to its `prior`.
 
-        Parameters
-        ----------
-        release : Release
-
-        Returns
-        -------
-        dict of label to Disclosure
-            Each with its `prior`. Where too many are too near each other to find the highest, an
-            upper bound: no ratio is higher.
+        Where too many are too near each other to find the highest, an upper bound: no ratio is
+        higher.
         """
         each = [table.gains() for table in self._judged(release)]
         return {
             value: worst_by_prior(own[value] for own in each) for value in counts_of(release).values
         }
 
-    def estimate(
-        self, release: HasCounts, group: Label, *, seed: int = 0
-    ) -> dict[str, dict[str, tuple[Estimate | None, ...]]]:
-        """Sample worlds of one group that is out of reach, for a figure beside its bound.
-
-        A verdict uses the bound: an estimate decides nothing.
-
-        Parameters
-        ----------
-        release : Release
-        group : label
-            As the release names it.
-        seed : int
-
-        Returns
-        -------
-        dict
-            For each attribute set, the estimates of each signature, by the values that the group
-            holds, in their order; each has a probability and an interval of about 99%.
-        """
-        return {
-            ", ".join(table.table.attributes): table.estimate(group, seed)
-            for table in self._judged(release)
-        }
-
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Never: merging groups can raise a posterior (section IV)."""
         return False
 
-    @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> Priors:
-        """Make them of their table in a policy file, whose folder relative paths start at."""
-        if read.tables is not None:
-            tables = [PriorTable.from_dict(table.model_dump()) for table in read.tables]
-            return cls(tables, read.semantics)
-        files = [read.file] if isinstance(read.file, str) else read.file
-        return cls([str(folder / path) for path in files], read.semantics)
+    def ledger(
+        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
+    ) -> Ledger:
+        """Refuse: merging and dividing both can hurt."""
+        raise UnsupportedError(
+            "priors cannot be searched for by merging or dividing groups, since both can help the "
+            'adversary; publish by method = "art"'
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The table that stands for it in a policy file, with all probabilities."""
@@ -304,8 +233,4 @@ def _table(source: Any) -> PriorTable:
         return source
     from foreknow.data.engines.priors import read_chances
 
-    return _made(read_chances(source))
-
-
-def _made(read: Any) -> PriorTable:
-    return PriorTable(read.attributes, read.values, read.rows, read.name, read.learned)
+    return PriorTable(*read_chances(source))
