@@ -235,7 +235,6 @@ def test_bounds_are_never_below_enumeration(monkeypatch, reading, kind, twice):
     if not twice:  # as for groups of very many values and signatures
         monkeypatch.setattr(bounds, "_TWICE", 0)
         monkeypatch.setattr(bounds, "_BY_PERSON", 0)
-        monkeypatch.setattr(kernel, "_MANY", 0)  # and proportional priors are merged
     drawn = random.Random(f"bound {reading} {kind}")
     pairs = []
     for _ in range(15):

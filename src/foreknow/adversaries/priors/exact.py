@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd, lcm, prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,35 +124,7 @@ def _products(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.einsum("sp,sp->p", one, other))
 
 
-class Merged(NamedTuple):
-    """A smaller problem with the same posteriors: what is proportional is one.
-
-    The first signature and value of each stand for it; a value has its share of what it is in.
-    """
-
-    people: list[int]
-    counts: list[int]
-    signatures: list[int]
-    values: list[int]
-    signature_of: list[int]
-    value_of: list[int]
-
-
-def merge(
-    people: Sequence[int],
-    counts: Sequence[int],
-    rows: Sequence[Hashable],
-    columns: Sequence[Hashable],
-) -> Merged:
-    """Merge signatures and values whose rows and columns have equal directions."""
-    (n, signatures, signature_of), (c, values, value_of) = (
-        _merged_side(people, rows),
-        _merged_side(counts, columns),
-    )
-    return Merged(n, c, signatures, values, signature_of, value_of)
-
-
-def _merged_side(
+def _merged(
     amounts: Sequence[int], keys: Sequence[Hashable]
 ) -> tuple[list[int], list[int], list[int]]:
     """Amount and first place of each key, and the number of each place's key."""
@@ -184,30 +156,28 @@ def exact_joint(
     >>> exact_joint([1, 1], [1, 1], chances)[0][0]  # the paper's tables III and IV
     Fraction(997, 1024)
     """
+    # What is proportional is one signature, or one value; a value has its share of what it is in.
+    n, signatures, signature_of = _merged(people, [_direction(row) for row in chances])
     columns = zip(*chances, strict=True)
-    merged = merge(people, counts, [*map(_direction, chances)], [*map(_direction, columns)])
-    by_value, by_signature = (prod(n + 1 for n in side) for side in (merged.counts, merged.people))
+    c, values, value_of = _merged(counts, [_direction(column) for column in columns])
+    by_value, by_signature = (prod(amount + 1 for amount in side) for side in (c, n))
     states = min(by_value, by_signature)
     if states > reach:
         raise UnsupportedError(
             f"the exact posterior of this group needs {states} states, more than {reach}"
         )
-    table = [[chances[s][x] for x in merged.values] for s in merged.signatures]
+    table = [[chances[s][x] for x in values] for s in signatures]
     if by_value <= by_signature:
-        found = _by_items(merged.people, merged.counts, table)
+        found = _by_items(n, c, table)
     else:
-        turned = _by_items(merged.counts, merged.people, [*zip(*table, strict=True)])
+        turned = _by_items(c, n, [*zip(*table, strict=True)])
         found = turned and [
-            [turned[x][s] * c / n for x, c in enumerate(merged.counts)]
-            for s, n in enumerate(merged.people)
+            [turned[x][s] * c[x] / n[s] for x in range(len(c))] for s in range(len(n))
         ]
     if found is None:
         return None
-    shares = [Fraction(c, merged.counts[x]) for c, x in zip(counts, merged.value_of, strict=True)]
-    return [
-        [found[s][x] * share for x, share in zip(merged.value_of, shares, strict=True)]
-        for s in merged.signature_of
-    ]
+    shares = [(x, Fraction(own, c[x])) for own, x in zip(counts, value_of, strict=True)]
+    return [[found[s][x] * share for x, share in shares] for s in signature_of]
 
 
 def _by_items(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,14 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.bounds import ROUNDING, upper_bounds
-from foreknow.adversaries.priors.exact import (
-    Lattice,
-    Merged,
-    exact_group,
-    lattice,
-    merge,
-    world_weights,
-)
+from foreknow.adversaries.priors.exact import Lattice, exact_group, lattice, world_weights
 from foreknow.adversaries.priors.signature_groups import (
     FloatArray,
     PriorMatrix,
@@ -26,6 +19,7 @@ from foreknow.adversaries.priors.signature_groups import (
     equal_rows,
 )
 from foreknow.data.sparse import IntArray, ranges
+from foreknow.errors import UnsupportedError
 
 # States that a group is gone through at most; above, it is bounded. Half a million states of
 # nineteen kinds take about a second and 200 MB.
@@ -167,18 +161,20 @@ def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     work = _Work(
         cases,
         priors,
+        reach,
         offsets,
         np.full(n_cells, np.nan),
         np.zeros(n_cells, dtype=bool),
         np.zeros(cases.n_groups),
     )
-    smaller = work.merged(np.flatnonzero(states > _MANY), reach)
-    small = (states <= reach) & ~smaller
-    left = [np.flatnonzero((states > reach) & ~smaller)]
+    left = np.ones(cases.n_groups, dtype=bool)
+    for case in np.flatnonzero(states > _MANY).tolist():
+        left[case] = not work.shrunk(case)
     for turned in (False, True):
-        side = np.flatnonzero(small & ((by_signature < by_value) == turned))
-        left += [work.batch(some, turned) for some in _shapes(cases, side, turned)]
-    for case in np.concatenate(left).tolist():
+        some = left & (states <= reach) & ((by_signature < by_value) == turned)
+        for batch in _shapes(cases, np.flatnonzero(some), turned):
+            left[batch] = work.batch(batch, turned)
+    for case in np.flatnonzero(left).tolist():
         work.alone(case, bool(states[case] <= min(reach, _WHOLE_STATES)))
     return _Found(offsets, work.probabilities, work.bounded, work.errors)
 
@@ -189,6 +185,7 @@ class _Work:
 
     cases: SignatureGroups
     priors: PriorMatrix
+    reach: int
     offsets: IntArray
     probabilities: FloatArray
     bounded: NDArray[np.bool_]
@@ -200,31 +197,20 @@ class _Work:
         values, counts = zip(*self.cases.bag_of(case), strict=True)
         return people, counts, self.priors.chances[np.ix_(signatures, values)]
 
-    def merged(self, some: IntArray, reach: int) -> NDArray[np.bool_]:
-        """Judge cases of which some priors are proportional as smaller ones; says which."""
-        judged = np.zeros(self.cases.n_groups, dtype=bool)
-        merged = []
-        for case in some.tolist():
-            people, counts, chances = self.case(case)
-            own = merge(people, counts, _directions(chances), _directions(chances.T))
-            if len(own.people) < len(people) or len(own.counts) < len(counts):
-                merged.append((case, own))
-                judged[case] = True
-        if merged:
-            smaller = _smaller(self.cases, merged)
-            found = _joint(smaller, self.priors, reach)
-            for place, (case, own) in enumerate(merged):
-                cells = slice(found.offsets[place], found.offsets[place + 1])
-                at = np.ix_(own.signature_of, own.value_of)
-                shape = len(own.people), len(own.counts)
-                held = np.array([count for _, count in self.cases.bag_of(case)])
-                shares = held / np.array(own.counts)[own.value_of]
-                table = found.probabilities[cells].reshape(shape)[at] * shares
-                # A bound is not rounded down.
-                bounded = bool(found.bounded[cells].any())
-                table *= 1 + 4 * ROUNDING * bounded
-                self.note(case, table, bounded, found.errors[place])
-        return judged
+    def shrunk(self, case: int) -> bool:
+        """Judge a case by whole numbers if some priors are proportional and few states remain."""
+        _, _, chances = self.case(case)
+        return any(map(_proportional, (chances, chances.T))) and self.settled(case)
+
+    def settled(self, case: int) -> bool:
+        """Judge a case by whole numbers; False where it has too many states."""
+        try:
+            exact = exact_group(self.cases, case, self.priors, reach=min(self.reach, _WHOLE_STATES))
+        except UnsupportedError:
+            return False
+        table = np.array(exact, dtype=np.float64)
+        self.note(case, table, False, relative_error(1, 0, 0))
+        return True
 
     def note(self, case: int, table: FloatArray, bounded: bool, error: float) -> None:
         """Put down the posteriors of a case, or their bounds."""
@@ -235,14 +221,11 @@ class _Work:
 
     def alone(self, case: int, few: bool) -> None:
         """Judge a case that floats cannot: by whole numbers if it has few states, or a bound."""
-        if few:
-            exact = np.array(exact_group(self.cases, case, self.priors), dtype=np.float64)
-            self.note(case, exact, False, relative_error(int(self.cases.sizes[case]), 0, 0))
-        else:
+        if not (few and self.settled(case)):
             self.note(case, upper_bounds(*self.case(case)), True, 0.0)
 
-    def batch(self, some: IntArray, turned: bool) -> IntArray:
-        """Judge cases of one shape; returns those whose weights floats could not hold.
+    def batch(self, some: IntArray, turned: bool) -> NDArray[np.bool_]:
+        """Judge cases of one shape; says which are left, since floats cannot hold their weights.
 
         Kinds are values, or signatures if `turned`.
         """
@@ -255,7 +238,7 @@ class _Work:
 
     def _part(
         self, batch: IntArray, kinds: _Side, items: _Side, shape: Lattice, turned: bool
-    ) -> IntArray:
+    ) -> NDArray[np.bool_]:
         level = np.arange(sum(shape.capacities))
         # Which item there is at each level; an item is weighed at the last of its levels.
         each = np.tile(np.arange(items.amounts.shape[1]), len(batch))
@@ -283,7 +266,7 @@ class _Work:
                 at = place * n_values[who, None] + kinds.places[who]
             self.probabilities[self.offsets[batch[who]][:, None] + at] = np.minimum(found, 1.0)
         self.errors[batch] = relative_error(len(level), len(capacities), max(shape.widths))
-        return batch[~good]
+        return ~good
 
 
 class _Side(NamedTuple):
@@ -359,30 +342,9 @@ def _scaled(rows: FloatArray, capacities: FloatArray) -> FloatArray:
     return rows
 
 
-def _directions(rows: FloatArray) -> list[bytes]:
-    """Each row divided by its first entry that is not 0; proportional rows are mostly equal."""
+def _proportional(rows: FloatArray) -> bool:
+    """Whether some rows look proportional; whether they are is for fractions to say."""
     first = np.take_along_axis(rows, (rows > 0).argmax(axis=1)[:, None], axis=1)
     with np.errstate(over="ignore"):
-        found: FloatArray = rows / np.where(first > 0, first, 1)
-    # A quotient that is not a number of full precision says nothing; such rows stay apart.
-    vague = ~np.isfinite(found) | ((found > 0) & (found < 2.0**-1022)) | ((found == 0) & (rows > 0))
-    found[vague.any(axis=1)] = rows[vague.any(axis=1)]
-    return [row.tobytes() for row in found]
-
-
-def _smaller(cases: SignatureGroups, merged: Sequence[tuple[int, Merged]]) -> SignatureGroups:
-    """The cases with one signature and one value for all that are proportional."""
-    people = [
-        (cases.signatures[cases.offsets[case] + own.signatures], own.people) for case, own in merged
-    ]
-    bags = [
-        (cases.values[cases.value_offsets[case] + own.values], own.counts) for case, own in merged
-    ]
-    return SignatureGroups(*_sparse(people), *_sparse(bags))
-
-
-def _sparse(rows: Sequence[tuple[IntArray, list[int]]]) -> tuple[IntArray, IntArray, IntArray]:
-    """Offsets, codes and amounts."""
-    offsets = np.concatenate(([0], np.cumsum([len(codes) for codes, _ in rows])))
-    codes, amounts = (np.concatenate(part) for part in zip(*rows, strict=True))
-    return offsets, codes, amounts
+        found = (rows / np.where(first > 0, first, 1)).astype(np.float32)
+    return len({row.tobytes() for row in found}) < len(rows)
