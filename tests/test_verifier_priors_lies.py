@@ -107,7 +107,7 @@ def test_values_that_nobody_asks_about_are_not_reckoned_with():
 
 
 class AsTold:
-    """A method that groups rows as it is told."""
+    """A method that groups rows as given."""
 
     def __init__(self, groups):
         self.groups = np.array(groups)

@@ -58,7 +58,7 @@ class Chances:
                 raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")
             every = [chance for row in self.rows.values() for chance in row]
             if any(0 < chance < _LEAST_CHANCE for chance in every):
-                raise ValueError("probabilities that are 0, or large enough to be reckoned with")
+                raise ValueError("probabilities that are 0, or large enough for floats")
             if any(_common(row).bit_length() > _MOST_BITS for row in self.rows.values()):
                 raise ValueError("probabilities whose common denominator is not that large")
             if any(sum(row) > 1 + Fraction(1, 10**9) for row in self.rows.values()):

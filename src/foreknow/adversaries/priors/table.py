@@ -40,7 +40,7 @@ class PriorTable:
     name : str
         What messages call the table.
     learned : bool
-        Whether it was learned from a table of people. Then it can state somebody's value as
+        Whether it was learned from a table of people. Then it can state a person's value as
         certain: of a signature that only one person has. `publish` keeps it with the owner.
 
     Raises

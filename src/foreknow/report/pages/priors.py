@@ -40,7 +40,7 @@ _SETS = (
 
 
 def known_priors(priors: Priors, noun: str) -> str:
-    """Say which statistics somebody knows, after "who"."""
+    """Say which statistics the adversary knows, after "who"."""
     sets = [
         listing([visible(name) for name in table.attributes], most=8) for table in priors.tables
     ]
@@ -57,7 +57,7 @@ def short_priors(priors: Priors) -> str:
 
 
 def used_prior(witness: PriorsWitness) -> str:
-    """Say which probability told most, after "who"."""
+    """Say which probability the adversary used, after "who"."""
     who = _person(witness)
     return f"knows that people with {who} have it with probability {share_text(witness.prior)}"
 
