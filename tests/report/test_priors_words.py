@@ -12,14 +12,9 @@ from tests.report.results import EVIL
 
 import foreknow as fk
 from foreknow.adversaries.priors import disclosure as priors_judged
-from foreknow.report.pages.audit_terminal import (
-    adversary_phrase,
-    group_of,
-    headline,
-    telling,
-    verdict_sentence,
-)
-from foreknow.report.pages.priors import share_text
+from foreknow.report import render
+from foreknow.report.knowledge import describe, share_text
+from foreknow.report.pages.audit import group_of, verdict_sentence
 
 ROWS = {("m",): {"Flu": "1/10", "HIV": "9/10"}, ("f",): {"Flu": "3/1000", "HIV": "997/1000"}}
 SEX = priors_table(ROWS, ["sex"])

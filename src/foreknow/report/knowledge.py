@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from foreknow.adversaries.facts.facts import Facts
@@ -12,7 +13,6 @@ from foreknow.adversaries.implications.witness import Implication, ImplicationsW
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import Semantics
-from foreknow.report.pages.priors_words import known_priors, prior_details, short_priors, used_prior
 from foreknow.report.words import group_words, listing, named, number, plural, some, visible
 
 NOUN = "sensitive value"
@@ -298,3 +298,61 @@ def _implication(witness: ImplicationsWitness, each: Implication) -> str:
         return f"if the target has {value}, then it has {own}: so it does not have {value}"
     where = "the target's group" if same else group_words(each.group)
     return f"if person {number(each.person)} of {where} has {value}, then the target has {own}"
+
+
+# ---- priors ---------------------------------------------------------------------------------
+
+
+def known_priors(priors: Priors, noun: str) -> str:
+    """Say which statistics the adversary knows, after "who"."""
+    sets = [
+        listing([visible(name) for name in table.attributes], most=8) for table in priors.tables
+    ]
+    beside = "each by itself, " if len(sets) > 1 else ""
+    by = listing([f"by {columns}" for columns in sets], "or", most=8)
+    each = " (each value by itself)" if priors.semantics == "binary" else ""
+    return f"knows how likely {plural(noun)} are {by}, {beside}and these of everybody{each}"
+
+
+def short_priors(priors: Priors) -> str:
+    """The same for a narrow column: by which columns, and how they are read."""
+    sets = [", ".join(visible(name) for name in table.attributes) for table in priors.tables]
+    return f"priors by {'; '.join(sets)} ({priors.semantics})"
+
+
+def used_prior(witness: PriorsWitness) -> str:
+    """Say which probability the adversary used, after "who"."""
+    who = _person(witness)
+    return f"knows that people with {who} have it with probability {share_text(witness.prior)}"
+
+
+def prior_details(witness: PriorsWitness) -> tuple[tuple[str, str], ...]:
+    """The person, what was known before, and what the group alone says."""
+    group = group_words(witness.group)
+    alike = some(witness.people, "person there is", "people there are")
+    alone = Fraction(witness.holders, witness.size)
+    return (
+        ("The target", f"in {group}, with {_person(witness)}; {alike} alike"),
+        ("Before the release", f"{share_text(witness.prior)} sure of {named(witness.value)}"),
+        (
+            "By the group alone",
+            f"{share_text(alone)}: {number(witness.holders)} of {number(witness.size)} have it",
+        ),
+    )
+
+
+def _person(witness: PriorsWitness) -> str:
+    parts = [
+        f"{visible(name)} {'missing' if label is None else visible(label)}"
+        for name, label in witness.signature.items()
+    ]
+    return listing(parts, most=8)
+
+
+def share_text(chance: Fraction) -> str:
+    """Write a probability in percent, with three digits that count; 100% only where it is 1."""
+    for digits in range(3, 15):
+        shown = f"{float(chance * 100):.{digits}g}"
+        if shown != "100" or chance == 1:
+            return f"{shown}%"
+    return "almost 100%"

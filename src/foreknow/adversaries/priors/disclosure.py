@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import SETTLED, Disclosure
+from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.priors.exact import exact_group
 from foreknow.adversaries.priors.posteriors import GroupPosteriors, posteriors
 from foreknow.adversaries.priors.signature_groups import (
@@ -27,6 +27,7 @@ from foreknow.data.labels import Label
 from foreknow.data.people import Signature, Signatures
 from foreknow.data.sparse import IntArray, order_of
 from foreknow.errors import DataError, UnsupportedError
+from foreknow.numbers import CLOSE
 
 # So many people at most are compared by fractions to find whose prior grew most.
 _MOST_GAINS = 1024
@@ -257,7 +258,7 @@ class Judged:
             return Disclosure(self.counts.values[code], 0.0, lambda: Fraction(0))
         top = int(np.argmax(most))
         near = cells[(most >= least.max()) & (most > 0)].tolist()
-        cell, settled = int(cells[top]), len(near) == 1 and most[top] <= least[top] * (1 + SETTLED)
+        cell, settled = int(cells[top]), len(near) == 1 and most[top] <= least[top] * (1 + CLOSE)
         probability = float(self._bounds[0][cell])
         if not settled and len(near) <= _MOST_GAINS and not self.found.bounded[near].any():
             exact = {each: self._exact(each) for each in near}

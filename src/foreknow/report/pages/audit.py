@@ -26,12 +26,11 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.report.console import Writer, plain_table, titled
 from foreknow.report.figures import knowledge_figure, sizes_figure, steps, withstands, worst_groups
-from foreknow.report.knowledge import NOUN, Description, Terms, describe
+from foreknow.report.knowledge import NOUN, Description, Terms, describe, share_text
 from foreknow.report.page import Chance, Grid, Page, document, fragment, script_json
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
-from foreknow.report.pages.priors import priors_section
-from foreknow.report.pages.priors_words import share_text
+from foreknow.report.priors import priors_section
 from foreknow.report.words import (
     average_text,
     group_text,
