@@ -198,9 +198,9 @@ def test_a_cut_that_figure_6_as_printed_accepts_is_refused():
     ledger.commit(None, whole)
     assert not ledger.admits(whole, both)
     assert not ledger.admits(whole, both.take([1, 0]))
-    weighed = ledger.weigh(whole, both, np.array([0, 0]))
-    assert weighed.alone().tolist() == [False]
-    assert weighed.together(np.array([True])) is False
+    weighed = ledger.evaluate(whole, both, np.array([0, 0]))
+    assert weighed.safe_each().tolist() == [False]
+    assert weighed.safe_jointly(np.array([True])) is False
 
 
 def test_an_unsafe_root_is_refused_though_figure_6_never_looks():

@@ -150,24 +150,24 @@ def test_proposals_are_weighed_alone_and_together(data, bags, k):
     ledger = Implications(k).ledger(threshold, wanted)
     ledger.commit(None, counted(bags, values))
     owner = np.repeat(np.arange(len(bags)), [len(cut) for cut in parts])
-    weighing = ledger.weigh(
+    weighing = ledger.evaluate(
         counted(bags, values), counted([part for cut in parts for part in cut], values), owner
     )
 
-    alone = weighing.alone()
+    alone = weighing.safe_each()
     assert (alone.dtype, alone.shape) == (np.dtype(bool), (len(bags),))
     for verdict, chosen in zip(alone, ones, strict=True):
         truth = worst(with_some(chosen), values, k, wanted)
         assert agrees(bool(verdict), truth, threshold), (bags, parts, chosen)
-        assert weighing.together(chosen) == verdict
-    assert np.all(weighing.reach()[alone] < 1)
-    assert np.all(weighing.reach()[~alone] > 1 - 1e-6)  # as near as that, it may refuse
-    together = weighing.together(some)
+        assert weighing.safe_jointly(chosen) == verdict
+    assert np.all(weighing.risk_ratio()[alone] < 1)
+    assert np.all(weighing.risk_ratio()[~alone] > 1 - 1e-6)  # as near as that, it may refuse
+    together = weighing.safe_jointly(some)
     assert agrees(together, worst(with_some(some), values, k, wanted), threshold)
 
     # Carry some out; then ask again, about the others too.
     weighing.commit(some)
-    for verdict, one in zip(weighing.alone(), ones, strict=True):
+    for verdict, one in zip(weighing.safe_each(), ones, strict=True):
         truth = worst(with_some(some | one), values, k, wanted)
         assert agrees(bool(verdict), truth, threshold), (bags, parts, some, one)
 
@@ -231,16 +231,16 @@ def test_a_target_beside_atoms_elsewhere_is_weighed_exactly():
         ledger = Implications(1).ledger(threshold, only_a)
         ledger.commit(None, parts.merge([0, 0]))
         assert ledger.admits(None, parts) is safe
-        weighing = ledger.weigh(None, parts, np.array([0, 1]))
-        assert weighing.alone().tolist() == [True, True]
+        weighing = ledger.evaluate(None, parts, np.array([0, 1]))
+        assert weighing.safe_each().tolist() == [True, True]
         for first in (0, 1):
             one, other = np.arange(2) == first, np.arange(2) != first
             ledger = Implications(1).ledger(threshold, only_a)
-            weighing = ledger.weigh(None, parts, np.array([0, 1]))
-            assert weighing.together(np.array([True, True])) is safe
+            weighing = ledger.evaluate(None, parts, np.array([0, 1]))
+            assert weighing.safe_jointly(np.array([True, True])) is safe
             weighing.commit(one)
-            assert weighing.together(other) is safe
-            assert weighing.alone()[other].tolist() == [safe]
+            assert weighing.safe_jointly(other) is safe
+            assert weighing.safe_each()[other].tolist() == [safe]
 
 
 @pytest.mark.parametrize("threshold", [0, -1, "3/2", "half", None])
