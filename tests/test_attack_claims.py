@@ -6,7 +6,7 @@ from itertools import count, permutations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.attacks import (
     BELOW_2_3,
@@ -19,6 +19,7 @@ from tests.attacks import (
     naive,
     policy_for,
 )
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.adversaries.algorithm.method_runner import Runs
@@ -342,7 +343,7 @@ def worlds_of(table, groups, seed, most):
     return [worlds.at_random(random) for _ in range(most)]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30, deadline=None)
 @given(st.data())
 def test_it_says_what_a_run_makes(data):
     n = data.draw(st.integers(3, 12))

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_many import (
     MASKS,
@@ -24,6 +24,7 @@ from tests.adversaries.releases_many import (
     weighed,
     worst,
 )
+from tests.examples import examples
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
@@ -39,7 +40,7 @@ def test_only_where_merging_can_hurt_everything_present_is_kept(semantics, falli
     assert Facts(1, 1, 1).ledger("1/2", None, semantics).falling is falling
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(st.data(), histories(), POINTS, MASKS)
 def test_every_change_of_a_history_is_judged_as_from_scratch(data, history, point, wanted):
     semantics, stages, steps = history
@@ -67,7 +68,7 @@ def weighings(draw):
     return semantics, stages, steps, proposals, point, wanted, threshold
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(weighings())
 def test_alone_and_reach_are_about_each_proposal_by_itself(case):
     semantics, stages, steps, proposals, point, wanted, threshold = case
@@ -83,7 +84,7 @@ def test_alone_and_reach_are_about_each_proposal_by_itself(case):
         assert safe is ledger.admits(*proposal(stages[-1], change, semantics))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), weighings())
 def test_together_is_the_verdict_with_all_the_chosen_and_commit_carries_them_out(data, case):
     semantics, stages, steps, proposals, point, wanted, threshold = case
@@ -110,7 +111,7 @@ def test_together_is_the_verdict_with_all_the_chosen_and_commit_carries_them_out
         assert stands(ledger, semantics)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data(), POINTS, MASKS)
 def test_groups_may_come_without_others_leaving(data, point, wanted):
     groups = data.draw(groupings("multiset", 2, 5))

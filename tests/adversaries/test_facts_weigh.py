@@ -3,9 +3,10 @@
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.splitting import POINTS, counted, letters, split, worst
+from tests.examples import examples
 
 from foreknow.adversaries.facts.facts import Facts
 
@@ -60,7 +61,7 @@ def weighed(ledger, bags, proposals, values):
     return ledger.evaluate(removed, added, owner)
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500, deadline=None)
 @given(weighings())
 def test_alone_is_each_proposal_by_itself(case):
     bags, proposals, values, facts, threshold, wanted = case
@@ -75,7 +76,7 @@ def test_alone_is_each_proposal_by_itself(case):
         assert safe is ledger.admits(counted([bags[g]], values), counted(parts, values))
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500, deadline=None)
 @given(st.data(), weighings())
 def test_together_is_the_verdict_on_the_release_with_all_the_chosen(data, case):
     bags, proposals, values, facts, threshold, wanted = case
@@ -89,7 +90,7 @@ def test_together_is_the_verdict_on_the_release_with_all_the_chosen(data, case):
         assert weighing.safe_jointly(np.array(mask)) is (truth < ledger.threshold), (bags, chosen)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400, deadline=None)
 @given(st.data(), weighings())
 def test_committing_a_choice_is_committing_one_by_one(data, case):
     bags, proposals, values, facts, threshold, wanted = case

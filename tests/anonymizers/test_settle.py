@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.anonymizers.reference import breach
 from tests.anonymizers.tables import requirements
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.data.labels import Labels
@@ -59,7 +60,7 @@ def plainly(root, bags, owner, rules):
     return accepted
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**32), n_proposals=st.integers(1, 12))
 def test_settle_is_asking_one_by_one(data, seed, n_proposals):
     drawn = data.draw(st.lists(requirements(list("STUV")), min_size=1, max_size=2))

@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_many import VALUES, counted, groupings, parted, weighed, worst
 from tests.anonymizers.tables import AMOUNTS
+from tests.examples import examples
 
 import foreknow as fk
 
@@ -100,7 +101,7 @@ def settled_as_by_halves(semantics, groups, proposals, rules):
     return alone, accepted.tolist()
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(situations())
 def test_settle_accepts_what_is_safe_by_halves_and_commits_just_that(case):
     settled_as_by_halves(*case)
