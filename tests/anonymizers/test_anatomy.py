@@ -1,16 +1,12 @@
 """Anatomy: its rounds are those of the greedy method, its groups have l different values."""
 
-from collections import Counter
-from fractions import Fraction
-from itertools import permutations
-from math import factorial
-
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.oracle.streamliner_lots import exchangeable, releases
 
 import foreknow as fk
 from foreknow.errors import UnsupportedError
@@ -114,69 +110,22 @@ def test_rows_without_a_value_are_in_no_group():
     assert sorted(groups.tolist()) == [-1, 0, 0, 1, 1]
 
 
-class Script:
-    """A generator that follows a script of choices, and notes how many there were."""
-
-    def __init__(self, choices):
-        self.choices, self.options = choices, []
-
-    def _choose(self, n):
-        self.options.append(n)
-        at = len(self.options) - 1
-        return self.choices[at] if at < len(self.choices) else 0
-
-    def shuffle(self, array):
-        orders = list(permutations(array.tolist()))
-        array[:] = orders[self._choose(factorial(len(array)))]
-
-    def integers(self, n):
-        return self._choose(n)
-
-
-def releases(values, l, monkeypatch):  # noqa: E741
-    """Every partition of a table that may come out, with its probability."""
-    found, scripts = Counter(), [[]]
-    microdata = people(values)
-    while scripts:
-        choices = scripts.pop()
-        script = Script(choices)
-        monkeypatch.setattr(np.random, "default_rng", lambda seed, script=script: script)
-        groups = fk.Anatomy(l).partition(microdata).tolist()
-        chance = Fraction(1)
-        for n in script.options:
-            chance /= n
-        found[frozenset(frozenset(np.flatnonzero(np.equal(groups, g))) for g in set(groups))] += (
-            chance
-        )
-        for at in range(len(choices), len(script.options)):
-            so_far = (choices + [0] * len(script.options))[:at]
-            scripts += [[*so_far, other] for other in range(1, script.options[at])]
-    assert sum(found.values()) == 1
-    return found
-
-
 @pytest.mark.parametrize(
     ("bag", "l"),
     [("aabb", 2), ("aabc", 2), ("aabbc", 2), ("abcd", 3), ("aabbcd", 2), ("aabbcc", 3)],
 )
-def test_who_knows_the_algorithm_but_not_the_seed_learns_no_more_than_the_bags(
+def test_an_adversary_who_knows_the_algorithm_but_not_the_seed_learns_no_more_than_the_bags(
     bag,
     l,  # noqa: E741
     monkeypatch,
 ):
     """All tables that can have led to a release are equally likely: it is exchangeable."""
-    chances = {}
-    for values in sorted(set(permutations(bag))):
-        for partition, chance in releases(values, l, monkeypatch).items():
-            bags = {group: tuple(sorted(values[i] for i in group)) for group in partition}
-            key = frozenset(bags.items())
-            chances.setdefault(key, {})[values] = chance
-    for released, tables in chances.items():
-        worlds = 1
-        for _, own in released:
-            worlds *= factorial(len(own))  # their values are all different
-        assert len(tables) == worlds
-        assert len(set(tables.values())) == 1
+
+    def method(table, lots):
+        monkeypatch.setattr(np.random, "default_rng", lambda seed: lots)
+        return fk.Anatomy(l).partition(people(list(table)))
+
+    assert exchangeable(releases(bag, method))
 
 
 # ---- publishing ---------------------------------------------------------------------------------

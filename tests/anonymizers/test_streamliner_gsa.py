@@ -10,31 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.anonymizers.streamliner_methods import axes, gsa, rda
 from tests.examples import examples
 from tests.oracle.streamliner_blocks import tables_of, weights_of
 from tests.oracle.streamliner_lots import bags, posteriors, release_of, releases
 from tests.oracle.streamliner_symmetry import released
 
-from foreknow.data.microdata import Attribute
 from foreknow.methods.streamliner import gsa as streamliner_gsa
 from foreknow.methods.streamliner import gsa as streamliner_transversal
 from foreknow.methods.streamliner.gsa import groups_of_gsa, transversals
-from foreknow.methods.streamliner.rda import groups_of_plan, plan_rda
-
-
-def axes(*places):
-    return [
-        Attribute(
-            str(i),
-            np.array(place, dtype=np.uint8),
-            list(range(max(place) + 1)),
-            "ordered",
-            (),
-            (),
-            np.arange(max(place) + 1.0),
-        )
-        for i, place in enumerate(places)
-    ]
 
 
 def codes_of(bag):
@@ -125,26 +109,6 @@ def boxed(found, places):
     return merged
 
 
-def rda(l):  # noqa: E741
-    def method(table, lots):
-        codes = np.array(table)
-        sizes = np.bincount(codes)
-        return groups_of_plan(plan_rda(sizes, l), codes, sizes, lots)
-
-    return method
-
-
-def gsa(l, places):  # noqa: E741
-    attributes = axes(*places)
-
-    def method(table, lots):
-        codes = np.array(table)
-        sizes = np.bincount(codes)
-        return groups_of_gsa(codes, sizes, attributes, l, lots, least_groups=1, failures=1)
-
-    return method
-
-
 def test_boxes_of_equal_groups_that_look_the_same_tell_no_more_of_rda():
     """Six people, l = 2: all groups are equally large."""
     place = (0, 0, 0, 0, 1, 1)
@@ -167,7 +131,7 @@ def test_boxes_of_unequal_groups_tell_more_of_rda_but_keep_one_in_l():
 @pytest.mark.parametrize("place", [(0, 0, 1, 1), (0, 0, 0, 1), (0, 1, 1, 1)])
 def test_boxes_that_look_the_same_keep_gsa_below_one_in_l(place):
     for bag in bags(4, 2):
-        for release, weights in boxed(releases(bag, gsa(2, [place])), [place]).items():
+        for release, weights in boxed(releases(bag, gsa(2, place)), [place]).items():
             assert all(p <= Fraction(1, 2) for p, _ in posteriors(release, weights))
 
 
@@ -177,7 +141,7 @@ def test_the_frequency_in_a_box_is_not_the_posterior_under_gsa():
     seen = frozenset({((0, 2), (0, 1)), ((1, 3, 4, 5), (0, 1, 2, 3))})
     held, total = Fraction(0), Fraction(0)
     for table in tables_of(sorted(seen), 6):
-        found = {r: Counter({table: w}) for r, w in released(table, gsa(2, [place])).items()}
+        found = {r: Counter({table: w}) for r, w in released(table, gsa(2, place)).items()}
         chance = sum(boxed(found, [place]).get(seen, Counter()).values())
         total += chance
         held += chance * (table[1] == 1)

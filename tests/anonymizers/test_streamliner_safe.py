@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.anonymizers.streamliner_methods import axes, gsa, rda
 from tests.oracle.streamliner_lots import (
     bags,
     exchangeable,
@@ -19,39 +20,17 @@ from tests.oracle.streamliner_lots import (
 )
 from tests.oracle.streamliner_symmetry import exchanged, released, releases_of_alike
 
-from foreknow.data.microdata import Attribute
 from foreknow.methods.streamliner import gsa as streamliner_gsa
 from foreknow.methods.streamliner import gsa as streamliner_transversal
 from foreknow.methods.streamliner.gsa import groups_of_gsa, transversals
-from foreknow.methods.streamliner.rda import groups_of_plan, plan_rda
+from foreknow.methods.streamliner.rda import plan_rda
 from foreknow.methods.streamliner.ria import groups_of_ria
-
-
-def rda(l):  # noqa: E741
-    def method(table, lots):
-        codes = np.array(table)
-        sizes = np.bincount(codes)
-        return groups_of_plan(plan_rda(sizes, l), codes, sizes, lots)
-
-    return method
 
 
 def ria(l):  # noqa: E741
     def method(table, lots):
         codes = np.array(table)
         return groups_of_ria(codes, np.bincount(codes), l, lots)
-
-    return method
-
-
-def gsa(l, places):  # noqa: E741
-    """Everybody has the given place on a line."""
-
-    def method(table, lots):
-        codes = np.array(table)
-        line = axis("place", places)
-        sizes = np.bincount(codes)
-        return groups_of_gsa(codes, sizes, [line], l, lots, least_groups=1, failures=1)
 
     return method
 
@@ -142,7 +121,7 @@ def gsa_at(monkeypatch):
     monkeypatch.setattr(streamliner_gsa, "transversals", fewer)
 
     def make(places, l):  # noqa: E741
-        attributes = [axis(str(i), place) for i, place in enumerate(places)]
+        attributes = axes(*places)
 
         def method(table, lots):
             values = np.array(table)
@@ -233,18 +212,6 @@ def test_exchanging_cells_within_each_group_changes_no_probability(bag, few, mon
                     for cell in range(4):
                         other[people[cell]] = table[people[cell ^ bits]]
                 assert releases_of(tuple(other))[release] == weight
-
-
-def axis(name, places):
-    return Attribute(
-        name,
-        np.array(places, dtype=np.uint8),
-        list(range(max(places) + 1)),
-        "ordered",
-        (),
-        (),
-        np.arange(max(places) + 1.0),
-    )
 
 
 def test_rda_is_never_stuck_and_its_groups_are_all_different():
