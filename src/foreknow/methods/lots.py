@@ -12,18 +12,6 @@ from foreknow.errors import InputError
 def generator(seed: int | None, method: str) -> np.random.Generator:
     """Make a generator from a seed, or from the system's entropy when there is none.
 
-    Parameters
-    ----------
-    seed : int or None
-        From 0.
-    method : str
-        Who draws, for the message.
-
-    Raises
-    ------
-    InputError
-        If the seed is no whole number from 0.
-
     Examples
     --------
     >>> int(generator(3, "Anatomy").integers(10)) == int(generator(3, "Anatomy").integers(10))
