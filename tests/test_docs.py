@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
+import foreknow
 from foreknow.cli.entry import app
 from foreknow.policy import file as policy_file
 
@@ -28,17 +29,17 @@ COMMANDS = typer.main.get_command(app)
 @pytest.mark.parametrize("name", ["", *sorted(COMMANDS.commands)])
 def test_every_option_is_in_the_reference(name):
     command = COMMANDS.commands[name] if name else COMMANDS
-    text = section("docs/reference/cli.md", f"## `{name or 'foreknow'}`")
+    text = section("docs/reference/command-line.md", f"## `{name or 'foreknow'}`")
     for parameter in command.params:
         named = parameter.opts if parameter.param_type_name == "option" else []
         for option in [*named, *parameter.secondary_opts]:
-            assert f"`{option}`" in text, f"{name}: {option} is not in cli.md"
+            assert f"`{option}`" in text, f"{name}: {option} is not in the page"
         if parameter.param_type_name == "argument":
-            assert parameter.name.upper() in text, f"{name}: {parameter.name} is not in cli.md"
+            assert parameter.name.upper() in text, f"{name}: {parameter.name} is not in the page"
 
 
 def test_no_option_is_in_the_reference_that_does_not_exist():
-    text = (ROOT / "docs/reference/cli.md").read_text("utf-8")
+    text = (ROOT / "docs/reference/command-line.md").read_text("utf-8")
     known = {"--help"} | {
         option
         for command in [COMMANDS, *COMMANDS.commands.values()]
@@ -59,10 +60,30 @@ def test_no_option_is_in_the_reference_that_does_not_exist():
     ],
 )
 def test_every_policy_key_is_in_the_page(heading, model):
-    text = section("docs/howto/write-a-policy.md", heading)
+    text = section("docs/reference/policy-file.md", heading)
     for name, field in getattr(policy_file, model).model_fields.items():
         key = field.alias or name
         assert re.search(rf"^\| `{key}` \|", text, flags=re.MULTILINE), f"{key} has no row"
+
+
+def test_every_public_name_is_in_the_python_reference():
+    page = (ROOT / "docs/reference/python.md").read_text("utf-8")
+    named = re.findall(r"^::: foreknow\.(\w+)$", page, flags=re.MULTILINE)
+    assert sorted(named) == sorted(set(foreknow.__all__) - {"__version__"})
+
+
+def test_every_page_is_in_the_navigation_and_at_most_thirty_are_for_users():
+    site = (ROOT / "mkdocs.yml").read_text("utf-8").split("\nnav:\n")[1]
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert set(re.findall(r": ([\w/-]+\.md)$", site, flags=re.MULTILINE)) == pages
+    users = [page for page in pages if not page.startswith(("research/", "explanation/"))]
+    assert len(users) <= 30
+
+
+def test_the_commands_write_no_file_that_the_reference_does_not_name():
+    text = section("docs/reference/command-line.md", "## Files")
+    for name in ("owner.json", "priors.json", "lattice.html", "certificate.json", "report.html"):
+        assert f"`{name}`" in text
 
 
 def anchors(page):

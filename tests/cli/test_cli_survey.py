@@ -76,5 +76,5 @@ def test_the_command_of_the_docs_draws_figure_6(desk):
     """One command from the table to the figure of the paper."""
     code, out, _ = desk.run("survey", adult.table(), "--policy", adult.LATTICE)
     assert code == 0
-    page = (adult.ROOT / "docs" / "knowledge-curves.md").read_text("utf-8")
+    page = (adult.ROOT / "docs" / "research" / "implications.md").read_text("utf-8")
     assert told(out) in told(page)
