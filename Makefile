@@ -38,7 +38,7 @@ $(DOCS)/.ready: pyproject.toml
 # The pages are read from docs/, the API from the docstrings in src/; nothing is imported.
 docs: $(DOCS)/.ready
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs build --strict --quiet
-	@echo "open site/index.html"
+	@echo "Open site/index.html. The search needs a server: python3 -m http.server -d site"
 
 $(LOWEST)/.ready: pyproject.toml .ci/lowest.py
 	$(PYTHON) -m venv --clear $(LOWEST)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from benchmarks.figures.diagrams import DRAWINGS
 
 import foreknow
 from foreknow.cli.entry import app
@@ -103,3 +104,8 @@ def test_links_lead_somewhere(page):
         assert there.exists(), f"{page.name}: {target} does not exist"
         if anchor:
             assert anchor in anchors(there), f"{page.name}: {target} is no heading"
+
+
+@pytest.mark.parametrize("name", sorted(DRAWINGS))
+def test_drawings_are_what_the_script_draws(name):
+    assert (ROOT / "docs" / "images" / f"{name}.svg").read_text("utf-8") == DRAWINGS[name]()
