@@ -93,7 +93,7 @@ Settings = Annotated[
     ),
 ]
 ReleaseForm = Annotated[
-    str | None, typer.Option("--form", help="generalized or bucketized; the policy's if not.")
+    str | None, typer.Option("--form", help="generalized or bucketized (default: the policy's).")
 ]
 
 

@@ -43,7 +43,7 @@ def publish(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Make the most useful release that the policy allows, with its proof.
+    """Make a release that the policy allows, with a certificate.
 
     Writes OUT with the release, certificate.json, report.html, and owner.json, which is to be
     kept.
