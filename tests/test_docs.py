@@ -1,6 +1,7 @@
 """What the program knows, the reference pages mention; and every link leads somewhere."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from benchmarks.figures.diagrams import DRAWINGS
 import foreknow
 from foreknow.cli.entry import app
 from foreknow.policy import file as policy_file
+from foreknow.publishing import certificate_file
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -85,6 +87,23 @@ def test_the_commands_write_no_file_that_the_reference_does_not_name():
     text = section("docs/reference/command-line.md", "## Files")
     for name in ("owner.json", "priors.json", "lattice.html", "certificate.json", "report.html"):
         assert f"`{name}`" in text
+
+
+@pytest.mark.parametrize("model", ["_Certificate", "_Release", "_Finding"])
+def test_every_key_of_a_certificate_is_in_the_page(model):
+    text = section("docs/reference/command-line.md", "## The certificate")
+    for name in getattr(certificate_file, model).model_fields:
+        assert f"`{name}`" in text, f"{name} is not in the page"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_toml_examples_are_policies_or_parts_of_them(page):
+    known = set(policy_file._PolicyTable.model_fields) | {"schema"}
+    for block in re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL):
+        found = tomllib.loads(block)
+        assert {key for key in found if isinstance(found[key], dict | list)} <= known | {"labels"}
+        for requirement in found.get("require", []):
+            policy_file._RequireTable.model_validate(requirement)
 
 
 def anchors(page):
