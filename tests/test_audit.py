@@ -19,7 +19,8 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.errors import DataError, InputError, OutputError, PolicyError, UnsupportedError
 from foreknow.output import as_json
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 
 ILL = GroupCounts.from_bags(
     [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Cold", "HIV", "Flu"]],

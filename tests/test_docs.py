@@ -3,13 +3,17 @@
 import re
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import typer
 from benchmarks.figures.diagrams import DRAWINGS
 
 import foreknow
+from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.cli.entry import app
+from foreknow.criteria.registry import CRITERIA
+from foreknow.methods.registry import METHODS
 from foreknow.policy import file as policy_file
 from foreknow.publishing import certificate_file
 
@@ -52,21 +56,30 @@ def test_no_option_is_in_the_reference_that_does_not_exist():
     assert set(re.findall(r"--[a-z][a-z-]*", text)) <= known
 
 
+POLICY = policy_file._tables(ADVERSARIES, CRITERIA, METHODS)
+
+
+def table_of(key):
+    """The settings of one table of a policy file."""
+    kind = next(f for name, f in POLICY.model_fields.items() if (f.alias or name) == key).annotation
+    return next(part for part in [*get_args(kind), kind] if hasattr(part, "known_keys"))
+
+
 @pytest.mark.parametrize(
-    ("heading", "model"),
+    ("heading", "settings"),
     [
-        ("## The top", "_PolicyTable"),
-        ("## `[schema]`", "_SchemaTable"),
-        ("## `[[require]]`", "_RequireTable"),
-        ("## `[[require]]`", "_FactsPoint"),
-        ("## `[publish]`", "_PublishTable"),
+        ("## The top", POLICY),
+        ("## `[schema]`", table_of("schema")),
+        ("## `[[require]]`", table_of("require")),
+        ("## `[publish]`", table_of("publish")),
+        *(("## `[[require]]`", kind.settings) for kind in ADVERSARIES),
     ],
 )
-def test_every_policy_key_is_in_the_page(heading, model):
+def test_every_policy_key_is_in_the_page(heading, settings):
     text = section("docs/reference/policy-file.md", heading)
-    for name, field in getattr(policy_file, model).model_fields.items():
-        key = field.alias or name
-        assert re.search(rf"^\| `{key}` \|", text, flags=re.MULTILINE), f"{key} has no row"
+    for key in settings.known_keys():
+        # The keys of priors are listed in their row.
+        assert re.search(rf"^\| `{key}` \||^\| `priors` .*`{key}`", text, re.MULTILINE), key
 
 
 def test_every_public_name_is_in_the_python_reference():
@@ -89,7 +102,7 @@ def test_the_commands_write_no_file_that_the_reference_does_not_name():
         assert f"`{name}`" in text
 
 
-@pytest.mark.parametrize("model", ["_Certificate", "_Release", "_Finding"])
+@pytest.mark.parametrize("model", ["_Certificate", "_Release", "_Finding", "_Reached"])
 def test_every_key_of_a_certificate_is_in_the_page(model):
     text = section("docs/reference/command-line.md", "## The certificate")
     for name in getattr(certificate_file, model).model_fields:
@@ -98,12 +111,12 @@ def test_every_key_of_a_certificate_is_in_the_page(model):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_toml_examples_are_policies_or_parts_of_them(page):
-    known = set(policy_file._PolicyTable.model_fields) | {"schema"}
+    known = {*POLICY.known_keys(), "labels"}
     for block in re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL):
         found = tomllib.loads(block)
-        assert {key for key in found if isinstance(found[key], dict | list)} <= known | {"labels"}
+        assert {key for key in found if isinstance(found[key], dict | list)} <= known
         for requirement in found.get("require", []):
-            policy_file._RequireTable.model_validate(requirement)
+            table_of("require").model_validate(requirement)
 
 
 def anchors(page):

@@ -299,7 +299,7 @@ def test_a_node_above_one_value_is_not_that_value():
 
     class Level1(Grouped):
         def grouping(self, microdata, policy, seed, *, explain=False):
-            from foreknow.methods.grouping import Grouping
+            from foreknow.methods.protocol import Grouping
 
             return Grouping(np.array(self.groups), {"q": np.array([1, 1])})
 

@@ -33,7 +33,7 @@ def raising(error):
 
 STEPS = {
     "write_csv": (publishing, "write_csv"),
-    "verify": (publishing, "verify"),
+    "verify": (publishing, "findings_of"),
     "certificate": (Certificate, "to_json"),
     "report": (Audit, "to_html"),
     "digest": (publishing, "digest_of"),

@@ -270,7 +270,7 @@ def test_a_minimal_result_is_said_to_be_one_where_the_method_says_so():
     class Whole:
         def __init__(self, says):
             if says is not None:
-                self.minimal = lambda policy: says
+                self.traits = fk.Traits(minimal=lambda policy: says)
 
         def partition(self, microdata, policy=None, seed=None):
             return np.zeros(microdata.n_rows, dtype=np.int64)

@@ -73,8 +73,10 @@ if TYPE_CHECKING:
     from foreknow.methods.jump.sampling import EstimatedSet
     from foreknow.methods.jump.secret import SecretChoice
     from foreknow.methods.mondrian.mondrian import Mondrian
+    from foreknow.methods.protocol import Traits
     from foreknow.methods.streamliner import Streamliner
-    from foreknow.policy.policy import Policy, PublishOptions, Requirement
+    from foreknow.policy.policy import Policy, PublishOptions
+    from foreknow.policy.requirement import Requirement
     from foreknow.publishing.certificate import Certificate
     from foreknow.publishing.publish import Publication, publish
     from foreknow.publishing.verification import Verification, verify
@@ -126,8 +128,10 @@ _ROOMS = {
     "methods.jump.sampling": ["EstimatedSet"],
     "methods.jump.secret": ["SecretChoice"],
     "methods.mondrian.mondrian": ["Mondrian"],
+    "methods.protocol": ["Traits"],
     "methods.streamliner": ["Streamliner"],
-    "policy.policy": ["Policy", "PublishOptions", "Requirement"],
+    "policy.policy": ["Policy", "PublishOptions"],
+    "policy.requirement": ["Requirement"],
     "publishing.certificate": ["Certificate"],
     "publishing.publish": ["Publication", "publish"],
     "publishing.verification": ["Verification", "verify"],
@@ -194,6 +198,7 @@ __all__ = [
     "Statements",
     "Streamliner",
     "SurveyedNode",
+    "Traits",
     "Tree",
     "Utility",
     "UtilityReport",

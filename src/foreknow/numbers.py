@@ -11,6 +11,8 @@ from foreknow.errors import InputError
 
 Number: TypeAlias = "float | Fraction | Decimal | str"
 
+# Floats rank down to this relative distance; what is nearer, fractions decide.
+CLOSE = 1e-9
 # Exact arithmetic on more digits would take too long.
 MOST_DIGITS = 4000
 # Floats rank whatever is compared with a threshold; this is well within their range.

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.facts.ledger import PresentLedger
+from foreknow.adversaries.facts.minima import FactsMeasure
+from foreknow.adversaries.ledger import MinLedger
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
 
@@ -120,7 +121,9 @@ MASKS = st.none() | st.lists(st.booleans(), min_size=4, max_size=4).map(np.array
 def started(semantics, point, threshold, wanted, stages, steps):
     """A ledger that has seen the first groups and every change, asked for or not."""
     if semantics == "single":  # where nothing else would use it
-        ledger = PresentLedger(point, Fraction(threshold), wanted)
+        limit = Fraction(threshold)
+        measure = FactsMeasure(point, limit, wanted, semantics)
+        ledger = MinLedger(measure, limit, wanted, falling=False)
     else:
         ledger = Facts(*point).ledger(threshold, wanted, semantics)
     ledger.commit(None, counted(stages[0], semantics))

@@ -90,13 +90,13 @@ def test_the_five_numbers_are_the_minima_over_the_present_groups(history, point)
         before = counted(bags, values)
         for value in values:
             expected = [float(x) for x in formulas.five(tallies, value, point)]
-            assert ledger.five(value) == pytest.approx(expected, rel=1e-12, abs=0)
+            assert ledger.minima(value) == pytest.approx(expected, rel=1e-12, abs=0)
             found = Facts(*point).disclosure(before, value).exact
             assert found == formulas.breach(formulas.five(tallies, value, point))
 
 
 def test_an_empty_ledger_has_seen_nothing():
-    assert Facts(1, 1, 1).ledger("1/2").five("a") == (math.inf, math.inf, math.inf, 1.0, 1.0)
+    assert Facts(1, 1, 1).ledger("1/2").minima("a") == (math.inf, math.inf, math.inf, 1.0, 1.0)
 
 
 @given(ROOTS, POINTS)
@@ -114,10 +114,10 @@ def test_admitting_changes_nothing():
     ledger = Facts(1, 1, 1).ledger("9/10")
     root = counted(["aabbccdd" * 4], "abcd")
     ledger.commit(None, root)
-    before = [ledger.five(x) for x in "abcd"]
+    before = [ledger.minima(x) for x in "abcd"]
     assert ledger.admits(root, counted(["aabbccdd", "aabbccdd" * 3], "abcd"))
     assert not ledger.admits(root, counted(["aa", "bbccdd" + "aabbccdd" * 3], "abcd"))
-    assert [ledger.five(x) for x in "abcd"] == before
+    assert [ledger.minima(x) for x in "abcd"] == before
     assert ledger.admits(root, counted(["aabbccdd", "aabbccdd" * 3], "abcd"))
 
 

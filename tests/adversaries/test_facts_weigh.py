@@ -101,7 +101,7 @@ def test_committing_a_choice_is_committing_one_by_one(data, case):
     weighed(at_once, bags, proposals, values).commit(np.array(mask))
     for g, parts in chosen:
         one_by_one.commit(counted([bags[g]], values), counted(parts, values))
-    assert [at_once.five(x) for x in values] == [one_by_one.five(x) for x in values]
+    assert [at_once.minima(x) for x in values] == [one_by_one.minima(x) for x in values]
 
     reached = after(bags, chosen)
     at = data.draw(st.integers(0, len(reached) - 1))

@@ -220,12 +220,12 @@ def test_rows_that_are_left_out_have_no_group():
 
 
 def test_minimal_is_claimed_only_where_it_is_true():
-    assert fk.FullDomain().minimal(EASY)
-    assert fk.FullDomain(find="chain").minimal(EASY)
-    assert not fk.FullDomain(suppression=0.1).minimal(EASY)
-    assert not fk.FullDomain(seconds=1).minimal(EASY)
-    assert not fk.FullDomain(lambda counts, levels: 0).minimal(EASY)
-    assert fk.FullDomain(lambda counts, levels: 0, find="minimal").minimal(EASY)
+    assert fk.FullDomain().traits.minimal(EASY)
+    assert fk.FullDomain(find="chain").traits.minimal(EASY)
+    assert not fk.FullDomain(suppression=0.1).traits.minimal(EASY)
+    assert not fk.FullDomain(seconds=1).traits.minimal(EASY)
+    assert not fk.FullDomain(lambda counts, levels: 0).traits.minimal(EASY)
+    assert fk.FullDomain(lambda counts, levels: 0, find="minimal").traits.minimal(EASY)
 
 
 def test_ncp_is_that_of_the_utility_where_groups_fill_their_nodes():

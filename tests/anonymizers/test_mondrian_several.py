@@ -17,7 +17,8 @@ from tests.diagnoses import diagnoses
 from tests.oracle.many_worlds import worst_cases
 
 import foreknow as fk
-from foreknow.adversaries.facts.ledger import PresentLedger
+from foreknow.adversaries.facts.minima import FactsMeasure
+from foreknow.adversaries.ledger import MinLedger
 from foreknow.methods.mondrian import levels
 from foreknow.methods.mondrian.levels import Level
 from foreknow.methods.mondrian.points import Points
@@ -198,8 +199,8 @@ def test_only_where_merging_cannot_hurt_a_result_is_called_minimal(semantics):
         for more in ({"semantics": semantics, "person": "pid"}, {})
     )
     asked = [fk.Requirement(fk.Facts(), "1/2")]
-    assert fk.Mondrian().minimal(fk.Policy(asked, one)) is True
-    assert fk.Mondrian().minimal(fk.Policy(asked, several)) is False
+    assert fk.Mondrian().traits.minimal(fk.Policy(asked, one)) is True
+    assert fk.Mondrian().traits.minimal(fk.Policy(asked, several)) is False
 
 
 @BOTH
@@ -238,7 +239,9 @@ class Unpromising:
 
     def ledger(self, threshold, values=None, semantics="single"):
         amounts = self.facts.l, self.facts.k, self.facts.m
-        return PresentLedger(amounts, as_threshold(threshold), values)
+        limit = as_threshold(threshold)
+        measure = FactsMeasure(amounts, limit, values, semantics)
+        return MinLedger(measure, limit, values, falling=False)
 
     def to_dict(self):
         return self.facts.to_dict()
@@ -266,7 +269,7 @@ def unpromising(policy, beside):
 def test_with_one_value_each_both_ledgers_lead_to_the_same_groups(data, case, cuts):
     policy, rules = data.draw(policies(case.sensitive))
     method, other = fk.Mondrian(cuts), unpromising(policy, data.draw(st.booleans()))
-    assert not method.minimal(other)
+    assert not method.traits.minimal(other)
     if failures([bag_of(range(len(case.rows)), case.sensitive)], rules):
         for asked in (policy, other):
             with pytest.raises(fk.NoSafeRelease):

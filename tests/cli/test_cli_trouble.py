@@ -112,7 +112,7 @@ def test_an_interrupt_at_any_stage_exits_with_130_and_leaves_nothing(desk, monke
         "counting": (fk.Microdata, "digest"),
         "partition": (fk.Mondrian, "partition"),
         "write_csv": (publishing, "write_csv"),
-        "verify": (publishing, "verify"),
+        "verify": (publishing, "findings_of"),
         "to_html": (Audit, "to_html"),
     }[stage]
     monkeypatch.setattr(place, name, interrupted)
@@ -170,7 +170,7 @@ def test_a_real_interrupt_says_that_nothing_was_left(interrupted):
 
 
 def test_a_bug_of_foreknow_itself_is_no_verdict(desk, monkeypatch):
-    monkeypatch.setattr(publishing, "verify", lambda *given: [])
+    monkeypatch.setattr(publishing, "findings_of", lambda *given: [])
     code, _, err = desk.run(*desk.publish())
     assert "report it" in err
     assert code not in (0, 1, 2)

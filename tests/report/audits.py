@@ -9,7 +9,8 @@ from foreknow.adversaries.facts.witness import FactsWitness
 from foreknow.auditing.audit import Verdict, audit
 from foreknow.data.counts import GroupCounts
 from foreknow.data.schema import Schema
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 
 BAGS = [
     {"Flu": 6, "AIDS": 2, "Cancer": 3, "Asthma": 4},

@@ -7,7 +7,8 @@ from tests.report.audits import EVIL, Oracle, evil, small
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.auditing.audit import audit
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.report.figures import knowledge_figure, sizes_figure
 
 

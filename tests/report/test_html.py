@@ -13,7 +13,8 @@ from tests.report.audits import EVIL, Oracle, evil, small
 from foreknow._version import __version__
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.auditing.audit import audit
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.report.pages.audit import audit_page, audit_summary
 from foreknow.report.pages.audit_terminal import headline, verdict_sentence
 from foreknow.report.words import visible

@@ -7,7 +7,8 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.auditing.audit import Verdict, audit
 from foreknow.data.counts import GroupCounts
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.report.pages.audit_terminal import (
     adversary_phrase,
     headline,

@@ -11,7 +11,8 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.auditing.audit import audit
 from foreknow.data.counts import GroupCounts
 from foreknow.data.schema import Schema
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.report.figures import knowledge_figure
 from foreknow.report.pages.audit import audit_page, audit_summary
 from foreknow.report.pages.audit_terminal import adversary_phrase, telling, verdict_sentence

@@ -9,7 +9,8 @@ from rich.console import Console
 from tests.report.audits import Oracle, evil, small
 
 from foreknow.auditing.audit import audit
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.report.pages.audit_terminal import audit_table
 
 

@@ -9,10 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from foreknow.data.labels import Label
-from foreknow.numbers import Number, as_fraction
-
-# A float probability is trusted down to this distance from a threshold; nearer, fractions decide.
-SETTLED = 1e-9
+from foreknow.numbers import CLOSE, Number, as_fraction
 
 
 class Witness(Protocol):
@@ -81,7 +78,7 @@ class Disclosure:
             return bound > 1
         if self.estimated:
             return False
-        if abs(self.probability - float(bound)) > SETTLED:
+        if abs(self.probability - float(bound)) > CLOSE:
             return self.probability < bound
         exact = self.exact
         # Without a fraction, a probability this near the threshold does not count as below it.
@@ -90,7 +87,7 @@ class Disclosure:
     def at_most(self, threshold: Number) -> bool:
         """Whether the probability is at most a threshold, settled as `below` is."""
         bound = as_fraction(threshold)
-        if self.estimated or abs(self.probability - float(bound)) > SETTLED:
+        if self.estimated or abs(self.probability - float(bound)) > CLOSE:
             return self.below(bound) or bound >= 1
         exact = self.exact
         return bound >= 1 or (exact is not None and exact <= bound)
@@ -123,7 +120,7 @@ def worst(disclosures: Iterable[Disclosure]) -> Disclosure:
     if not found:
         return Disclosure(None, 0.0, lambda: Fraction(0))
     top = max(d.probability for d in found)
-    near = [d for d in found if d.probability >= top - SETTLED]
+    near = [d for d in found if d.probability >= top - CLOSE]
     if len(near) == 1:
         return near[0]
     # One that has no fraction may be the highest of them.
@@ -136,7 +133,7 @@ def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
     times = [0.0 if d.prior is None else d.probability / float(d.prior) for d in found]
     if not any(times):
         return worst(found)
-    near = [d for d, own in zip(found, times, strict=True) if own >= max(times) * (1 - SETTLED)]
+    near = [d for d, own in zip(found, times, strict=True) if own >= max(times) * (1 - CLOSE)]
     if len(near) == 1:
         return near[0]
     return max(near, key=lambda d: (d.exact is None, (d.exact or 0) / (d.prior or 1)))

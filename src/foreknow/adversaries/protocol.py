@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeAlias
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import InputError
 from foreknow.numbers import Number
+from foreknow.settings import Settings
 
 Mask: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -81,8 +83,13 @@ class Ledger(Protocol):
         ...
 
 
+@runtime_checkable
 class Adversary(Protocol):
-    """A kind and an amount of knowledge; a frozen value."""
+    """A kind and an amount of knowledge; a frozen value.
+
+    One that a policy file can name also has a `key`, `settings` and `from_settings`, and a line in
+    `foreknow.adversaries.registry.ADVERSARIES`: see `Kind`.
+    """
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Return the highest posterior of a value, or over all values."""
@@ -96,14 +103,44 @@ class Adversary(Protocol):
         """Whether merging groups never raises a disclosure."""
         ...
 
+    def to_dict(self) -> dict[str, Any]:
+        """The table that stands for it in a policy file."""
+        ...
+
+
+@runtime_checkable
+class Searchable(Adversary, Protocol):
+    """An adversary whose limit a search can ask for while it merges or divides groups."""
+
     def ledger(
         self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
     ) -> Ledger:
         """Start a ledger for a search, for some codes of values or all."""
         ...
 
-    def to_dict(self) -> dict[str, Any]:
-        """The table that stands for it in a policy file."""
+
+@runtime_checkable
+class Gaining(Adversary, Protocol):
+    """An adversary with priors, who may also be limited relative to them."""
+
+    tables: tuple[Any, ...]
+
+    def gains(self, release: HasCounts) -> Mapping[Label, Disclosure]:
+        """Return every value's posterior that is the highest relative to its prior."""
+        ...
+
+
+class Kind(Protocol):
+    """What a class of adversaries declares so that policy files, verifier and pages serve it."""
+
+    key: ClassVar[str]
+    """What a policy file calls it."""
+    settings: ClassVar[type[Settings]]
+    """Its table in a policy file."""
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Adversary:
+        """Make one of a checked table; relative paths start at `folder`."""
         ...
 
 

@@ -15,13 +15,14 @@ import numpy as np
 from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError, UnsupportedError, memory_for
 from foreknow.methods.fulldomain.result import LatticeResult
 from foreknow.output import write_json_for_owner, write_whole
-from foreknow.policy.limits import Point
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Point, Requirement
 from foreknow.utility.utility import Utility, utility_of
 
 FORMAT = "foreknow audit"
@@ -82,6 +83,37 @@ class Verdict:
         )
 
 
+@dataclass(frozen=True)
+class CriterionVerdict:
+    """What came of a requirement that is a criterion.
+
+    Attributes
+    ----------
+    requirement : Requirement
+    attained : Attained
+        What the release attains, and where.
+    """
+
+    requirement: Requirement
+    attained: Attained
+
+    @property
+    def safe(self) -> bool:
+        """Whether it holds."""
+        return self.attained.holds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        assert self.requirement.criterion is not None
+        return {
+            "requirement": self.requirement.name,
+            "criterion": self.requirement.criterion.to_dict(),
+            "attained": str(self.attained.amount),
+            "group": None if self.attained.group is None else group_name(self.attained.group),
+            "safe": self.safe,
+        }
+
+
 @dataclass(frozen=True, repr=False)
 class Audit:
     """Every verdict on one release.
@@ -92,6 +124,8 @@ class Audit:
         Whether every requirement holds.
     verdicts : tuple of Verdict
         One per requirement and point, in the policy's order.
+    criteria : tuple of CriterionVerdict
+        One per requirement that is a criterion, in the policy's order.
     utility : Utility
     policy : Policy
     counts : GroupCounts
@@ -108,23 +142,25 @@ class Audit:
     utility: Utility
     name: str
     lattice: LatticeResult | None = None
+    criteria: tuple[CriterionVerdict, ...] = ()
 
     @property
     def safe(self) -> bool:
         """Whether every requirement holds."""
-        return all(verdict.safe for verdict in self.verdicts)
+        return all(v.safe for v in self.verdicts) and all(v.safe for v in self.criteria)
 
     @cached_property
     def unprotected(self) -> tuple[Label, ...]:
         """Sensitive values that no requirement is about: the release may tell them outright."""
         free = np.ones(self.counts.n_values, dtype=bool)
         for requirement in self.policy.requirements:
-            free &= ~requirement.mask(self.counts.values)
+            if requirement.points:
+                free &= ~requirement.mask(self.counts.values)
         return tuple(self.counts.values[code] for code in np.flatnonzero(free).tolist())
 
     @cached_property
     def failures(self) -> tuple[Verdict, ...]:
-        """The verdicts that are not safe."""
+        """The verdicts on adversaries that are not safe."""
         return tuple(verdict for verdict in self.verdicts if not verdict.safe)
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,6 +174,7 @@ class Audit:
             "unprotected": [str(value) for value in self.unprotected],
             "policy": self.policy.to_dict(),
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            **({"criteria": [each.to_dict() for each in self.criteria]} if self.criteria else {}),
             "utility": self.utility.to_dict(),
         }
 
@@ -175,7 +212,9 @@ class Audit:
         noun = "requirement" if many == 1 else "requirements"
         if self.safe:
             return f"Audit({self.name}: safe, {many} {noun})"
-        failing = len({id(verdict.requirement) for verdict in self.failures})
+        failed = [v.requirement for v in self.failures]
+        failed += [v.requirement for v in self.criteria if not v.safe]
+        failing = len({id(requirement) for requirement in failed})
         return f"Audit({self.name}: UNSAFE in {failing} of {many} {noun})"
 
 
@@ -228,13 +267,18 @@ def audit(
     if not counts.n_groups:
         raise DataError("the release has no groups")
     known: dict[Any, Sequence[Disclosure]] = {}
-    verdicts = []
+    verdicts, criteria = [], []
     for requirement in policy.requirements:
-        mask = requirement.mask(counts.values).tolist()
+        counted = requirement.counted(release)
+        if requirement.criterion is not None:
+            attained = requirement.criterion.attained(counted)
+            criteria.append(CriterionVerdict(requirement, attained))
+            continue
+        mask = requirement.mask(counts_of(counted).values).tolist()
         for point in requirement.points:
-            key = point.adversary, point.relative
+            key = point.adversary, point.relative, id(counted)
             if key not in known:
-                known[key] = point.disclosures(release)
+                known[key] = point.disclosures(counted)
             found = [d for d, about in zip(known[key], mask, strict=True) if about]
             top = point.worst(found)
             others = point.ranked(d for d in found if d is not top)
@@ -245,6 +289,7 @@ def audit(
         tuple(verdicts),
         utility or utility_of(counts),
         name or str(getattr(release, "name", "release")),
+        criteria=tuple(criteria),
     )
 
 

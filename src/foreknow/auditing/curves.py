@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications
-from foreknow.adversaries.implications.minima import Cells, atoms_and_odds
+from foreknow.adversaries.implications.minima import Targets, atoms_and_odds
 from foreknow.adversaries.implications.negations import Negations
 from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError
+from foreknow.numbers import CLOSE
 from foreknow.output import write_json_for_owner, write_whole
 
 FORMAT = "foreknow curves"
@@ -27,7 +28,6 @@ FORMAT_VERSION = 1
 
 _MOST = 200
 # Relative distance from a minimum within which a group may turn out to attain it.
-_CLOSE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -198,7 +198,7 @@ def telling_groups(counts: GroupCounts, k: int, code: int) -> GroupCounts:
     """
     wanted = np.zeros(counts.n_values, dtype=bool)
     wanted[code] = True
-    cells = Cells.of(counts, wanted)
+    cells = Targets.of(counts, wanted)
     atoms, odds = atoms_and_odds(counts, k, cells)
     near = [_near(row) for row in atoms[1:]] + [cells.group[_near(row)] for row in odds]
     groups = np.unique(np.concatenate(near))
@@ -213,7 +213,7 @@ def telling_groups(counts: GroupCounts, k: int, code: int) -> GroupCounts:
 def _near(ratios: NDArray[np.float64]) -> IntArray:
     """Where a minimum may be attained; at 0, where floats are exact, one place will do."""
     least = ratios.min()
-    near = np.flatnonzero(ratios <= least * (1 + _CLOSE))
+    near = np.flatnonzero(ratios <= least * (1 + CLOSE))
     return near[:1] if least == 0 else near
 
 

@@ -176,6 +176,7 @@ def _say_verified(found: Verification) -> None:
     from foreknow.publishing.certificate import exact_text
     from foreknow.report.console import one_line
     from foreknow.report.words import listing, named
+    from foreknow.verifier.verify import Reached
 
     of_whom = "of your policy " if found.own_policy else ""
     lines = [
@@ -183,6 +184,10 @@ def _say_verified(found: Verification) -> None:
         f"{', '.join(found.groups)}; every requirement {of_whom}on {found.sensitive} holds:"
     ]
     for finding in found.findings:
+        if isinstance(finding, Reached):
+            ((criterion, required),) = finding.criterion.items()
+            lines.append(f"  {criterion} = {required}: attained is {finding.attained}")
+            continue
         ((kind, amounts),) = finding.adversary.items()
         limit = "not above" if finding.inclusive else "below"
         times = f" = {finding.times} times the prior" if finding.times is not None else ""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 
-_FLOAT_IS_SURE = 1e-9
+from foreknow.numbers import CLOSE
 
 
 def at_least(counts: Sequence[int], l: Fraction) -> bool:  # noqa: E741
@@ -28,7 +28,7 @@ def at_least(counts: Sequence[int], l: Fraction) -> bool:  # noqa: E741
     shares = [float(Fraction(count, total)) for count in counts]
     gap = -math.fsum(share * math.log(share) for share in shares if share)
     gap -= math.log(l.numerator) - math.log(l.denominator)
-    if abs(gap) > _FLOAT_IS_SURE:
+    if abs(gap) > CLOSE:
         return gap > 0
     # total^total * den^total against num^total * product of count^count
     powers = Counter({total: total})

@@ -9,11 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
+
 from foreknow import numbers
+from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.criteria.entropy import at_least
-from foreknow.errors import InputError
+from foreknow.criteria.ledger import EachGroup
+from foreknow.criteria.protocol import Attained
+from foreknow.data.counts import Semantics
+from foreknow.errors import DataError, InputError
+from foreknow.settings import FromOne
 
 # (colour, number of tables in which a person has that value), for values that are possible
 Row: TypeAlias = Sequence[tuple[Hashable, int]]
@@ -275,13 +283,22 @@ class Recursive(_Symmetric):
 class KAnonymity:
     """Everybody's group has at least k people; the same for a set of tables and its subsets.
 
+    Parameters
+    ----------
+    k : int
+        From 1.
+
     Examples
     --------
-    >>> KAnonymity(3).allows([(0, 1)], 1, size=2)
-    False
+    >>> from foreknow.data.counts import GroupCounts
+    >>> counts = GroupCounts.from_bags([["Flu", "Cold"], ["Flu", "Flu", "AIDS"]])
+    >>> KAnonymity(3).measure(counts), KAnonymity(3).holds(counts)
+    (2, False)
     """
 
     k: int
+    key: ClassVar[str] = "k_anonymity"
+    settings: ClassVar[Any] = FromOne
     convex: ClassVar[bool] = True
     complete: ClassVar[bool] = True
 
@@ -299,6 +316,42 @@ class KAnonymity:
     def allows(self, row: Row, total: int, size: int) -> bool:
         """Judge the group's size."""
         return size >= self.k
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> KAnonymity:
+        """Make it of ``k_anonymity = 5`` in a policy file."""
+        return cls(read)
+
+    def attained(self, release: HasCounts) -> Attained:
+        """The smallest group of a release."""
+        counts = counts_of(release)
+        if not counts.n_groups:
+            raise DataError("the release has no groups")
+        group = int(np.argmin(counts.sizes))
+        size = int(counts.sizes[group])
+        people = "person" if size == 1 else "people"
+        words = f"the smallest group has {size} {people}, the least is {self.k}"
+        return Attained(size, size >= self.k, words, counts.group_label(group))
+
+    def measure(self, release: HasCounts) -> int:
+        """How many people the smallest group of a release has."""
+        return int(self.attained(release).amount)
+
+    def holds(self, release: HasCounts) -> bool:
+        """Whether every group of a release has at least k people."""
+        return self.attained(release).holds
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Always: merging makes groups larger."""
+        return True
+
+    def ledger(self, semantics: Semantics = "single") -> EachGroup:
+        """Start a ledger for a search."""
+        return EachGroup(lambda counts: counts.sizes < self.k)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"k_anonymity": ...}``, as in a policy file."""
+        return {"k_anonymity": self.k}
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import perm, prod
-from typing import Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
+from pydantic import Field
 
 from foreknow.data.engines.columns import Codes
 from foreknow.data.labels import Labels
@@ -23,7 +24,9 @@ from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
 from foreknow.methods.lots import generator, note_of_boxes, notes_of_seed
+from foreknow.methods.protocol import Traits
 from foreknow.policy.policy import Policy
+from foreknow.settings import Settings
 
 # How many people are dealt out at once.
 _BLOCK = 1 << 20
@@ -143,6 +146,7 @@ def chance_of_anatomy(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:
     Values a, a, b, b, c with l = 2: the last one joins either group with probability 1/2.
 
     >>> import numpy as np
+    from pydantic import Field
     >>> chance_of_anatomy(Counter({(0, 1): 1, (0, 1, 2): 1}), np.array([2, 2, 1]), 2)
     Fraction(1, 4)
     """
@@ -193,6 +197,12 @@ def _joinings(larger: list[Bag], left: frozenset[int], l: int) -> Iterator[tuple
 _log = logging.getLogger(__name__)
 
 
+class AnatomySettings(Settings):
+    """``[publish.anatomy]`` in a policy file."""
+
+    l: Annotated[int, Field(ge=2)]  # noqa: E741
+
+
 @dataclass(frozen=True)
 class Anatomy:
     """The best-known bucketization.
@@ -227,6 +237,8 @@ class Anatomy:
     """
 
     l: int = 4  # noqa: E741
+    key: ClassVar[str] = "anatomy"
+    settings: ClassVar[type[Settings]] = AnatomySettings
 
     def __post_init__(self) -> None:
         if isinstance(self.l, bool) or not isinstance(self.l, int) or self.l < 2:
@@ -280,9 +292,25 @@ class Anatomy:
         groups[people] = rounds
         return microdata.rows_of(groups)
 
-    advice: ClassVar[str] = "a larger l may help"
+    @property
+    def traits(self) -> Traits:
+        """It looks at sensitive values only, so everybody's posterior is a frequency."""
+        return Traits(
+            symmetric=True,
+            likelihood=self.chance,
+            frequencies=True,
+            least=self.l,
+            equal=self.l,
+            notes=self._notes,
+            advice="a larger l may help",
+        )
 
-    def notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Anatomy:
+        """Make it of its table in a policy file."""
+        return cls(**given)
+
+    def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""
         boxes = (note_of_boxes(self.l),) if policy.options.form == "generalized" else ()
         return (*boxes, *notes_of_seed(seed))

@@ -1,16 +1,37 @@
-"""One ledger for several: a change is admitted if each of them admits it."""
+"""One ledger for all requirements of a policy: a change is admitted if each of them admits it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import FloatArray, Ledger, Mask, Weighing
+from foreknow.adversaries.protocol import (
+    FloatArray,
+    HasCounts,
+    Ledger,
+    Mask,
+    Weighing,
+    counts_of,
+)
 from foreknow.data.counts import GroupCounts
+
+
+class Part(NamedTuple):
+    """A requirement in a search: what it counts of some groups, and its ledger over that."""
+
+    counted: Callable[[HasCounts], HasCounts]
+    ledger: Ledger
+
+    def of(
+        self, removed: GroupCounts | None, added: GroupCounts
+    ) -> tuple[GroupCounts | None, GroupCounts]:
+        """What is counted of groups that leave, and of those that replace them."""
+        leaving = None if removed is None else counts_of(self.counted(removed))
+        return leaving, counts_of(self.counted(added))
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,33 +40,33 @@ class PolicyLedger:
 
     Attributes
     ----------
-    parts : sequence of Ledger
+    parts : sequence of Part
     monotone : bool
         Whether merging groups can never hurt, for each of them.
     """
 
-    parts: Sequence[Ledger]
+    parts: Sequence[Part]
     monotone: bool = True
 
     @property
     def exact(self) -> bool:
-        """Whether it decides what is close to a threshold, rather than refuse it."""
-        return all(getattr(part, "exact", False) for part in self.parts)
+        """Whether it decides what is close to a limit, rather than refuse it."""
+        return all(getattr(part.ledger, "exact", False) for part in self.parts)
 
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
         """Whether every requirement still holds when `added` replaces `removed`."""
-        return all(part.admits(removed, added) for part in self.parts)
+        return all(part.ledger.admits(*part.of(removed, added)) for part in self.parts)
 
     def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
         """Note the replacement everywhere."""
         for part in self.parts:
-            part.commit(removed, added)
+            part.ledger.commit(*part.of(removed, added))
 
     def weigh(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
     ) -> PolicyWeighing:
         """Measure many proposals; see `Ledger.weigh`."""
-        parts = [part.weigh(removed, added, owner) for part in self.parts]
+        parts = [part.ledger.weigh(*part.of(removed, added), owner) for part in self.parts]
         return PolicyWeighing(parts, self.monotone)
 
 

@@ -22,7 +22,7 @@ from foreknow.publishing.certificate_file import (
     parts_of,
     read_certificate,
 )
-from foreknow.verifier.verify import Finding, Written
+from foreknow.verifier.verify import Finding, Reached, Written
 
 NOT_MINIMAL = (
     "safe, but perhaps not minimal: with several sensitive values per person, merging groups can "
@@ -237,8 +237,16 @@ class Certificate:
         return judge(self, Path(release), priors=priors)[1]
 
 
-def finding_to_dict(finding: Finding) -> dict[str, Any]:
+def finding_to_dict(finding: Finding | Reached) -> dict[str, Any]:
     """Plain values of a verifier's finding."""
+    if isinstance(finding, Reached):
+        return {
+            "requirement": finding.requirement,
+            "criterion": dict(finding.criterion),
+            "attained": exact_text(finding.attained),
+            "group": finding.group,
+            "safe": finding.safe,
+        }
     return {
         "requirement": finding.requirement,
         "adversary": dict(finding.adversary),

@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
+    BeforeValidator,
     Discriminator,
     Field,
     Tag,
     ValidationError,
+    create_model,
     model_validator,
 )
 
+from foreknow.adversaries import registry as adversaries
+from foreknow.adversaries.priors.priors import Priors
+from foreknow.criteria import registry as criteria
 from foreknow.documents import from_json, read_text
 from foreknow.errors import CertificateError, InputError
 from foreknow.numbers import as_fraction, as_threshold
+from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
-FORMAT_VERSION = 3  # 1 knew one value per person only, 2 no priors that are kept
+FORMAT_VERSION = 4  # 1 knew one value per person only, 2 no priors that are kept, 3 no criteria
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
 _MOST_BYTES = 256 << 20
-
-
-class _Table(BaseModel):
-    """A table of which every key is known and every value of its type: true is no number."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 def _limit(text: str) -> str:
@@ -66,25 +65,7 @@ _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 _Semantics = Literal["single", "set", "multiset"]
 
 
-class _Facts(_Table):
-    l: _Amount = 0  # noqa: E741
-    k: _Amount = 0
-    m: _Amount = 0
-
-
-class _FactsPoint(_Facts):
-    below: _Limit
-
-
-class _Count(_Table):
-    k: _Amount = 0
-
-
-class _CountPoint(_Count):
-    below: _Limit
-
-
-class _TableOfPriors(_Table):
+class _TableOfPriors(Settings):
     attributes: _SomeNames
     values: _SomeNames
     rows: list[Annotated[list[Any], Field(min_length=2, max_length=2)]]
@@ -104,7 +85,7 @@ class _TableOfPriors(_Table):
         return self
 
 
-class _KeptTable(_Table):
+class _KeptTable(Settings):
     """Priors that were learned from the table: the owner has them."""
 
     attributes: _SomeNames
@@ -119,78 +100,74 @@ _AnyTable = Annotated[
 ]
 
 
-class _Priors(_Table):
+class _Priors(Settings):
+    """Priors as a certificate has them: written out, or kept with the owner; never in files."""
+
     semantics: Literal["joint", "binary"] = "joint"
     tables: Annotated[list[_AnyTable], Field(min_length=1)]
 
 
-class _PriorsPoint(_Priors):
-    below: _Limit
-
-
-_one_or_several = Discriminator(lambda given: "list" if isinstance(given, list) else "table")
-_several = Field(min_length=1)
-_OfFacts = Annotated[
-    Annotated[_Facts, Tag("table")] | Annotated[list[_FactsPoint], _several, Tag("list")],
-    _one_or_several,
-]
-_OfCount = Annotated[
-    Annotated[_Count, Tag("table")] | Annotated[list[_CountPoint], _several, Tag("list")],
-    _one_or_several,
-]
-_OfPriors = Annotated[
-    Annotated[_Priors, Tag("table")] | Annotated[list[_PriorsPoint], _several, Tag("list")],
-    _one_or_several,
-]
-
-
-class _Require(_Table):
+class _RequireBase(Settings):
     name: str | None = None
     values: _SomeNames | None = None
     excluded: _SomeNames | None = Field(default=None, alias="except")
-    facts: _OfFacts | None = None
-    implications: _OfCount | None = None
-    negations: _OfCount | None = None
-    priors: _OfPriors | None = None
     below: _Limit | None = None
     at_most: _Limit | None = None
     at_most_times: _Times | None = None
 
     @model_validator(mode="after")
-    def _check_points(self) -> _Require:
-        """One adversary with one limit; or points, each with a limit of its own."""
-        of = [self.facts, self.implications, self.negations, self.priors]
-        given = [adversary for adversary in of if adversary is not None]
-        alone = [adversary for adversary in given if not isinstance(adversary, list)]
+    def _check_points(self) -> _RequireBase:
+        """One adversary with one limit; or points, each with a limit of its own; or a criterion."""
+        of = {kind.key: getattr(self, kind.key) for kind in adversaries.ADVERSARIES}
+        given = {key: own for key, own in of.items() if own is not None}
+        wanted = [each.key for each in criteria.CRITERIA if getattr(self, each.key) is not None]
+        alone = [own for own in given.values() if not isinstance(own, list)]
         limits = [self.below, self.at_most, self.at_most_times]
+        about = self.values is not None or self.excluded is not None
+        if wanted:
+            if given or len(wanted) > 1 or about or limits != [None] * 3:
+                raise ValueError(f"{wanted[0]} stands by itself")
+            return self
         if self.values is not None and self.excluded is not None:
             raise ValueError("it has both values and except")
         if not given or (alone and len(given) > 1):
             raise ValueError("it needs one adversary, or points")
         if sum(limit is not None for limit in limits) != len(alone):
             raise ValueError("it needs exactly one limit, or one in each point and none beside")
-        if alone and self.below is None and self.priors is None:
+        if alone and self.below is None and Priors.key not in given:
             raise ValueError("at_most and at_most_times are for priors")
         return self
 
 
-class _Label(_Table):
+@cache
+def _require_table(kinds: tuple[Any, ...], wanted: tuple[Any, ...]) -> type[_RequireBase]:
+    """A ``[[require]]`` table of everything that is registered."""
+    settings = {kind.key: kind.settings for kind in kinds} | {Priors.key: _Priors}
+    fields: dict[str, Any] = {
+        key: (one_or_several(table, _Limit, least=1) | None, None)
+        for key, table in settings.items()
+    }
+    fields |= {each.key: (each.settings | None, None) for each in wanted}
+    return create_model("_Require", __base__=_RequireBase, **fields)
+
+
+class _Label(Settings):
     label: str
 
 
-class _Schema(_Table):
+class _Schema(Settings):
     """Roles of columns. Hierarchies, types and the like are the owner's: nothing reads them."""
 
-    identifiers: _Names = []
-    quasi_identifiers: _Names = []
+    identifiers: _Names = Field(default=[])
+    quasi_identifiers: _Names = Field(default=[])
     sensitive: str
-    other: _Names = []
+    other: _Names = Field(default=[])
     semantics: _Semantics = "single"
     person: str | None = None
     group: str | None = None
-    types: dict[str, str] = {}
+    types: dict[str, str] = Field(default={})
     missing: str | _Label = "error"
-    hierarchies: dict[str, dict[str, Any]] = {}
+    hierarchies: dict[str, dict[str, Any]] = Field(default={})
 
     @model_validator(mode="after")
     def _check_roles(self) -> _Schema:
@@ -200,13 +177,17 @@ class _Schema(_Table):
         return self
 
 
-class _Policy(_Table):
+def _required(given: Any) -> Any:
+    return _require_table(adversaries.ADVERSARIES, criteria.CRITERIA).model_validate(given)
+
+
+class _Policy(Settings):
     schema_: _Schema = Field(alias="schema")
-    require: Annotated[list[_Require], Field(min_length=1)]
-    publish: dict[str, Any] = {}
+    require: Annotated[list[Annotated[Any, BeforeValidator(_required)]], Field(min_length=1)]
+    publish: dict[str, Any] = Field(default={})
 
 
-class _Release(_Table):
+class _Release(Settings):
     form: Literal["generalized", "bucketized"]
     format: Literal["csv", "parquet"]
     groups: _Names
@@ -218,7 +199,7 @@ class _Release(_Table):
     files: dict[str, _Digest]
 
 
-class _Finding(_Table):
+class _Finding(Settings):
     requirement: _Amount
     adversary: dict[str, Any]
     below: _Exact | None
@@ -231,7 +212,23 @@ class _Finding(_Table):
     safe: bool
 
 
-class _KeptPriors(_Table):
+class _Reached(Settings):
+    requirement: _Amount
+    criterion: dict[str, Any]
+    attained: _Exact
+    group: str | None
+    safe: bool
+
+
+_criterion_or_point = Discriminator(
+    lambda given: "criterion" if isinstance(given, dict) and "criterion" in given else "point"
+)
+_AnyFinding = Annotated[
+    Annotated[_Finding, Tag("point")] | Annotated[_Reached, Tag("criterion")], _criterion_or_point
+]
+
+
+class _KeptPriors(Settings):
     format: Literal["foreknow priors"]
     version: Literal[1]
     may_be_published: Literal[False]
@@ -239,16 +236,16 @@ class _KeptPriors(_Table):
     tables: Annotated[list[_TableOfPriors], Field(min_length=1)]
 
 
-class _Certificate(_Table):
+class _Certificate(Settings):
     format: str
     version: int
     safe: bool
     minimal: bool = False
-    notes: list[str] = []
+    notes: list[str] = Field(default=[])
     policy: _Policy
     release: _Release
     method: dict[str, Any]
-    findings: Annotated[list[_Finding], Field(min_length=1)]
+    findings: Annotated[list[_AnyFinding], Field(min_length=1)]
     source: dict[str, str | int]
     seeded: bool
     versions: dict[str, str]
@@ -369,13 +366,15 @@ def _contradiction(read: _Certificate) -> str | None:
     if kept and read.version < 3:
         return "priors are named by a digest from version 3 on"
     for finding in read.findings:
+        if isinstance(finding, _Reached):
+            continue
         told = [finding.exact, finding.probability, *([] if finding.times else [finding.below])]
         if None in told and finding.requirement not in kept:
             return "a finding does not say what was found, though no priors of it are kept"
     return None
 
 
-def _is_kept(required: _Require) -> bool:
+def _is_kept(required: Any) -> bool:
     several = required.priors if isinstance(required.priors, list) else [required.priors]
     tables = [table for priors in several if priors is not None for table in priors.tables]
     return any(isinstance(table, _KeptTable) for table in tables)
@@ -387,7 +386,7 @@ def _explain(error: ValidationError) -> str:
     place = "".join(
         f"[{part}]" if isinstance(part, int) else f".{part}"
         for part in first["loc"]
-        if part not in ("list", "table", "whole", "kept")
+        if part not in ("list", "table", "whole", "kept", "point", "criterion")
     ).removeprefix(".")
     if first["type"] == "missing":
         return f"lacks {place!r}"

@@ -19,7 +19,8 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.people import Signature
 from foreknow.data.sparse import combine, count_pairs
 from foreknow.errors import CertificateError
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.publishing.certificate_file import KEPT_FORMAT, KEPT_VERSION, read_kept
 
 # So near to a frequency, a prior is that frequency, rounded; less near, if all priors are.
@@ -178,7 +179,7 @@ class KeptPriors:
 
     def withheld_finding(self, finding: _Table) -> dict[str, Any]:
         """A finding without what tells of these priors; that it is safe remains."""
-        adversary = finding["adversary"]
+        adversary = finding.get("adversary", {})
         told = {self.digest(table) for table in self.tables}
         said = _changed(adversary, lambda t: self._named(t) if self.digest(t) in told else t)
         if not is_kept(said):

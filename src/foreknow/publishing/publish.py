@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from html import escape
@@ -30,22 +30,16 @@ from foreknow.errors import (
     OutputError,
     memory_for,
 )
-from foreknow.methods.grouping import grouping_of
-from foreknow.methods.registry import (
-    Anonymizer,
-    asks_policy,
-    method_of,
-    notes_of,
-    said_by,
-    settings_of,
-)
+from foreknow.methods.protocol import Anonymizer, grouping_of, settings_of, traits_of
+from foreknow.methods.registry import method_of
 from foreknow.output import as_json, whole_folder, write_whole
 from foreknow.policy.policy import Policy, PublishOptions
 from foreknow.publishing.certificate import NOT_MINIMAL, Certificate, digest_of, finding_to_dict
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.tables import COUNT, GROUP, bucketized, generalized, refuse_borrowed_priors
+from foreknow.publishing.verification import findings_of
 from foreknow.utility.utility import utility_of
-from foreknow.verifier.verify import Finding, Written, same_groups, verify
+from foreknow.verifier.verify import Finding, Reached, Written, same_groups
 
 _log = logging.getLogger(__name__)
 
@@ -226,11 +220,12 @@ def publish(
     utility = utility_of(release.counts, *((microdata, groups, floors) if coarsened else ()))
     verdicts = audit(release, policy, utility=utility, name="the release")
     verdicts = replace(verdicts, lattice=found.lattice)
-    if not verdicts.safe and not asks_policy(anonymizer):
-        advice = getattr(anonymizer, "advice", "stricter settings of its own may help")
+    traits = traits_of(anonymizer)
+    if not verdicts.safe and not traits.consults_policy:
         raise NoSafeRelease(
             f"{type(anonymizer).__name__} made groups that do not hold what the policy requires: "
-            f"{'; '.join(policy.failures(release))}. It does not ask the whole policy: {advice}"
+            f"{'; '.join(policy.failures(release))}. It does not ask the whole policy: "
+            f"{traits.advice}"
         )
     certificate, private, kept = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
@@ -273,7 +268,7 @@ def _release(tables: Mapping[str, pa.Table], form: str, schema: Schema) -> Relea
 
 def _is_minimal(anonymizer: Anonymizer, policy: Policy) -> bool:
     """Whether the method says that it divides as far as the policy allows."""
-    says = said_by(anonymizer, "minimal")
+    says = traits_of(anonymizer).minimal
     return policy.monotone() and says is not None and bool(says(policy))
 
 
@@ -316,18 +311,14 @@ def _certify(
         options.form, columns, microdata.schema.sensitive, tables, semantics=semantics
     )
     try:
-        findings = verify(written, policy.to_dict()["require"])
+        findings = findings_of(written, policy.to_dict()["require"])
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
-    claimed = [(v.disclosure.exact, v.safe) for v in verdicts.verdicts]
-    found = [(finding.probability, finding.safe) for finding in findings]
-    agreed = len(claimed) == len(found) and all(
-        _agree(verdict.disclosure, finding)
-        for verdict, finding in zip(verdicts.verdicts, findings, strict=False)
-    )
-    if not agreed or not verdicts.safe or not all(finding.safe for finding in findings):
-        raise InternalError(f"the search and the verifier disagree: {claimed} and {found}")
+    if not _all_agree(verdicts, findings) or not verdicts.safe:
+        judged = [finding_to_dict(finding) for finding in findings]
+        raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
     key = secrets.token_hex(32)
+    notes = traits_of(anonymizer).notes
     settings = settings_of(anonymizer)
     said, learned = policy.published(), learned_tables(policy)
     kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
@@ -355,11 +346,27 @@ def _certify(
         notes=(
             *([learned_note(learned)] if learned else []),
             *_notes(policy, verdicts.counts, microdata.schema.sensitive),
-            *notes_of(anonymizer, policy, seed),
+            *(notes(policy, seed) if notes is not None else ()),
         ),
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private, kept
+
+
+def _all_agree(verdicts: Audit, findings: Sequence[Finding | Reached]) -> bool:
+    """Whether the verifier found, of each requirement, what the audit did; and that it is safe."""
+    points = [finding for finding in findings if isinstance(finding, Finding)]
+    reached = [finding for finding in findings if isinstance(finding, Reached)]
+    return (
+        len(points) == len(verdicts.verdicts)
+        and len(reached) == len(verdicts.criteria)
+        and all(finding.safe for finding in findings)
+        and all(_agree(v.disclosure, f) for v, f in zip(verdicts.verdicts, points, strict=True))
+        and all(
+            v.attained.amount == f.attained and v.safe == f.safe
+            for v, f in zip(verdicts.criteria, reached, strict=True)
+        )
+    )
 
 
 def _agree(claimed: Disclosure, found: Finding) -> bool:
@@ -385,7 +392,9 @@ def _notes(policy: Policy, counts: GroupCounts, sensitive: str) -> tuple[str, ..
     return tuple(notes)
 
 
-def _told(findings: list[Finding], kept: KeptPriors | None) -> tuple[dict[str, Any], ...]:
+def _told(
+    findings: Sequence[Finding | Reached], kept: KeptPriors | None
+) -> tuple[dict[str, Any], ...]:
     """Findings as a certificate has them: without what tells of priors that are kept."""
     said = [finding_to_dict(finding) for finding in findings]
     return tuple(said if kept is None else map(kept.withheld_finding, said))
@@ -395,7 +404,7 @@ def _require_same(
     written: Written, held: Written, certificate: Certificate, kept: KeptPriors | None
 ) -> None:
     required = certificate.policy["require"]
-    findings = verify(written, required if kept is None else kept.filled(required))
+    findings = findings_of(written, required if kept is None else kept.filled(required))
     agreed = _told(findings, kept) == tuple(dict(f) for f in certificate.findings)
     if not agreed or not same_groups(written, held):
         raise InternalError("the release reads back otherwise than it was written")

@@ -16,14 +16,16 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from foreknow.adversaries import registry as adversaries
+from foreknow.criteria import registry as criteria
 from foreknow.engine import Stamp
 from foreknow.errors import CertificateError, InputError, SchemaError, memory_for
 from foreknow.policy.policy import Policy
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
 from foreknow.publishing.priors import PRIORS, KeptPriors, is_kept
 from foreknow.publishing.published import CERTIFICATE, refuse_other_schema
-from foreknow.verifier.verify import Finding, count_people
-from foreknow.verifier.verify import verify as judged
+from foreknow.verifier.verify import Finding, Reached, Written, count_people
+from foreknow.verifier.verify import verify as verify_written
 
 # What `publish` writes beside the release, and whether it is for the owner only.
 _COMPANIONS = {
@@ -77,7 +79,7 @@ class Verification:
     groups: tuple[str, ...]
     sensitive: str
     beside: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding | Reached, ...]
     requirements: tuple[Mapping[str, Any], ...] = field(repr=False)
     own_policy: bool = False
     not_judged: tuple[str, ...] = ()
@@ -216,7 +218,7 @@ def judge(
             replace(finding, requirement=place)
             for place, table in enumerate(required)
             if place not in unjudged
-            for finding in judged(written, [table])
+            for finding in findings_of(written, [table])
         ]
         people, n_groups = count_people(written)
         stamp.check()
@@ -256,6 +258,13 @@ def judge(
         known.notes if policy is None else (),
     )
     return found, problems
+
+
+def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Finding | Reached]:
+    """Let the verifier judge; kinds that it does not know bring a judge of their own."""
+    judges = {kind.key: kind.judge for kind in adversaries.ADVERSARIES if hasattr(kind, "judge")}
+    gauges = {each.key: each.judge for each in criteria.CRITERIA if hasattr(each, "judge")}
+    return verify_written(written, required, judges, gauges)
 
 
 def _kept(given: str | Path | None, folder: Path) -> KeptPriors | None:
@@ -329,8 +338,13 @@ def _unknown(required: Sequence[Mapping[str, Any]], values: set[str]) -> list[st
     ]
 
 
-def _excess(finding: Finding) -> str:
+def _excess(finding: Finding | Reached) -> str:
     now = finding_to_dict(finding)
+    if isinstance(finding, Reached):
+        return (
+            f"require[{now['requirement']}]: {_plain(now['criterion'])} does not hold: group "
+            f"{now['group']} has {now['attained']}"
+        )
     return (
         f"require[{now['requirement']}]: {now['value']!r} in group {now['group']} reaches "
         f"{now['exact']}, the limit is {now['below']}"
@@ -339,7 +353,7 @@ def _excess(finding: Finding) -> str:
 
 def _differences(
     known: Certificate,
-    findings: Sequence[Finding],
+    findings: Sequence[Finding | Reached],
     size: tuple[int, int],
     kept: KeptPriors | None,
     unjudged: frozenset[int],
@@ -360,6 +374,10 @@ def _differences(
         if kept is not None:
             now = kept.withheld_finding(now)
         place = f"require[{now['requirement']}]"
+        if isinstance(finding, Reached) or "criterion" in then:
+            if _plain(now) != _plain(then):
+                problems.append(f"{place}: found is {_shown(now)}; certified is {_shown(then)}")
+            continue
         if now["below"] != then["below"] or not _agree(now["exact"], then["exact"]):
             problems.append(
                 f"{place}: the worst probability is {now['exact']} and the limit {now['below']}; "

@@ -8,8 +8,8 @@ from typing import Any
 
 from foreknow.data.counts import Semantics
 from foreknow.data.schema import Schema
-from foreknow.policy.limits import Point
 from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Point
 from foreknow.report.pages.audit_terminal import (
     adversary_phrase,
     requirement_title,

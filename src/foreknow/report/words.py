@@ -7,10 +7,11 @@ import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
 
-from foreknow.adversaries.disclosure import SETTLED, Disclosure
+from foreknow.adversaries.disclosure import Disclosure
 from foreknow.auditing.audit import group_name
 from foreknow.data.labels import Label
-from foreknow.policy.limits import Point
+from foreknow.numbers import CLOSE
+from foreknow.policy.requirement import Point
 
 # Marks that reverse the order of what follows them, so that a text reads as another one.
 _REVERSING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -212,7 +213,7 @@ def _settled(found: Disclosure, limit: Fraction) -> Fraction:
         return Fraction(chance)
     if found.exact is not None:
         return found.exact
-    return limit if abs(chance - float(limit)) <= SETTLED else Fraction(chance)
+    return limit if abs(chance - float(limit)) <= CLOSE else Fraction(chance)
 
 
 def _decimal(number: Fraction, digits: int) -> str:

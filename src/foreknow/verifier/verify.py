@@ -8,12 +8,12 @@ theorem itself holds is shown by enumeration in the tests, not here.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import duckdb
 
@@ -93,6 +93,30 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Reached:
+    """What the verifier found a release to attain of a criterion.
+
+    Attributes
+    ----------
+    requirement : int
+        Its position in the policy.
+    criterion : mapping
+        What stands for it in the policy.
+    attained : Fraction
+    group : str or None
+        The first group that attains it, by the texts of its columns.
+    safe : bool
+        Whether it holds.
+    """
+
+    requirement: int
+    criterion: Mapping[str, Any]
+    attained: Fraction
+    group: str | None
+    safe: bool
+
+
+@dataclass(frozen=True)
 class Written:
     """Where a release is written and what its columns are.
 
@@ -135,7 +159,39 @@ class Written:
         return dict(sorted(_read(self).items(), key=place))
 
 
-def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[Finding]:
+class Asked(NamedTuple):
+    """What one requirement asks of a written release.
+
+    Attributes
+    ----------
+    held : mapping of group to (people, bag)
+        What is counted: each value by itself, in the groups of the release.
+    about : set of str
+        The values that it is about.
+    written : Written
+    relative : bool
+        Whether the limit is so many times a prior.
+    """
+
+    held: Mapping[Group, tuple[int, Bag]]
+    about: Collection[str]
+    written: Written
+    relative: bool
+
+
+# Of one kind of knowledge: from what is asked and its settings to the worst value, its group, the
+# probability, and how likely it was before (1 where there are no priors).
+Judge: TypeAlias = Callable[[Asked, Any], Worst]
+# Of a criterion: from the groups and its settings to what is attained, where, and whether it holds.
+Gauge: TypeAlias = Callable[[Mapping[Group, tuple[int, Bag]], Any], tuple[Fraction, Group, bool]]
+
+
+def verify(
+    written: Written,
+    requirements: Sequence[Mapping[str, Any]],
+    judges: Mapping[str, Judge] | None = None,
+    gauges: Mapping[str, Gauge] | None = None,
+) -> list[Finding | Reached]:
     """Judge a written release by the ``[[require]]`` tables of its policy.
 
     Parameters
@@ -143,34 +199,57 @@ def verify(written: Written, requirements: Sequence[Mapping[str, Any]]) -> list[
     written : Written
     requirements : sequence of mappings
         As `Policy.to_dict` gives them.
+    judges, gauges : mapping of key to function, optional
+        Those of kinds of knowledge and criteria that are not among `VERIFIERS` and `GAUGES`.
 
     Returns
     -------
-    list of Finding
+    list of Finding or Reached
         One per requirement and point.
     """
-    held = written.held
-    values = {value for _, bag in held.values() for value in bag}
-    findings = []
+    findings: list[Finding | Reached] = []
+    judges, gauges = {**VERIFIERS, **(judges or {})}, {**GAUGES, **(gauges or {})}
     for position, table in enumerate(requirements):
-        about = values
-        if "values" in table:
-            about = {v for v in values if v in {str(x) for x in table["values"]}}
-        about = about - {str(x) for x in table.get("except", ())}
-        inclusive = "at_most" in table or "at_most_times" in table
-        for adversary, below in _points(table):
-            times, prior = (below if "at_most_times" in table else None), None
-            if times is not None:
-                value, group, probability, prior = _worst_of_priors(written, about, adversary, True)
-                below = min(Fraction(1), times * prior)
-            elif "priors" in adversary:
-                value, group, probability, _ = _worst_of_priors(written, about, adversary, False)
-            else:
-                value, group, probability = _worst(held, about, adversary, written.semantics)
-            name = None if group is None else _name(group)
-            found = (position, adversary, below, value, name, probability, inclusive, times, prior)
-            findings.append(Finding(*found))
+        key = next((key for key in table if key in gauges), None)
+        if key is None:
+            findings += _findings(written, position, table, judges)
+        elif set(table) - {"name", key}:
+            raise CertificateError(f"{key} is about whole groups, and stands by itself")
+        else:
+            attained, group, holds = gauges[key](written.held, table[key])
+            findings.append(Reached(position, {key: table[key]}, attained, _name(group), holds))
     return findings
+
+
+def _findings(
+    written: Written, position: int, table: Mapping[str, Any], judges: Mapping[str, Judge]
+) -> Iterator[Finding]:
+    relative = "at_most_times" in table
+    asked = _counted(written, table, relative)
+    for kind, settings, limit in _points(table):
+        if kind not in judges:
+            raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
+        value, group, probability, prior = judges[kind](asked, settings)
+        yield Finding(
+            position,
+            {kind: settings},
+            min(Fraction(1), limit * prior) if relative else limit,
+            value,
+            None if group is None else _name(group),
+            probability,
+            relative or "at_most" in table,
+            limit if relative else None,
+            prior if relative else None,
+        )
+
+
+def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> Asked:
+    """What a requirement counts: the one place where secrets and sights enter the verifier."""
+    about = {value for _, bag in written.held.values() for value in bag}
+    if "values" in table:
+        about &= {str(value) for value in table["values"]}
+    about -= {str(value) for value in table.get("except", ())}
+    return Asked(written.held, about, written, relative)
 
 
 def count_people(written: Written) -> tuple[int, int]:
@@ -183,7 +262,8 @@ def same_groups(one: Written, other: Written) -> bool:
     return one.held == other.held
 
 
-def _points(table: Mapping[str, Any]) -> Iterable[tuple[Mapping[str, Any], Fraction]]:
+def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fraction]]:
+    """Each kind of knowledge, its settings and its limit."""
     limits = [key for key in ("below", "at_most", "at_most_times") if key in table]
     kinds = [key for key in table if key not in ("name", "values", "except", *limits)]
     if limits not in ([], ["below"]) and (
@@ -193,84 +273,99 @@ def _points(table: Mapping[str, Any]) -> Iterable[tuple[Mapping[str, Any], Fract
             f"{limits[-1]} is for one adversary with priors, and not beside another limit"
         )
     for kind in kinds:
-        amounts = table[kind]
-        if isinstance(amounts, Mapping):
-            yield {kind: dict(amounts)}, Fraction(str(table[limits[0] if limits else "below"]))
+        settings = table[kind]
+        if isinstance(settings, Mapping):
+            yield kind, dict(settings), Fraction(str(table[limits[0] if limits else "below"]))
         else:
-            for point in amounts:
+            for point in settings:
                 rest = {key: amount for key, amount in point.items() if key != "below"}
-                yield {kind: rest}, Fraction(str(point["below"]))
+                yield kind, rest, Fraction(str(point["below"]))
 
 
-def _worst(
-    held: Mapping[Group, tuple[int, Bag]],
-    wanted: Collection[str],
-    adversary: Mapping[str, Any],
-    semantics: str,
-) -> tuple[str | None, Group | None, Fraction]:
-    (kind,) = adversary
-    if kind in ("implications", "negations"):
-        return _worst_of_atoms(held, wanted, kind, adversary[kind].get("k", 0), semantics)
-    if kind != "facts":
-        raise UnsupportedError(f"this version cannot verify the adversary {dict(adversary)}")
-    l, k, m = (adversary["facts"].get(name, 0) for name in "lkm")  # noqa: E741
-    if not all(isinstance(amount, int) and amount >= 0 for amount in (l, k, m)):
-        raise CertificateError(f"amounts of facts must be whole numbers from 0, not {(l, k, m)}")
+def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
+    amounts = [settings.get(key, 0) for key in keys]
+    if not all(isinstance(amount, int) and amount >= 0 for amount in amounts):
+        raise CertificateError(f"amounts of {of} must be whole numbers from 0, not {amounts}")
+    return amounts
+
+
+def _judge_facts(asked: Asked, settings: Mapping[str, Any]) -> Worst:
+    l, k, m = _amounts(settings, "lkm", "facts")  # noqa: E741
+    semantics = asked.written.semantics
     cells: dict[str, dict[Cell, Group]] = {}
-    for group, (people, bag) in held.items():
+    for group, (people, bag) in asked.held.items():
         counts = sorted(bag.values(), reverse=True)
         for value, holders in bag.items():
-            if value not in wanted:
+            if value not in asked.about:
                 continue
             others = counts[: l + 1]
             if holders in others:
                 others.remove(holders)  # its own count, or one that is as large
             others = others[:l]
-            told = tuple(others) if semantics == "set" else (sum(others),)
-            cells.setdefault(value, {}).setdefault(Cell(people, holders, told), group)
-    return worst_of(cells, semantics, k, m)
+            seen = tuple(others) if semantics == "set" else (sum(others),)
+            cells.setdefault(value, {}).setdefault(Cell(people, holders, seen), group)
+    return *worst_of(cells, semantics, k, m), Fraction(1)
 
 
-def _worst_of_priors(
-    written: Written, wanted: Collection[str], adversary: Mapping[str, Any], relative: bool
-) -> Worst:
+def _judge_implications(asked: Asked, settings: Mapping[str, Any]) -> Worst:
+    _require_single(asked, "implications")
+    (k,) = _amounts(settings, "k", "implications")
+    return *worst_implications(asked.held, asked.about, k), Fraction(1)
+
+
+def _judge_negations(asked: Asked, settings: Mapping[str, Any]) -> Worst:
+    """The worst negations are about the target, and the facts of the first kind are just these."""
+    _require_single(asked, "negations")
+    (k,) = _amounts(settings, "k", "negations")
+    return _judge_facts(asked, {"l": k})
+
+
+def _require_single(asked: Asked, kind: str) -> None:
+    if asked.written.semantics != "single":
+        raise CertificateError(
+            f"{kind} are about one value per person, not {asked.written.semantics!r}"
+        )
+
+
+def _judge_priors(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     """Judge by each table of priors; attributes are read from the table of people."""
-    priors = adversary["priors"]
-    reading = priors.get("semantics", "joint")
+    written, reading = asked.written, settings.get("semantics", "joint")
     if reading not in ("joint", "binary") or written.semantics != "single":
         raise CertificateError(f"priors cannot be read as {reading!r} under {written.semantics!r}")
-    one_table = written.form == "generalized"
     worst: Worst = (None, None, Fraction(0), Fraction(1))
-    if not priors.get("tables"):
+    if not settings.get("tables"):
         raise CertificateError("the certificate has no tables of priors")
-    for table in priors["tables"]:
+    for table in settings["tables"]:
         chances = Chances(table)
         people: dict[Group, dict[tuple[str | None, ...], int]] = {}
         columns = [*written.groups, *chances.attributes]
-        for *row, count in _grouped(written, "release" if one_table else "people", columns):
+        name = "release" if written.form == "generalized" else "people"
+        for *row, count in _grouped(written, name, columns):
             group, signature = tuple(row[: len(written.groups)]), tuple(row[len(written.groups) :])
             own = people.setdefault(group, {})
             own[signature] = own.get(signature, 0) + int(count)
-        found = worst_priors(written.held, people, wanted, chances, reading, relative)
-        worst = max(worst, found, key=lambda item: item[2] / item[3] if relative else item[2])
+        found = worst_priors(asked.held, people, asked.about, chances, reading, asked.relative)
+        worst = max(worst, found, key=lambda item: item[2] / item[3] if asked.relative else item[2])
     return worst
 
 
-def _worst_of_atoms(
-    held: Mapping[Group, tuple[int, Bag]],
-    wanted: Collection[str],
-    kind: str,
-    k: Any,
-    semantics: str,
-) -> tuple[str | None, Group | None, Fraction]:
-    if not isinstance(k, int) or k < 0:
-        raise CertificateError(f"the number of {kind} must be whole and from 0, not {k!r}")
-    if semantics != "single":
-        raise CertificateError(f"{kind} are about one value per person, not {semantics!r}")
-    if kind == "implications":
-        return worst_implications(held, wanted, k)
-    # The worst negations are about the target, and the facts of the first kind are just these.
-    return _worst(held, wanted, {"facts": {"l": k}}, semantics)
+def _gauge_k_anonymity(
+    held: Mapping[Group, tuple[int, Bag]], k: Any
+) -> tuple[Fraction, Group, bool]:
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        raise CertificateError(f"k_anonymity must be a whole number from 1, not {k!r}")
+    group = min(held, key=lambda group: held[group][0])
+    people = held[group][0]
+    return Fraction(people), group, people >= k
+
+
+VERIFIERS: dict[str, Judge] = {
+    "facts": _judge_facts,
+    "implications": _judge_implications,
+    "negations": _judge_negations,
+    "priors": _judge_priors,
+}
+GAUGES: dict[str, Gauge] = {"k_anonymity": _gauge_k_anonymity}
 
 
 def _read(written: Written) -> dict[Group, tuple[int, Bag]]:

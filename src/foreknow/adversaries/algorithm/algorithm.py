@@ -98,7 +98,7 @@ class Algorithm:
     >>> import pyarrow as pa
     >>> from foreknow.adversaries.facts.facts import Facts
     >>> from foreknow.methods.mondrian.mondrian import Mondrian
-    >>> from foreknow.policy.policy import Requirement
+    >>> from foreknow.policy.requirement import Requirement
     >>> from foreknow.data.release import Release
     >>> rows = {
     ...     "age": [30, 30, 40, 50, 50],

@@ -35,10 +35,10 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
 from foreknow.methods.art import ART
-from foreknow.methods.grouping import grouping_of
 from foreknow.methods.jump.block_counts import BeyondReach
 from foreknow.methods.mondrian.mondrian import Mondrian
 from foreknow.methods.mondrian.replay import Foreseen
+from foreknow.methods.protocol import grouping_of
 from foreknow.policy.policy import Policy
 
 

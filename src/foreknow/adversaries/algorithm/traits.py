@@ -13,7 +13,7 @@ from foreknow.errors import InputError, UnsupportedError
 from foreknow.methods.anatomy import Anatomy
 from foreknow.methods.fulldomain.fulldomain import FullDomain
 from foreknow.methods.mondrian.mondrian import Mondrian
-from foreknow.methods.registry import settings_of as plain_settings
+from foreknow.methods.protocol import settings_of as plain_settings
 from foreknow.methods.streamliner import Streamliner
 from foreknow.policy.policy import Policy
 

@@ -9,22 +9,32 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
-from foreknow.adversaries.facts.ledger import FactsLedger, PresentLedger
-from foreknow.adversaries.facts.minima import attaining, exact_minimum, five
+from foreknow.adversaries.facts.minima import FactsMeasure, attaining, exact_minimum, five
 from foreknow.adversaries.facts.profiles import Profiles
 from foreknow.adversaries.facts.ratios import FloatArray
 from foreknow.adversaries.facts.skyline import front
 from foreknow.adversaries.facts.witness import FactsWitness, witness_of
+from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import InputError
 from foreknow.numbers import Number, as_threshold
+from foreknow.settings import Amount, Settings
+
+
+class FactsSettings(Settings):
+    """``facts = { l = 1, k = 5, m = 2 }`` in a policy file."""
+
+    l: Amount = 0  # noqa: E741
+    k: Amount = 0
+    m: Amount = 0
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,8 @@ class Facts:
     l: int = 0  # noqa: E741
     k: int = 0
     m: int = 0
+    key: ClassVar[str] = "facts"
+    settings: ClassVar[type[Settings]] = FactsSettings
 
     def __post_init__(self) -> None:
         for name in ("l", "k", "m"):
@@ -109,23 +121,26 @@ class Facts:
 
     def ledger(
         self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
-    ) -> FactsLedger | PresentLedger:
-        """Return a ledger for a search.
-
-        Under ``single`` it is the five-number ledger of SkylineAnonymize (figure 6, mended), whose
-        minima only fall; otherwise one that keeps what is there, since minima can rise again.
+    ) -> MinLedger:
+        """Return a ledger for a search: five minima of each value.
 
         Parameters
         ----------
         threshold : number
             The release is safe while every breach probability is strictly below it.
         values : bool array, shape (values,), optional
-            For which sensitive values (by code); all when left out.
+            For which sensitive values (by code); default: all.
         semantics : {"single", "set", "multiset"}
-            Of the counts that it will be shown.
+            Of the counts that it receives.
         """
-        kind = FactsLedger if self.monotone(semantics) else PresentLedger
-        return kind((self.l, self.k, self.m), as_threshold(threshold), values)
+        limit = as_threshold(threshold)
+        measure = FactsMeasure((self.l, self.k, self.m), limit, values, semantics)
+        return MinLedger(measure, limit, values, falling=self.monotone(semantics))
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Facts:
+        """Make them of their table in a policy file."""
+        return cls(read.l, read.k, read.m)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"facts": {"l": ..., "k": ..., "m": ...}}``, as in a policy file."""
@@ -170,8 +185,7 @@ class _Fronts:
         own = self._of(code)
         if not len(own):
             return Fraction(0)
-        # Rare values often have equal profiles, in other groups: computed once.
-        key = np.concatenate((own.n, own.s, own.identity)).tobytes()
+        key = own.content()  # rare values often have equal profiles, in other groups
         if key not in self._exact:
             self._exact[key] = exact_minimum(own, self.facts.k, self.facts.m).probability
         return self._exact[key]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from foreknow.adversaries.facts.profiles import Profiles
+from foreknow.adversaries.facts.profiles import Profiles, profiles
 from foreknow.adversaries.facts.ratios import Amount, FloatArray, times
+from foreknow.adversaries.ledger import Cells
+from foreknow.adversaries.protocol import Mask
+from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.sparse import IntArray
+from foreknow.errors import UnsupportedError
+from foreknow.numbers import CLOSE
 
 # Where the k known people are: with target and family in one group, with the family in another
 # group than the target, or with the target in another group than the family.
 Place: TypeAlias = Literal["one group", "with family", "with target"]
 
-_CLOSE = 1e-9
 # So few profiles are compared as fractions at once: to choose among them takes longer.
 _FEW = 4
 
@@ -56,6 +60,66 @@ def five(found: Profiles, k: Amount, m: Amount) -> Five:
     )
 
 
+class FactsMeasure:
+    """What a ledger keeps of groups against facts: the five ratios of each value.
+
+    Where everybody has one value this is the ledger of SkylineAnonymize (figure 6, corrected).
+    """
+
+    def __init__(
+        self,
+        amounts: tuple[int, int, int],
+        threshold: Fraction,
+        wanted: Mask | None,
+        semantics: Semantics,
+    ) -> None:
+        self.l, self.k, self.m = amounts
+        self.wanted, self.semantics = wanted, semantics
+        self.least = float((1 - threshold) / threshold)
+        self.nowhere = np.array([[np.inf], [np.inf], [np.inf], [1.0], [1.0]])
+
+    def bind(self, n_values: int) -> int:
+        """A key for each sensitive value."""
+        return n_values
+
+    def cells(self, counts: GroupCounts) -> Cells:
+        """The cells of the wanted values."""
+        if counts.semantics != self.semantics:
+            raise UnsupportedError(
+                f"this search with Facts needs {self.semantics!r} semantics, not "
+                f"{counts.semantics!r}"
+            )
+        return self._cells(profiles(counts, self.l, self.wanted).by_value())
+
+    def _cells(self, found: Profiles) -> Cells:
+        if self.semantics != "single":
+            return Cells(found.value, found.group, np.stack(five(found, self.k, self.m)))
+        # V is at most 1, so a cell whose T(l, k) is below the limit is unsafe whatever V is.
+        possible = np.flatnonzero(found.t(self.k) >= self.least * (1 - CLOSE))
+        if self.m == 0 or len(possible) == len(found):
+            return Cells(found.value, found.group, np.stack(five(found, self.k, self.m)), found)
+        ratios = np.stack(five(found, self.k, 0))
+        ratios[:, possible] = five(found.take(possible), self.k, self.m)
+        return Cells(found.value, found.group, ratios, found)
+
+    def odds(self, minima: FloatArray) -> FloatArray:
+        """NR of Theorem 2."""
+        return Five(*minima).negated_ratio()
+
+    @property
+    def has_fractions(self) -> bool:
+        """Where everybody has one value."""
+        return self.semantics == "single"
+
+    def attaining(self, cells: Cells) -> Cells:
+        """The profiles that may attain a minimum."""
+        return self._cells(attaining(cells.detail, self.k, self.m))
+
+    def exact(self, standing: Any, added: Any) -> Fraction:
+        """The breach probability of one value."""
+        return exact_minimum(standing.join(added), self.k, self.m).probability
+
+
 def attaining(found: Profiles, k: int, m: int) -> Profiles:
     """Keep the profiles that may attain one of the five minima of their value.
 
@@ -69,7 +133,7 @@ def attaining(found: Profiles, k: int, m: int) -> Profiles:
     kept = np.zeros(len(found), dtype=bool)
     ratios = five(found, k, m)
     for ratio in ratios if m else ratios[:3]:  # without a family, V is 1 everywhere
-        kept |= ratio <= np.repeat(np.minimum.reduceat(ratio, starts), lengths) * (1 + _CLOSE)
+        kept |= ratio <= np.repeat(np.minimum.reduceat(ratio, starts), lengths) * (1 + CLOSE)
     return found.take(kept).distinct()
 
 

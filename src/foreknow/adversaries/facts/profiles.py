@@ -28,9 +28,7 @@ from foreknow.adversaries.facts.ratios import (
 )
 from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import IntArray, order_of
-
-# Relative distance within which two floats to spare may stand for any two fractions.
-_CLOSE = 1e-9
+from foreknow.numbers import CLOSE
 
 
 @dataclass(frozen=True)
@@ -84,6 +82,10 @@ class Profiles:
         """Whole numbers that are equal where what there is to spare is, among equal `n`."""
         found: IntArray = self.spare if self.kind is None else self.kind
         return found
+
+    def content(self) -> bytes:
+        """The same for profiles that no fraction tells apart; under ``single``."""
+        return np.concatenate((self.n, self.s, self.identity)).tobytes()
 
     def exact_spare(self) -> list[Fraction]:
         """What each has to spare, as fractions."""
@@ -207,7 +209,7 @@ class Profiles:
             less: NDArray[np.bool_] = self.spare < other.spare
             return less
         assert other.kind is not None
-        surely_more = self.spare > other.spare * (1 + _CLOSE)
+        surely_more = self.spare > other.spare * (1 + CLOSE)
         same = (self.kind == other.kind) & (self.n == other.n)
         # 0 and 1 are exact: nothing to spare, and nothing known of the target.
         same |= (self.spare == other.spare) & ((self.spare == 0) | (self.spare == 1))

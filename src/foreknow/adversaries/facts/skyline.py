@@ -23,7 +23,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.sparse import IntArray, order_of, ranges
 from foreknow.errors import DataError
-from foreknow.numbers import Number, as_threshold
+from foreknow.numbers import CLOSE, Number, as_threshold
 
 # How many times all profiles are looked at to find the undominated ones; a few times suffice
 # unless large groups have many holders and small ones few, so that hardly one dominates another.
@@ -137,7 +137,7 @@ def _joined(parts: list[Profiles]) -> Profiles:
 Skyline: TypeAlias = list[tuple[int, int, int]]
 
 # Relative distance from the limit within which fractions decide instead of floats.
-_CLOSE = 1e-9
+
 # Of as many values, the fronts are remembered for further questions.
 _FEW = 1024
 # Positions and profiles worked on at once.
@@ -384,7 +384,7 @@ class _Slices:
         bar = float(self.bar)
         safe = ratio > bar  # at bar 0 a float of 0 is exact
         if bar:
-            for i in np.flatnonzero(np.abs(ratio - bar) <= _CLOSE * bar).tolist():
+            for i in np.flatnonzero(np.abs(ratio - bar) <= CLOSE * bar).tolist():
                 cells = slice(self.offsets[value[i]], self.offsets[value[i] + 1])
                 found = exact_minimum(self.profiles.take(cells), int(k[i]), int(m[i]))
                 safe[i] = found.ratio > self.bar

@@ -10,26 +10,35 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import SETTLED, Disclosure
-from foreknow.adversaries.implications.ledger import ImplicationsLedger
+from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.minima import (
     Attained,
-    Cells,
+    ImplicationsMeasure,
     Plan,
+    Targets,
     atoms_and_odds,
     ratio,
     spread,
 )
 from foreknow.adversaries.implications.witness import ImplicationsWitness, witness_of
+from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import InputError, UnsupportedError
-from foreknow.numbers import Number, as_threshold
+from foreknow.numbers import CLOSE, Number, as_threshold
+from foreknow.settings import Amount, Settings
+
+
+class AmountSettings(Settings):
+    """``implications = { k = 3 }`` or ``negations = { k = 3 }`` in a policy file."""
+
+    k: Amount = 0
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,8 @@ class Implications:
     """
 
     k: int = 0
+    key: ClassVar[str] = "implications"
+    settings: ClassVar[type[Settings]] = AmountSettings
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole_amount("Implications", "k", self.k))
@@ -96,7 +107,7 @@ class Implications:
             return Disclosure(value, 0.0, lambda: Fraction(0))
         wanted = np.zeros(counts.n_values, dtype=bool)
         wanted[code] = True
-        cells = Cells.of(counts, wanted)
+        cells = Targets.of(counts, wanted)
         _, odds = atoms_and_odds(counts, self._most(counts), cells)
         return self._disclosure(counts, value, self._chance(counts, odds), lambda: (cells, odds))
 
@@ -105,14 +116,14 @@ class Implications:
         counts = self._counts(release)
         k = self._most(counts)
         atoms = spread(self._attained(counts).least[: k + 1])
-        cells = Cells.of(counts)
+        cells = Targets.of(counts)
         least = np.full((k + 1, counts.n_values), np.inf)
         _, odds = atoms_and_odds(counts, k, cells)
         for row, found in zip(least, odds, strict=True):
             np.minimum.at(row, cells.code, found)
         ratios = ratio(least, atoms[:, None]) if counts.n_values else np.empty(0)
 
-        def of(code: int) -> tuple[Cells, Any]:
+        def of(code: int) -> tuple[Targets, Any]:
             mine = np.flatnonzero(cells.code == code)
             return cells.take(mine), odds[:, mine]
 
@@ -127,20 +138,25 @@ class Implications:
 
     def ledger(
         self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
-    ) -> ImplicationsLedger:
-        """Return the ledger of 2k + 1 minima for a search.
+    ) -> MinLedger:
+        """Return a ledger for a search: 2k + 2 minima.
 
         Parameters
         ----------
         threshold : number
             The release is safe while every breach probability is strictly below it.
         values : bool array, shape (values,), optional
-            For which sensitive values (by code); all when left out.
+            For which sensitive values (by code); default: all.
         semantics : "single"
             No other is supported.
         """
         _refuse(semantics)
-        return ImplicationsLedger(self.k, as_threshold(threshold), values)
+        return MinLedger(ImplicationsMeasure(self.k, values), as_threshold(threshold), values)
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Implications:
+        """Make them of their table in a policy file."""
+        return cls(read.k)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"implications": {"k": ...}}``, as in a policy file."""
@@ -178,14 +194,14 @@ class Implications:
         k = self._most(counts)
         atoms = spread(known.least[: k + 1])
         ratios = ratio(odds[: k + 1], atoms[:, None])
-        near = np.flatnonzero(ratios <= ratios.min() * (1 + SETTLED))
+        near = np.flatnonzero(ratios <= ratios.min() * (1 + CLOSE))
         code = int(cells.code[near[0]])
         if ratios.min() > 0 and np.any(cells.code[near] != code):
             plan = known.plan(k, cells, odds)
             code = code if plan is None else plan.code
         chance = float(1 / (1 + ratios.min()))
 
-        def own() -> tuple[Cells, Any]:
+        def own() -> tuple[Targets, Any]:
             mine = np.flatnonzero(cells.code == code)
             return cells.take(mine), odds[:, mine]
 
@@ -196,7 +212,7 @@ class Implications:
         counts: GroupCounts,
         value: Label,
         chance: float,
-        cells_of: Callable[[], tuple[Cells, Any]],
+        cells_of: Callable[[], tuple[Targets, Any]],
     ) -> Disclosure:
         k = self._most(counts)
 

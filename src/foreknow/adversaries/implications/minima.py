@@ -1,4 +1,4 @@
-"""The 2k + 1 global minima that hold all that is to know about k implications.
+"""The 2k + 1 global minima that suffice to compute disclosure against k implications.
 
 Buckets are independent, and to spend x + y atoms on one bucket is never worse for the adversary
 than to spend x and y on two like it. So which bucket is spent on may be forgotten: the least odds
@@ -13,14 +13,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.facts.ratios import FloatArray, times
+from foreknow.adversaries.ledger import Cells
+from foreknow.adversaries.protocol import Mask
 from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import IntArray
+from foreknow.errors import UnsupportedError
+from foreknow.numbers import CLOSE
 
 
 class Buckets:
@@ -206,26 +210,24 @@ class _ExactChances:
 
 # Buckets worked on at once: a few hundred arrays of this length should stay in cache.
 _CHUNK = 4096
-# Relative distance from a minimum within which fractions decide who attains it.
-_CLOSE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """Cells of a release: a group, and a value that occurs in it; in order of groups."""
+class Targets:
+    """Targets of a release: a group, and a value that occurs in it; in order of groups."""
 
     group: IntArray
     code: IntArray
     holders: IntArray
 
     @classmethod
-    def of(cls, counts: GroupCounts, wanted: NDArray[Any] | None = None) -> Cells:
+    def of(cls, counts: GroupCounts, wanted: NDArray[Any] | None = None) -> Targets:
         """All cells, or those of the wanted codes (a mask)."""
         index = slice(None) if wanted is None else np.flatnonzero(wanted[counts.codes])
         return cls(counts.cell_groups[index], counts.codes[index], counts.counts[index])
 
     @classmethod
-    def most_frequent(cls, counts: GroupCounts) -> Cells:
+    def most_frequent(cls, counts: GroupCounts) -> Targets:
         """The first of the most frequent values of each group."""
         if not counts.n_groups:
             return cls.of(counts)
@@ -235,12 +237,12 @@ class Cells:
         index = attained[first]
         return cls(counts.cell_groups[index], counts.codes[index], counts.counts[index])
 
-    def take(self, index: Any) -> Cells:
+    def take(self, index: Any) -> Targets:
         """Only some."""
-        return Cells(self.group[index], self.code[index], self.holders[index])
+        return Targets(self.group[index], self.code[index], self.holders[index])
 
 
-def atoms_and_odds(counts: GroupCounts, k: int, cells: Cells) -> tuple[FloatArray, FloatArray]:
+def atoms_and_odds(counts: GroupCounts, k: int, cells: Targets) -> tuple[FloatArray, FloatArray]:
     """M1 of every group, and the odds against each cell's value in its own group.
 
     Returns
@@ -274,7 +276,7 @@ def _tops(counts: GroupCounts, k: int) -> IntArray:
 def _near(ratios: FloatArray) -> IntArray:
     """Where a minimum may be attained; at 0, where floats are exact, one place will do."""
     least = ratios.min(initial=np.inf)
-    near = np.flatnonzero(ratios <= least * (1 + _CLOSE))
+    near = np.flatnonzero(ratios <= least * (1 + CLOSE))
     return near[:1] if least == 0 else near
 
 
@@ -294,6 +296,58 @@ def ratio(odds: FloatArray, spread_atoms: FloatArray) -> FloatArray:
         products = np.where(np.isinf(odds), np.inf, times(odds, np.broadcast_to(rest, odds.shape)))
     least: FloatArray = products.min(axis=0)
     return least
+
+
+class ImplicationsMeasure:
+    """What a ledger keeps of groups against implications: M(h) and W(x), for 0 to k atoms.
+
+    All targets have one limit, so the least W(x) over the targets of a group says all of it.
+    """
+
+    has_fractions: ClassVar[bool] = False
+
+    def __init__(self, k: int, wanted: Mask | None) -> None:
+        self.k = k
+        self.wanted = None if wanted is None or np.all(wanted) else np.asarray(wanted)
+
+    def bind(self, n_values: int) -> int:
+        """One key; no group has more values than there are, so more atoms add nothing."""
+        self.k = min(self.k, n_values)
+        return 1
+
+    @property
+    def nowhere(self) -> FloatArray:
+        """What no group has."""
+        return np.repeat([1.0, np.inf], self.k + 1)[:, None]
+
+    def cells(self, counts: GroupCounts) -> Cells:
+        """One cell for each group."""
+        if counts.semantics != "single":
+            raise UnsupportedError(
+                f"a search with Implications needs 'single' semantics, not {counts.semantics!r}"
+            )
+        if self.wanted is None:
+            targets = Targets.most_frequent(counts)
+        else:
+            targets = Targets.of(counts, self.wanted)
+        atoms, against = atoms_and_odds(counts, self.k, targets)
+        odds = np.full(atoms.shape, np.inf)
+        for row, found in zip(odds, against, strict=True):
+            np.minimum.at(row, targets.group, found)
+        groups = np.arange(counts.n_groups)
+        return Cells(np.zeros_like(groups), groups, np.concatenate((atoms, odds)))
+
+    def odds(self, minima: FloatArray) -> FloatArray:
+        """Least odds against any target."""
+        return ratio(minima[self.k + 1 :], spread(minima[: self.k + 1]))
+
+    def attaining(self, cells: Cells) -> Cells:
+        """Never asked for: odds too close to the limit count as unsafe."""
+        return cells
+
+    def exact(self, standing: Any, added: Any) -> Fraction:
+        """Never asked for."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -332,7 +386,7 @@ class Attained:
     ----------
     least : float64 array, shape (k + 1,)
         M(h): the least chance that h atoms all fail.
-    cells : Cells
+    cells : Targets
         A most frequent value of each group, which is a worst target there.
     odds : float64 array, shape (k + 1, groups)
         Against those, when x atoms are spent in their own group.
@@ -341,7 +395,7 @@ class Attained:
     def __init__(self, counts: GroupCounts, k: int) -> None:
         self.counts = counts
         self.k = k
-        self.cells = Cells.most_frequent(counts)
+        self.cells = Targets.most_frequent(counts)
         chances, self.odds = atoms_and_odds(counts, k, self.cells)
         self.least = chances.min(axis=1, initial=1.0)
         self._near = [_near(row) for row in chances]
@@ -360,13 +414,13 @@ class Attained:
                 self._exact.append(min(options, default=(Fraction(1), -1)))
         return self._exact
 
-    def plan(self, k: int, cells: Cells, odds: FloatArray) -> Plan | None:
+    def plan(self, k: int, cells: Targets, odds: FloatArray) -> Plan | None:
         """Spend k atoms best on one of some targets; None where there is no cell.
 
         Parameters
         ----------
         k : int
-        cells : Cells
+        cells : Targets
         odds : float64 array, shape (at least k + 1, cells)
             See `atoms_and_odds`.
         """

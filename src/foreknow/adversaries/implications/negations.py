@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.implications.implications import AmountSettings
 from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of, whole_amount
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import UnsupportedError
 from foreknow.numbers import Number
+from foreknow.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,8 @@ class Negations:
     """
 
     k: int = 0
+    key: ClassVar[str] = "negations"
+    settings: ClassVar[type[Settings]] = AmountSettings
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole_amount("Negations", "k", self.k))
@@ -70,6 +75,11 @@ class Negations:
         """Return a ledger for a search; see `Facts.ledger`."""
         _refuse(semantics)
         return Facts(l=self.k).ledger(threshold, values)
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Negations:
+        """Make them of their table in a policy file."""
+        return cls(read.k)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"negations": {"k": ...}}``, as in a policy file."""

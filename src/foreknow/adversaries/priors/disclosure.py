@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import SETTLED, Disclosure
+from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.priors.exact import exact_group
 from foreknow.adversaries.priors.joint import posteriors
 from foreknow.adversaries.priors.posteriors import GroupPosteriors, Reading
@@ -24,6 +24,7 @@ from foreknow.data.labels import Label
 from foreknow.data.people import Signature, Signatures, signature_text
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, UnsupportedError
+from foreknow.numbers import CLOSE
 
 # So many people at most are compared by fractions to find whose prior grew most.
 _MOST_GAINS = 1024
@@ -216,7 +217,7 @@ class Judged:
 
     def _gain(self, near: IntArray, top: int, most: FloatArray, least: FloatArray) -> Disclosure:
         """The highest relative to its prior, of cells that floats cannot tell from each other."""
-        cell, settled = int(top), len(near) == 1 and most[top] <= least[top] * (1 + SETTLED)
+        cell, settled = int(top), len(near) == 1 and most[top] <= least[top] * (1 + CLOSE)
         probability = float(self._bounds[0][cell])
         if not settled and len(near) <= _MOST_GAINS and not self.found.bounded[near].any():
             ratios = [self._exact_ratio(each) for each in near.tolist()]

@@ -9,18 +9,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args
+
+from pydantic import model_validator
 
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.adversaries.priors.disclosure import Gain, Judged, judged
 from foreknow.adversaries.priors.posteriors import Reading
 from foreknow.adversaries.priors.table import PriorTable
-from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of
+from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.adversaries.statements.posterior import Estimate
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
-from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
+from foreknow.errors import DataError, InputError, did_you_mean
 from foreknow.numbers import Number, as_fraction
+from foreknow.settings import Settings
+
+
+class TableSettings(Settings):
+    """A table of priors that is written out, as in a certificate."""
+
+    attributes: list[str]
+    values: list[str]
+    rows: list[Any]
+    learned: bool = False
+
+
+class PriorsSettings(Settings):
+    """``priors = { file = "by_sex.csv" }`` in a policy file."""
+
+    semantics: Literal["joint", "binary"] = "joint"
+    file: str | list[str] | None = None
+    tables: list[TableSettings] | None = None
+
+    @model_validator(mode="after")
+    def _require_a_source(self) -> PriorsSettings:
+        if (self.file is None) == (self.tables is None):
+            raise ValueError("give file = a table of probabilities, or several in a list")
+        return self
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,6 +108,8 @@ class Priors:
     source: Any = field(compare=False)
     semantics: Reading = "joint"
     tables: tuple[PriorTable, ...] = field(init=False)
+    key: ClassVar[str] = "priors"
+    settings: ClassVar[type[Settings]] = PriorsSettings
 
     def __post_init__(self) -> None:
         if self.semantics not in get_args(Reading):
@@ -248,14 +277,14 @@ class Priors:
         """Never: merging groups can raise a posterior (section IV)."""
         return False
 
-    def ledger(
-        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
-    ) -> Ledger:
-        """Refuse: merging and dividing both can hurt."""
-        raise UnsupportedError(
-            "priors cannot be searched for by merging or dividing groups, since both can help the "
-            'adversary; publish by method = "art"'
-        )
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Priors:
+        """Make them of their table in a policy file, whose folder relative paths start at."""
+        if read.tables is not None:
+            tables = [PriorTable.from_dict(table.model_dump()) for table in read.tables]
+            return cls(tables, read.semantics)
+        files = [read.file] if isinstance(read.file, str) else read.file
+        return cls([str(folder / path) for path in files], read.semantics)
 
     def to_dict(self) -> dict[str, Any]:
         """The table that stands for it in a policy file, with all probabilities."""

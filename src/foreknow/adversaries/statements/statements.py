@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
 
-from foreknow.adversaries.disclosure import SETTLED, Disclosure, worst
+from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, Mask
 from foreknow.adversaries.statements.contradictions import contradiction
 from foreknow.adversaries.statements.exact import Counter, OutOfReach
@@ -26,7 +26,7 @@ from foreknow.adversaries.statements.sampling import Sample
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, Labels
 from foreknow.errors import InputError, StatementError, UnsupportedError
-from foreknow.numbers import Number
+from foreknow.numbers import CLOSE, Number
 
 Answer: TypeAlias = "Fraction | Estimate"
 
@@ -394,7 +394,7 @@ def _best_untouched(
             shares = -np.expm1(occurrences * np.log1p(-1 / people))
     else:
         shares = occurrences / people
-    near = np.flatnonzero(shares >= shares.max() - SETTLED)
+    near = np.flatnonzero(shares >= shares.max() - CLOSE)
     pairs, first = np.unique(np.stack([people[near], occurrences[near]]), axis=1, return_index=True)
     found = [
         (_share(int(n), int(o), counts.semantics), int(groups[near[i]]))

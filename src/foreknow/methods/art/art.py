@@ -7,11 +7,12 @@ Wang, Xu, Yu, Pei; section V), made sound: exact posteriors decide, not the pape
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from foreknow.adversaries.priors.posteriors import Reading
 from foreknow.adversaries.priors.priors import Priors
@@ -21,13 +22,22 @@ from foreknow.data.labels import Label
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, signature_text
 from foreknow.data.sparse import IntArray, combine
-from foreknow.errors import InputError, SchemaError, did_you_mean
+from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean
 from foreknow.methods.art.infeasibility import ArtNames
 from foreknow.methods.art.limits import Limit, LimitTable
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import robust_groups
 from foreknow.numbers import as_fraction
 from foreknow.policy.policy import Policy
+from foreknow.settings import Number as NumberSetting
+from foreknow.settings import Settings
+
+
+class ArtSettings(Settings):
+    """``[publish.art]`` in a policy file; the priors, and the limits, are the requirements'."""
+
+    r: Annotated[NumberSetting, Field(gt=1)] | None = None
+    unique: bool = True
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,8 @@ class ART:
     times: Any = None
     values: Sequence[Label] | None = None
     limits: Sequence[Limit] = ()
+    key: ClassVar[str] = "art"
+    settings: ClassVar[type[Settings]] = ArtSettings
 
     def __post_init__(self) -> None:
         if self.r is not None:
@@ -109,6 +121,25 @@ class ART:
         if self.priors is not None and self.r is None and self.times is None:
             raise InputError("ART: r must be a number above 1, or times be given")
         self._asked()
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> ART:
+        """Make it for each limit of a policy on an adversary with priors."""
+        keys = {"below": "below", "at_most": "at_most", "at_most_times": "times"}
+        found = [
+            Limit(p.adversary, values=r.values, excluded=r.excluded, **{keys[p.key]: p.below})
+            for r in policy.requirements
+            for p in r.points
+            if isinstance(p.adversary, Priors)
+        ]
+        if not found:
+            raise PolicyError(
+                'method "art" serves requirements about priors, with a limit such as '
+                'at_most = "1/4"; the policy has none'
+            )
+        if all(limit.at_most == 1 for limit in found):
+            raise PolicyError('method "art" needs a limit below 1, such as at_most = "1/4"')
+        return cls(**{"limits": tuple(found), **given})
 
     def _asked(self) -> list[Limit]:
         """All limits, with what r and times add to each."""

@@ -17,7 +17,7 @@ from foreknow.data.labels import Label
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean
 from foreknow.numbers import Number, as_fraction, as_threshold
-from foreknow.policy.limits import as_times
+from foreknow.policy.requirement import as_times
 
 # Numerators and denominators up to this are compared as 64-bit numbers, times people.
 _WHOLE = 1 << 31

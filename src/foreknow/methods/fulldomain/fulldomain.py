@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
@@ -21,14 +24,25 @@ from foreknow.methods.fulldomain.result import LatticeResult
 from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.methods.fulldomain.search import SAFE, LatticeSearch, OutOfTime
 from foreknow.methods.fulldomain.suppression import Judge
-from foreknow.methods.grouping import Grouping
+from foreknow.methods.protocol import Grouping, Traits
 from foreknow.numbers import Number, as_fraction
 from foreknow.policy.policy import Policy
+from foreknow.settings import Number as NumberSetting
+from foreknow.settings import Settings
 
 _log = logging.getLogger(__name__)
 _FINDS = ("best", "minimal", "chain")
 # Of how many nodes all minimal ones are found, and all are judged, for the sake of a report.
 _MOST_EXPLAINED, _MOST_JUDGED = 1_000, 200
+
+
+class FullDomainSettings(Settings):
+    """``[publish.fulldomain]`` in a policy file."""
+
+    objective: Literal["ncp", "entropy", "height", "discernibility"] = "ncp"
+    find: Literal["best", "minimal", "chain"] = "best"
+    suppression: Annotated[NumberSetting, Field(ge=0, lt=1)] = Decimal(0)
+    seconds: Annotated[NumberSetting, Field(gt=0)] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,12 +92,12 @@ class FullDomain:
     {'age': 1, 'sex': 0, 'zip': 5, 'admitted': 3, 'marital': 0}
     """
 
-    asks_policy: ClassVar[bool] = True
-
     objective: str | Objective = "ncp"
     find: str = "best"
     suppression: Number = 0.0
     seconds: float | None = None
+    key: ClassVar[str] = "fulldomain"
+    settings: ClassVar[type[Settings]] = FullDomainSettings
 
     def __post_init__(self) -> None:
         if not callable(self.objective) and self.objective not in OBJECTIVES:
@@ -216,8 +230,24 @@ class FullDomain:
             _spread=lambda: microdata.rows_of(rollup.spread(view.levels, number)),
         )
 
-    def minimal(self, policy: Policy) -> bool:
-        """Whether what it makes is minimal: no node below the chosen one is safe."""
+    @property
+    def traits(self) -> Traits:
+        """What it makes holds the policy, at the levels of one node."""
+        return Traits(
+            consults_policy=True,
+            deterministic=not callable(self.objective),
+            symmetric=not callable(self.objective),
+            minimal=self._is_minimal,
+            grouping=self.grouping,
+        )
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> FullDomain:
+        """Make it of its table in a policy file."""
+        return cls(**given)
+
+    def _is_minimal(self, policy: Policy) -> bool:
+        """Whether no node below the chosen one is safe."""
         found = self.find != "best" or not callable(self.objective)
         return found and policy.monotone() and not self.suppression and self.seconds is None
 

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import builtins
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import Field
 
 from foreknow.criteria.properties import MaxRatio, Property, as_property
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, PolicyError, UnsupportedError
-from foreknow.methods.grouping import Grouping
 from foreknow.methods.jump.block_counts import BeyondReach
 from foreknow.methods.jump.functions import Function
 from foreknow.methods.jump.nodes import (
@@ -34,7 +34,9 @@ from foreknow.methods.jump.result import JumpResult, refuse_lookalikes
 from foreknow.methods.jump.runs import Case, Run, Step, case_of, checked_place, walked
 from foreknow.methods.jump.sampling import EstimatedSet, estimate
 from foreknow.methods.jump.strategy import Strategy, distances_of
+from foreknow.methods.protocol import Grouping, Traits
 from foreknow.policy.policy import Policy
+from foreknow.settings import Amount, FromOne, Settings
 
 STEPS = 2_000_000
 ESTIMATE_STEPS = 5_000
@@ -50,6 +52,22 @@ def read_functions(given: Any) -> tuple[Function, ...]:
     return tuple(read_function(one) for one in given)
 
 
+_Level = Amount | Literal["*"]
+
+
+class InOrderSettings(Settings):
+    """``[publish.safe]`` in a policy file; the property is what the requirements say."""
+
+    functions: Annotated[list[str | dict[str, _Level]], Field(min_length=1)] | None = None
+    steps: FromOne = STEPS
+
+
+class JumpSettings(InOrderSettings):
+    """``[publish.jump]`` in a policy file."""
+
+    distances: FromOne | list[FromOne] = 1
+
+
 @dataclass(frozen=True, init=False)
 class InOrder:
     """A public algorithm that tries functions in order; see `Naive`, `Safe` and `Jump`."""
@@ -58,7 +76,7 @@ class InOrder:
     property: Property
     steps: int
     note: ClassVar[str]
-    advice: ClassVar[str] = "another property may help"
+    settings: ClassVar[type[Settings]] = InOrderSettings
 
     def __init__(
         self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
@@ -69,6 +87,15 @@ class InOrder:
         object.__setattr__(self, "functions", read)
         object.__setattr__(self, "property", as_property(property))
         object.__setattr__(self, "steps", steps)
+
+    def declared(self) -> Traits:
+        """What each of the three declares."""
+        return Traits(
+            symmetric=self.symmetric,
+            notes=self._notes,
+            advice="another property may help",
+            grouping=self.grouping,
+        )
 
     def _strategy(self) -> Strategy:
         raise NotImplementedError
@@ -250,7 +277,12 @@ class InOrder:
         own._check()
         return own
 
-    def notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Self:
+        """Make it of its table in a policy file, with the policy's requirements as property."""
+        return cls(**{**given, "property": property_of(policy)})
+
+    def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""
         with suppress(PolicyError):
             if self.property == property_of(policy):
@@ -316,14 +348,25 @@ class Naive(InOrder):
     (1, <DisclosureSet: 4 of 36 tables, highest ratio 1>)
     """
 
+    key: ClassVar[str] = "naive"
     note: ClassVar[str] = (
         "not judged against whoever knows the method: Naive is not safe from them; the "
         "certificate is about the release alone"
     )
 
-    def notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Self:
+        """Make it of its table in a policy file, with the policy's requirements as property."""
+        return cls(**{**given, "property": property_of(policy)})
+
+    def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know, whatever the property is."""
         return (self.note,)
+
+    @builtins.property
+    def traits(self) -> Traits:
+        """See `InOrder.declared`."""
+        return self.declared()
 
     def _strategy(self) -> Strategy:
         return Strategy("naive", self.property, (1,) * len(self._given))
@@ -366,7 +409,13 @@ class Safe(InOrder):
     (2, <DisclosureSet: 8 of 24 tables, highest ratio 1/2>)
     """
 
+    key: ClassVar[str] = "safe"
     note: ClassVar[str] = _FORESEEN.format("Safe")
+
+    @builtins.property
+    def traits(self) -> Traits:
+        """See `InOrder.declared`."""
+        return self.declared()
 
     def _strategy(self) -> Strategy:
         return Strategy("safe", self.property, (1,) * len(self._given))
@@ -413,6 +462,8 @@ class Jump(InOrder):
     nothing is released
     """
 
+    key: ClassVar[str] = "jump"
+    settings: ClassVar[type[Settings]] = JumpSettings
     note: ClassVar[str] = _FORESEEN.format("Jump")
 
     distances: int | tuple[int, ...]
@@ -438,6 +489,11 @@ class Jump(InOrder):
 
     def _check(self) -> None:
         object.__setattr__(self, "distances", self._distances(self.distances))
+
+    @builtins.property
+    def traits(self) -> Traits:
+        """See `InOrder.declared`."""
+        return self.declared()
 
     def _strategy(self) -> Strategy:
         return Strategy("jump", self.property, distances_of(self.distances, len(self._given)))

@@ -13,8 +13,8 @@ from foreknow.adversaries.implications.negations import Negations
 from foreknow.adversaries.protocol import Adversary
 from foreknow.criteria.properties import All, Distinct, MaxRatio, Property, Recursive, RuledOut
 from foreknow.errors import PolicyError
-from foreknow.policy.limits import Point
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Point, Requirement
 
 
 def property_of(policy: Policy) -> Property:
@@ -47,6 +47,7 @@ def property_of(policy: Policy) -> Property:
     Recursive('1', 4)
     """
     parts = [_part(r, point) for r in policy.requirements for point in r.points]
+    parts += [_criterion(r) for r in policy.requirements if r.criterion is not None]
     distinct = list(dict.fromkeys(parts))
     return distinct[0] if len(distinct) == 1 else All(*distinct)
 
@@ -63,6 +64,15 @@ def _part(requirement: Requirement, point: Point) -> Property:
     # The same for all values, in the terms of which more is known: the likeliest value must be
     # below c / (1 - c) times all that come after the l + 1 likeliest.
     return Distinct(l + 2) if c == 1 else Recursive(c / (1 - c), l + 2)
+
+
+def _criterion(requirement: Requirement) -> Property:
+    if isinstance(requirement.criterion, Property):
+        return requirement.criterion
+    raise PolicyError(
+        f"{requirement.name}: {requirement.criterion} is not decided by each person's "
+        "probabilities; choose another method than jump, safe or naive"
+    )
 
 
 def _ruled_out(point: Point) -> int | None:

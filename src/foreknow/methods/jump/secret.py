@@ -17,13 +17,13 @@ from foreknow.criteria.properties import Property, as_property
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
-from foreknow.methods.grouping import Grouping
 from foreknow.methods.jump.algorithms import HALF, STEPS, Naive, read_functions
 from foreknow.methods.jump.functions import Function, Person, Value, renumber
 from foreknow.methods.jump.nodes import function_text, treats_alike
 from foreknow.methods.jump.runs import DisclosureSet, case_of
 from foreknow.methods.jump.strategy import Strategy
 from foreknow.methods.likelihood import groups_of_people
+from foreknow.methods.protocol import Grouping
 from foreknow.policy.policy import Policy
 
 _MOST_FUNCTIONS = 12

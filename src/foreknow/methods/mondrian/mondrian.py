@@ -6,8 +6,9 @@ SkylineAnonymize of "Privacy Skyline" (section 5.2, figure 6) for any monotone l
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,12 +18,20 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease
 from foreknow.methods.mondrian.levels import Level
 from foreknow.methods.mondrian.points import Points
+from foreknow.methods.protocol import Traits
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
+from foreknow.settings import Settings
 
 _log = logging.getLogger(__name__)
 # How many cuts in a row may fail to bring an unsafe release nearer to safety.
 _PATIENCE = 50
+
+
+class MondrianSettings(Settings):
+    """``[publish.mondrian]`` in a policy file."""
+
+    cuts: int = 5
 
 
 @dataclass(frozen=True)
@@ -53,9 +62,9 @@ class Mondrian:
     is accepted and ignored.
     """
 
-    asks_policy: ClassVar[bool] = True
-
     cuts: int = 5
+    key: ClassVar[str] = "mondrian"
+    settings: ClassVar[type[Settings]] = MondrianSettings
 
     def __post_init__(self) -> None:
         if isinstance(self.cuts, bool) or not isinstance(self.cuts, int) or self.cuts < 1:
@@ -106,9 +115,20 @@ class Mondrian:
             n_groups = level.n_final
             level = Level(points, microdata, self.cuts, level.final)
 
-    def minimal(self, policy: Policy) -> bool:
-        """Whether what it makes is minimal: no candidate cut of any group is safe any more."""
-        return policy.monotone()
+    @property
+    def traits(self) -> Traits:
+        """Where merging never hurts, what it makes is minimal: no candidate cut is safe."""
+        return Traits(
+            consults_policy=True,
+            deterministic=True,
+            symmetric=True,
+            minimal=lambda policy: policy.monotone(),
+        )
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Mondrian:
+        """Make it of its table in a policy file."""
+        return cls(**given)
 
     def _make_safe(
         self, level: Level, ledger: PolicyLedger, policy: Policy, everyone: GroupCounts

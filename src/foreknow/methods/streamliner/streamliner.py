@@ -10,27 +10,38 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
+from pydantic import Field
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean
 from foreknow.methods.likelihood import groups_of_people
 from foreknow.methods.lots import generator, note_of_boxes, notes_of_seed
+from foreknow.methods.protocol import Traits
 from foreknow.methods.streamliner.gda import by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa
 from foreknow.methods.streamliner.likelihood import chance_of_streamliner
 from foreknow.methods.streamliner.rda import Colours, deal, plan_rda
 from foreknow.methods.streamliner.ria import groups_of_ria
 from foreknow.policy.policy import Policy
+from foreknow.settings import Amount, Settings
 
 _log = logging.getLogger(__name__)
 # Values that are too frequent, of which a message speaks.
 _NAMED = 3
 
 Variant: TypeAlias = Literal["rda", "ria", "gda", "gsa"]
+
+
+class StreamlinerSettings(Settings):
+    """``[publish.streamliner]`` in a policy file."""
+
+    l: Annotated[int, Field(ge=2)]  # noqa: E741
+    variant: Variant = "rda"
+    weights: dict[str, Amount] = Field(default={})
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,8 @@ class Streamliner:
     l: int  # noqa: E741
     variant: Variant = "rda"
     weights: Mapping[str, int] = field(default_factory=dict)
+    key: ClassVar[str] = "streamliner"
+    settings: ClassVar[type[Settings]] = StreamlinerSettings
 
     def __post_init__(self) -> None:
         if isinstance(self.l, bool) or not isinstance(self.l, int) or self.l < 2:
@@ -225,9 +238,25 @@ class Streamliner:
         """
         return self.variant != "gda"
 
-    advice: ClassVar[str] = "a larger l may help"
+    @property
+    def traits(self) -> Traits:
+        """GSA goes by the order of rows; GDA's groups reveal more than frequencies."""
+        return Traits(
+            symmetric=self.symmetric,
+            likelihood=self.chance,
+            frequencies=self.tells_frequencies_only,
+            least=self.l,
+            equal=self.l if self.variant == "rda" else None,
+            notes=self._notes,
+            advice="a larger l may help",
+        )
 
-    def notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Streamliner:
+        """Make it of its table in a policy file."""
+        return cls(**given)
+
+    def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""
         found = []
         if self.variant == "gda":

@@ -20,7 +20,8 @@ from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.auditing.audit import Audit, Verdict
 from foreknow.data.counts import Semantics
-from foreknow.policy.policy import Policy, Requirement
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.report.console import Writer, plain_table, writer
 from foreknow.report.pages.lattice_words import lattice_line
 from foreknow.report.pages.priors_words import (

@@ -1,0 +1,441 @@
+"""The ledger of minima: what a search must keep of all groups to ask "is this still safe?".
+
+A kind of knowledge says which ratios each (group, key) cell has, and how odds against a breach
+follow from the minima of these ratios over groups. Where merging groups never hurts, the minima
+over all groups there ever were are those over the groups there are, so they only fall, and what
+attains them is kept: ratios near the limit are then decided by fractions. Where merging can hurt,
+the cells of all present groups are kept, and a ratio near the limit counts as unsafe.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.protocol import FloatArray, Mask
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label, Labels
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, InternalError
+from foreknow.numbers import CLOSE
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of some groups in ascending order of key, and their ratios.
+
+    Attributes
+    ----------
+    key : int64 array, shape (cells,)
+        What the minima are kept apart by, such as a sensitive value.
+    group : int64 array, shape (cells,)
+    ratios : float64 array, shape (ratios, cells)
+    detail : object, optional
+        What the cells are, for fractions: it has `take`, `join` and `content`.
+    """
+
+    key: IntArray
+    group: IntArray
+    ratios: FloatArray
+    detail: Any = None
+
+    def take(self, index: Any) -> Cells:
+        """Only some, in their order."""
+        detail = None if self.detail is None else self.detail.take(index)
+        return Cells(self.key[index], self.group[index], self.ratios[:, index], detail)
+
+    @property
+    def starts(self) -> IntArray:
+        """Where the cells of each key begin."""
+        return _starts(self.key)
+
+
+class Measure(Protocol):
+    """What a kind of knowledge tells its ledger."""
+
+    @property
+    def has_fractions(self) -> bool:
+        """Whether its cells have a detail by which fractions decide."""
+        ...
+
+    @property
+    def nowhere(self) -> FloatArray:
+        """The ratios of a group without the key, shape (ratios, 1)."""
+        ...
+
+    def bind(self, n_values: int) -> int:
+        """Note how many sensitive values there are; return how many keys."""
+        ...
+
+    def cells(self, counts: GroupCounts) -> Cells:
+        """The cells of some groups."""
+        ...
+
+    def odds(self, minima: FloatArray) -> FloatArray:
+        """Odds against a breach, of minima of shape (ratios, ...)."""
+        ...
+
+    def attaining(self, cells: Cells) -> Cells:
+        """The cells that may attain a minimum; only asked for where it has fractions."""
+        ...
+
+    def exact(self, standing: Any, added: Any) -> Fraction:
+        """The breach probability over the cells of one key, by their detail."""
+        ...
+
+
+@dataclass(eq=False)
+class MinLedger:
+    """Minima of the ratios of every key; see `foreknow.adversaries.protocol.Ledger`."""
+
+    measure: Measure
+    threshold: Fraction
+    wanted: Mask | None = None
+    falling: bool = True
+    _values: Labels | None = field(default=None, init=False)
+    _minima: FloatArray = field(init=False)
+    _cells: Cells = field(init=False)
+    _unsafe: bool = field(default=False, init=False)
+    _settled: dict[tuple[int, bytes], bool] = field(init=False, default_factory=dict)
+    _numbers: dict[bytes, list[int]] = field(init=False, default_factory=lambda: defaultdict(list))
+    _n_numbers: int = field(default=0, init=False)
+
+    @property
+    def exact(self) -> bool:
+        """Whether fractions decide what is close to the threshold, rather than refuse it."""
+        return self.falling and self.measure.has_fractions
+
+    def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
+        """Whether the release stays safe when `added` replaces `removed`."""
+        return self._evaluate_one(removed, added).together(np.ones(1, dtype=bool))
+
+    def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
+        """Note that `added` replaced `removed`."""
+        self._evaluate_one(removed, added).commit(np.ones(1, dtype=bool))
+
+    def minima(self, value: Label) -> tuple[float, ...]:
+        """The minima of one key, where keys are sensitive values."""
+        if self._values is None:
+            return tuple(self.measure.nowhere[:, 0].tolist())
+        return tuple(self.standing()[:, self._values.codes[value]].tolist())
+
+    def weigh(
+        self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
+    ) -> MinWeighing:
+        """Measure many proposals; group p of `removed` is what proposal p replaces."""
+        self._bind(added)
+        leaving = None if removed is None else np.arange(removed.n_groups)
+        return MinWeighing(self, removed, added, np.asarray(owner, dtype=np.int64), leaving)
+
+    def _evaluate_one(self, removed: GroupCounts | None, added: GroupCounts) -> MinWeighing:
+        self._bind(added)
+        owner = np.zeros(added.n_groups, dtype=np.int64)
+        leaving = None if removed is None else np.zeros(removed.n_groups, dtype=np.int64)
+        return MinWeighing(self, removed, added, owner, leaving)
+
+    def _bind(self, counts: GroupCounts) -> None:
+        if self._values is None:
+            if self.wanted is not None:
+                wanted = np.asarray(self.wanted)
+                if wanted.dtype != bool or wanted.shape != (counts.n_values,):
+                    raise InputError(f"values= must be a bool array of {counts.n_values} entries")
+            n_keys = self.measure.bind(counts.n_values)
+            self._cells = self.measure.cells(counts.take(np.empty(0, dtype=np.int64)))
+            self._minima = np.repeat(self.measure.nowhere, n_keys, axis=1)
+            self._values = counts.values
+        elif self._values is not counts.values and self._values != counts.values:
+            raise InternalError("a ledger received other value labels than before")
+
+    # ---- what stands ----------------------------------------------------------------------
+
+    @property
+    def n_keys(self) -> int:
+        """How many keys there are."""
+        n_keys: int = self._minima.shape[1]
+        return n_keys
+
+    def standing(self, leaving: GroupCounts | None = None) -> FloatArray:
+        """The minima of every key; where they can rise, without some groups that leave."""
+        if self.falling:
+            return self._minima
+        cells = self._cells
+        if leaving is not None:
+            cells = cells.take(~np.isin(cells.group, self.numbers_of(leaving)))
+        return self.least(cells)
+
+    def least(self, cells: Cells) -> FloatArray:
+        """The minima over some cells, of every key."""
+        least = np.repeat(self.measure.nowhere, self.n_keys, axis=1)
+        if len(cells.key):
+            starts = cells.starts
+            least[:, cells.key[starts]] = _least(cells.ratios, starts)
+        return least
+
+    def least_without(self, key: IntArray, group: IntArray) -> FloatArray:
+        """The minima of some keys, each without one group."""
+        if self.falling:
+            return self._minima[:, key]
+        first = self.least(self._cells)
+        own = self._cells
+        without = np.empty((len(first), len(key)))
+        for i, ratio in enumerate(own.ratios):
+            attained = np.flatnonzero(ratio == first[i, own.key])
+            of = np.full(self.n_keys, -1)
+            of[own.key[attained[::-1]]] = own.group[attained[::-1]]
+            others = np.where(own.group == of[own.key], self.measure.nowhere[i], ratio)
+            second = np.full(self.n_keys, self.measure.nowhere[i, 0])
+            if len(own.key):
+                second[own.key[own.starts]] = np.minimum.reduceat(others, own.starts)
+            without[i] = np.where(of[key] == group, second[key], first[i, key])
+        return without
+
+    def safe(self, minima: FloatArray) -> tuple[Mask, Mask]:
+        """Which odds are surely safe, and which are too close to the limit for floats to say."""
+        odds = self.measure.odds(minima)
+        least = float((1 - self.threshold) / self.threshold)
+        if not least:  # odds of 0 are exact
+            return odds > 0, np.zeros(odds.shape, dtype=bool)
+        margin = CLOSE * least
+        close = np.abs(odds - least) <= margin
+        return odds > least + margin, close if self.exact else np.zeros_like(close)
+
+    def settles(self, key: int, added: Any) -> bool:
+        """Decide with fractions whether one key stays safe with more cells of some detail."""
+        first, last = np.searchsorted(self._cells.key, (key, key + 1))
+        # Groups are asked about again and again; without others, all keys are alike.
+        memo = key if first < last else -1, added.content()
+        if memo not in self._settled:
+            standing = self._cells.detail.take(slice(first, last))
+            self._settled[memo] = self.measure.exact(standing, added) < self.threshold
+        return self._settled[memo]
+
+    def unsafe(self) -> int:
+        """How many keys are not safe as things stand; some, if they cannot be mended."""
+        if self.falling:
+            return int(self._unsafe)
+        return int(np.count_nonzero(~self.safe(self.standing())[0]))
+
+    # ---- changes --------------------------------------------------------------------------
+
+    def numbers_of(self, counts: GroupCounts) -> IntArray:
+        """Numbers of present groups, found by their content; equal ones one after the other."""
+        used: dict[bytes, int] = defaultdict(int)
+        numbers = []
+        for key in _contents(counts):
+            known = self._numbers.get(key, [])
+            if used[key] >= len(known):
+                raise InternalError("a group is to be replaced that is not in the ledger")
+            numbers.append(known[used[key]])
+            used[key] += 1
+        return np.array(numbers, dtype=np.int64)
+
+    def replace(self, leaving: GroupCounts | None, cells: Cells, counts: GroupCounts) -> None:
+        """Let groups go, and note the cells of others, whose groups are positions in `counts`."""
+        if self.falling:
+            self._fold(cells)
+            return
+        present = self._cells
+        if leaving is not None:
+            present = present.take(~np.isin(present.group, self.numbers_of(leaving)))
+            for content in _contents(leaving):
+                self._numbers[content].pop(0)
+        numbers = np.arange(counts.n_groups) + self._n_numbers
+        self._n_numbers += counts.n_groups
+        for content, number in zip(_contents(counts), numbers.tolist(), strict=True):
+            self._numbers[content].append(number)
+        self._cells = _joined(present, Cells(cells.key, numbers[cells.group], cells.ratios))
+
+    def _fold(self, cells: Cells) -> None:
+        """Fold cells into minima that only fall."""
+        if not len(cells.key):
+            return
+        self._settled.clear()
+        self._minima = np.minimum(self._minima, self.least(cells))
+        if self.measure.has_fractions:
+            attaining = self.measure.attaining
+            self._cells = attaining(_joined(self._cells, attaining(cells)))
+        touched = cells.key[cells.starts]
+        safe, close = self.safe(self._minima[:, touched])
+        self._unsafe |= not np.all(safe | close) or not all(
+            self.settles(int(key), self._cells.detail.take(slice(0))) for key in touched[close]
+        )
+
+
+def _joined(one: Cells, other: Cells) -> Cells:
+    """Both, in order of key again."""
+    key = np.concatenate((one.key, other.key))
+    order = np.argsort(key, kind="stable")
+    detail = None
+    if one.detail is not None and other.detail is not None:
+        detail = one.detail.join(other.detail)  # in the same order
+    group = np.concatenate((one.group, other.group))[order]
+    return Cells(key[order], group, np.concatenate((one.ratios, other.ratios), 1)[:, order], detail)
+
+
+def _contents(counts: GroupCounts) -> Iterator[bytes]:
+    """What each group holds."""
+    for g in range(counts.n_groups):
+        cells = slice(counts.offsets[g], counts.offsets[g + 1])
+        parts = (counts.sizes[g : g + 1], counts.codes[cells], counts.counts[cells])
+        yield b"".join(part.tobytes() for part in parts)
+
+
+def _least(ratios: FloatArray, starts: IntArray) -> FloatArray:
+    """Minima of each row over runs; row by row, which NumPy does faster."""
+    return np.stack([np.minimum.reduceat(row, starts) for row in ratios])
+
+
+def _starts(*columns: IntArray) -> IntArray:
+    """Where runs of equal rows begin."""
+    new = np.ones(len(columns[0]), dtype=bool)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return np.flatnonzero(new)
+
+
+@dataclass(eq=False)
+class MinWeighing:
+    """Proposals measured against one ledger; each replaces a group by others."""
+
+    ledger: MinLedger
+    removed: GroupCounts | None
+    added: GroupCounts
+    owner: IntArray
+    leaving: IntArray | None
+
+    @cached_property
+    def _n_proposals(self) -> int:
+        return int(self.owner.max(initial=-1)) + 1
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return self.ledger.measure.cells(self.added)
+
+    @cached_property
+    def _pairs(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+        """First cell, key and proposal of each pair that proposals bring, and its minima."""
+        cells = self._cells
+        owner = self.owner[cells.group]
+        starts = _starts(cells.key, owner)
+        if not len(starts):
+            return starts, starts, starts, cells.ratios
+        least = _least(cells.ratios, starts)
+        return starts, cells.key[starts], owner[starts], least
+
+    def alone(self) -> Mask:
+        """Whether the release stays safe with each proposal by itself."""
+        ledger = self.ledger
+        starts, key, owner, least = self._pairs
+        number = np.full(self._n_proposals, -1)
+        if self.removed is not None and self.leaving is not None and not ledger.falling:
+            number[self.leaving] = ledger.numbers_of(self.removed)
+            old = ledger.measure.cells(self.removed)
+            key = np.concatenate((key, old.key))
+            owner = np.concatenate((owner, self.leaving[old.group]))
+            least = np.concatenate(
+                (least, np.repeat(ledger.measure.nowhere, len(old.key), 1)), axis=1
+            )
+            # One pair for each proposal and key that it touches.
+            order = np.lexsort((key, owner))
+            key, owner = key[order], owner[order]
+            pairs = _starts(key, owner)
+            if len(pairs):
+                least = _least(least[:, order], pairs)
+            key, owner = key[pairs], owner[pairs]
+        if not len(key):
+            return np.full(self._n_proposals, not ledger.unsafe())
+        total = np.minimum(least, ledger.least_without(key, number[owner]))
+        safe, close = ledger.safe(total)
+        if ledger.falling:
+            possible: Mask = np.full(self._n_proposals, not ledger.unsafe())
+            possible[owner[~safe & ~close]] = False
+            ends = np.append(starts[1:], len(self._cells.key))
+            for pair in np.flatnonzero(close & possible[owner]):
+                if possible[owner[pair]]:
+                    own = self._cells.detail.take(slice(starts[pair], ends[pair]))
+                    possible[owner[pair]] = ledger.settles(int(key[pair]), own)
+            return possible
+        unsafe = ~ledger.safe(ledger.standing())[0]
+        mended = np.bincount(owner[safe], unsafe[key[safe]], minlength=self._n_proposals)
+        broken = np.bincount(owner[~safe], minlength=self._n_proposals)
+        result: Mask = (broken == 0) & (mended == np.count_nonzero(unsafe))
+        return result
+
+    def together(self, chosen: Mask) -> bool:
+        """Whether the release stays safe with all the chosen proposals."""
+        ledger = self.ledger
+        if ledger.falling and ledger.unsafe():
+            return False
+        _, key, owner, least = self._pairs
+        mine = chosen[owner]
+        key, total = key[mine], ledger.standing(self._leaving(chosen))
+        if ledger.falling and not len(key):
+            return True
+        if len(key):
+            starts = _starts(key)
+            at = key[starts]
+            own = _least(least[:, mine], starts)
+            if ledger.falling:
+                total = np.minimum(total[:, at], own)
+            else:
+                total[:, at] = np.minimum(total[:, at], own)
+        safe, close = ledger.safe(total)
+        if not np.all(safe | close):
+            return False
+        for place in np.flatnonzero(close):
+            cells = (self._cells.key == at[place]) & chosen[self.owner[self._cells.group]]
+            if not ledger.settles(int(at[place]), self._cells.detail.take(cells)):
+                return False
+        return True
+
+    def reach(self) -> FloatArray:
+        """Worst breach probability with each proposal by itself, as a share of the threshold.
+
+        Where fractions decide and nothing mends: 0 for what is safe, infinity for what is not.
+        """
+        if self.ledger.exact:
+            return np.where(self.alone(), 0.0, np.inf)
+        if self.ledger.falling:
+            _, key, owner, least = self._pairs
+            worst = np.full(self._n_proposals, self._shares(self.ledger.standing()).max())
+            total = np.minimum(least, self.ledger.standing()[:, key])
+            np.maximum.at(worst, owner, self._shares(total))
+            return worst
+        shares = []
+        for proposal in range(self._n_proposals):
+            mask = np.arange(self._n_proposals) == proposal
+            least = np.minimum(
+                self.ledger.standing(self._leaving(mask)), self.ledger.least(self._of(mask))
+            )
+            shares.append(self._shares(least).max(initial=0.0))
+        return np.array(shares)
+
+    def _shares(self, minima: FloatArray) -> FloatArray:
+        """Breach probabilities as shares of the threshold."""
+        shares: FloatArray = 1 / (1 + self.ledger.measure.odds(minima))
+        return shares / float(self.ledger.threshold)
+
+    def commit(self, chosen: Mask) -> None:
+        """Carry the chosen proposals out."""
+        if not chosen.any():
+            return
+        mine = np.flatnonzero(chosen[self.owner])
+        place = np.full(self.added.n_groups, -1)
+        place[mine] = np.arange(len(mine))
+        cells = self._of(chosen)
+        moved = Cells(cells.key, place[cells.group], cells.ratios, cells.detail)
+        self.ledger.replace(self._leaving(chosen), moved, self.added.take(mine))
+
+    def _of(self, chosen: Mask) -> Cells:
+        return self._cells.take(chosen[self.owner[self._cells.group]])
+
+    def _leaving(self, chosen: Mask) -> GroupCounts | None:
+        if self.removed is None or self.leaving is None or self.ledger.falling:
+            return None
+        return self.removed.take(np.flatnonzero(chosen[self.leaving]))

@@ -1,0 +1,71 @@
+"""The ledger of criteria that each group attains by itself: how many groups fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.protocol import FloatArray, Mask
+from foreknow.data.counts import GroupCounts
+
+
+@dataclass(eq=False)
+class EachGroup:
+    """Safe while no group fails; `fails` says which groups of some counts do."""
+
+    fails: Callable[[GroupCounts], Mask]
+    exact: ClassVar[bool] = True
+    failing: int = field(default=0, init=False)
+
+    def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
+        """Whether no group fails when `added` replaces `removed`."""
+        return self.failing == self._many(removed) and not self._many(added)
+
+    def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
+        """Note that `added` replaced `removed`."""
+        self.failing += self._many(added) - self._many(removed)
+
+    def weigh(
+        self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
+    ) -> EachGroupWeighing:
+        """Measure many proposals; see `Ledger.weigh`."""
+        n_proposals = int(owner.max(initial=-1)) + 1
+        entering = np.bincount(owner[self.fails(added)], minlength=n_proposals)
+        leaving = np.zeros(n_proposals, dtype=np.int64)
+        if removed is not None:
+            leaving += self.fails(removed)
+        return EachGroupWeighing(self, entering, leaving)
+
+    def _many(self, counts: GroupCounts | None) -> int:
+        return 0 if counts is None else int(self.fails(counts).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class EachGroupWeighing:
+    """How many failing groups each proposal brings, and how many it takes away."""
+
+    ledger: EachGroup
+    entering: NDArray[np.int64]
+    leaving: NDArray[np.int64]
+
+    def alone(self) -> Mask:
+        """Whether no group fails with each proposal by itself."""
+        alone: Mask = (self.entering == 0) & (self.leaving == self.ledger.failing)
+        return alone
+
+    def together(self, chosen: Mask) -> bool:
+        """Whether no group fails with all the chosen proposals."""
+        left = self.ledger.failing - self.leaving[chosen].sum()
+        return not left and not self.entering[chosen].any()
+
+    def reach(self) -> FloatArray:
+        """0 for what holds, infinity for what does not."""
+        return np.where(self.alone(), 0.0, np.inf)
+
+    def commit(self, chosen: Mask) -> None:
+        """Note that the chosen proposals were carried out."""
+        self.ledger.failing += int((self.entering[chosen] - self.leaving[chosen]).sum())

@@ -1,0 +1,75 @@
+"""Criterion: what must hold of the groups themselves; it has no adversary and no limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from foreknow.adversaries.protocol import HasCounts, Ledger
+from foreknow.data.counts import Semantics
+from foreknow.data.labels import Label
+
+
+@dataclass(frozen=True)
+class Attained:
+    """What a release attains of a criterion.
+
+    Attributes
+    ----------
+    amount : int or Fraction
+        Exact.
+    holds : bool
+    words : str
+        The same for people: "the smallest group has 3 people, 5 are required".
+    group : label or None
+        Where it is attained.
+    """
+
+    amount: int | Fraction
+    holds: bool
+    words: str
+    group: Label = None
+
+    def __str__(self) -> str:
+        return self.words
+
+
+@runtime_checkable
+class Criterion(Protocol):
+    """A criterion of groups; a frozen value, with a line in `registry.CRITERIA`."""
+
+    key: ClassVar[str]
+    """What a policy file calls it."""
+    settings: ClassVar[Any]
+    """The type of what stands for it in a policy file: a number, or a table of settings."""
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Criterion:
+        """Make one of what a policy file says."""
+        ...
+
+    def attained(self, release: HasCounts) -> Attained:
+        """What a release attains, where, and in words."""
+        ...
+
+    def measure(self, release: HasCounts) -> int | Fraction:
+        """What a release attains."""
+        ...
+
+    def holds(self, release: HasCounts) -> bool:
+        """Whether a release attains what is required."""
+        ...
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Whether merging groups can never make a release fail it."""
+        ...
+
+    def ledger(self, semantics: Semantics = "single") -> Ledger:
+        """Start a ledger for a search."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """What stands for it in a policy file."""
+        ...

@@ -1,0 +1,9 @@
+"""CRITERIA: every criterion that a policy can require."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from foreknow.criteria.properties import KAnonymity
+
+CRITERIA: tuple[Any, ...] = (KAnonymity,)

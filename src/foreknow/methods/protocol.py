@@ -1,0 +1,154 @@
+"""Method: what groups the rows of a table, and what it declares of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol
+
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray
+from foreknow.policy.policy import Policy
+from foreknow.settings import Settings
+
+
+class Anonymizer(Protocol):
+    """A method that groups the rows of a table; it may declare `traits`."""
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group of each row of the source; -1 for rows that are left out."""
+        ...
+
+
+class Kind(Protocol):
+    """What a class of methods declares so that policy files and the command line serve it."""
+
+    key: ClassVar[str]
+    """What a policy file and ``--method`` call it."""
+    settings: ClassVar[type[Settings]]
+    """Its table in a policy file."""
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Anonymizer:
+        """Make one of what a policy sets for it, and of what the policy requires."""
+        ...
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a method declares of itself.
+
+    Only what a class declares in its own body counts, or what is set on the method itself: a class
+    that inherits from a method may group people in another way, so it declares its own traits.
+
+    Parameters
+    ----------
+    consults_policy : bool
+        What it makes holds the policy, or is a bug.
+    deterministic : bool
+        It makes one release of each table, whatever else was run.
+    symmetric : bool
+        It treats rows with equal quasi-identifiers alike, whatever their order.
+    likelihood : callable, optional
+        ``likelihood(microdata, policy, groups)``: how probable it is that these groups are made
+        of a table, over its random draws; exact.
+    frequencies : bool
+        By a proof, the posterior of everybody is the frequency in their group, for an adversary
+        who sees the groups.
+    least : int
+        People of its smallest groups.
+    equal : int, optional
+        Where the number of people is a multiple of this, all groups are equally large, and people
+        come into them whatever their quasi-identifiers.
+    minimal : callable, optional
+        ``minimal(policy)``: whether no division of what it makes would be safe.
+    notes : callable, optional
+        ``notes(policy, seed)``: what readers of a release should know, for certificate and report.
+    advice : str
+        What may help where the policy fails what it makes.
+    grouping : callable, optional
+        ``grouping(microdata, policy, seed, explain=...)``: a `Grouping` in place of groups.
+    """
+
+    consults_policy: bool = False
+    deterministic: bool = False
+    symmetric: bool = False
+    likelihood: Callable[..., Any] | None = None
+    frequencies: bool = False
+    least: int = 1
+    equal: int | None = None
+    minimal: Callable[[Policy], bool] | None = None
+    notes: Callable[[Policy, int | None], Sequence[str]] | None = None
+    advice: str = "stricter settings of its own may help"
+    grouping: Callable[..., Grouping] | None = None
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The groups that a method makes of a table.
+
+    Attributes
+    ----------
+    of_row : int64 array, shape (rows,)
+        The group of each row in the source's order, from 0; -1 for rows that are left out.
+    floors : mapping of column to int64 array, optional
+        The least level at which each group is written, by quasi-identifier; default: as fine as
+        its members have in common.
+    lattice : LatticeResult, optional
+        Among which generalizations the groups were chosen. For the owner.
+    settled : object, optional
+        The method with what it chose for this table by itself; what a certificate names.
+    """
+
+    of_row: IntArray
+    floors: Mapping[str, IntArray] | None = None
+    lattice: Any = None
+    settled: Any = None
+
+
+def traits_of(method: Any) -> Traits:
+    """What a method declares of itself, in its own class or on itself; else the defaults.
+
+    >>> class Mine:
+    ...     traits = Traits(symmetric=True)
+    >>> class Other(Mine):
+    ...     pass
+    >>> traits_of(Mine()).symmetric, traits_of(Other()).symmetric
+    (True, False)
+    """
+    own = "traits" in vars(type(method)) or "traits" in getattr(method, "__dict__", {})
+    declared = getattr(method, "traits", None) if own else None
+    return declared if isinstance(declared, Traits) else Traits()
+
+
+def grouping_of(
+    method: Any, microdata: Microdata, policy: Policy, seed: int | None, *, explain: bool = False
+) -> Grouping:
+    """Let a method group a table; `explain` asks a search for what it looked at, too."""
+    grouping = traits_of(method).grouping
+    if grouping is not None:
+        return grouping(microdata, policy, seed, explain=explain)
+    return Grouping(method.partition(microdata, policy, seed=seed))
+
+
+def settings_of(method: Any) -> dict[str, Any]:
+    """Plain values of a method's parameters; what is no plain value, by its name."""
+    if hasattr(method, "to_dict"):
+        settings: dict[str, Any] = method.to_dict()
+        return settings
+    if not is_dataclass(method):
+        return {}
+    plain = (str, int, float, bool, dict, type(None))
+    return {
+        name: given if isinstance(given, plain) else _named(given)
+        for name, given in vars(method).items()
+    }
+
+
+def _named(given: Any) -> str:
+    if isinstance(given, Fraction):
+        return str(given)
+    return str(getattr(given, "__name__", repr(given)))

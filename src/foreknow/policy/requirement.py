@@ -1,0 +1,375 @@
+"""Requirement: secret, knowledge, sight and limit; what must stay hidden, from whom, how well.
+
+This is the one place that turns a release and a requirement into what is counted: see
+`Requirement.counted`. Every kind of knowledge then serves every secret and every sight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
+from foreknow.adversaries.protocol import (
+    Adversary,
+    Gaining,
+    HasCounts,
+    Ledger,
+    Mask,
+    Searchable,
+    counts_of,
+)
+from foreknow.criteria.protocol import Criterion
+from foreknow.data.counts import Semantics
+from foreknow.data.labels import Label, Labels
+from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean
+from foreknow.numbers import Number, as_fraction, as_threshold, shown
+
+
+class Point(NamedTuple):
+    """Knowledge and its limit.
+
+    Attributes
+    ----------
+    adversary : Adversary
+    below : Fraction
+        A confidence in (0, 1]; or how many times the prior, from 1, where `relative`.
+    inclusive : bool
+        Whether the limit may be reached.
+    relative : bool
+        Whether the limit of each person and value is so many times their prior.
+    """
+
+    adversary: Adversary
+    below: Fraction
+    inclusive: bool = False
+    relative: bool = False
+
+    @property
+    def key(self) -> str:
+        """What a policy file calls the limit."""
+        if self.relative:
+            return "at_most_times"
+        return "at_most" if self.inclusive else "below"
+
+    def disclosures(self, counted: HasCounts) -> list[Disclosure]:
+        """What the adversary finds out at worst, for each sensitive value that is counted."""
+        if self.relative:
+            assert isinstance(self.adversary, Gaining)
+            return list(self.adversary.gains(counted).values())
+        return list(self.adversary.disclosures(counted).values())
+
+    def worst(self, disclosures: Iterable[Disclosure]) -> Disclosure:
+        """The disclosure that is nearest to its limit, or farthest above it."""
+        return worst_by_prior(disclosures) if self.relative else worst(disclosures)
+
+    def ranked(self, disclosures: Iterable[Disclosure]) -> list[Disclosure]:
+        """Disclosures, nearest to their limits first."""
+        return sorted(disclosures, key=lambda d: -d.probability / float(self.limit(d)))
+
+    def limit(self, found: Disclosure) -> Fraction:
+        """The confidence that a disclosure must stay below, or must not exceed."""
+        if not self.relative:
+            return self.below
+        # Of what nobody has, there is no prior that matters.
+        return Fraction(1) if found.prior is None else min(Fraction(1), self.below * found.prior)
+
+    def holds(self, found: Disclosure) -> bool:
+        """Whether a disclosure keeps the limit."""
+        limit = self.limit(found)
+        return found.at_most(limit) if self.inclusive else found.below(limit)
+
+    def __str__(self) -> str:
+        return f"{self.below} times the prior" if self.relative else str(self.below)
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What must hold of a release: for some sensitive values, or of its groups.
+
+    Parameters
+    ----------
+    adversary : Adversary, Criterion, or sequence of (adversary, below) pairs
+        Several pairs make a skyline; each has a limit of its own. A criterion has none.
+    below : number
+        The limit in (0, 1] of a single adversary; safe means strictly below.
+    values : sequence of labels, optional
+        The sensitive values it is about; default: every value.
+    excluded : sequence of labels
+        Values it is not about (``except`` in a policy file).
+    name : str
+        What messages and reports call it.
+    at_most : number
+        In place of `below`, for priors: the limit may be reached. ``at_most="1/4"`` is
+        4-robustness.
+    at_most_times : number
+        In place of `below`, for priors: nobody may become more than so many times as likely to
+        have a value as before the release.
+
+    Attributes
+    ----------
+    points : tuple of Point
+        Each adversary with its limit; empty for a criterion.
+    criterion : Criterion or None
+
+    Raises
+    ------
+    PolicyError
+        If the parts contradict each other or cannot be required.
+
+    Examples
+    --------
+    >>> from foreknow.adversaries.facts.facts import Facts
+    >>> Requirement(Facts(l=1, k=5, m=2), below=0.5, values=["AIDS"]).points[0].below
+    Fraction(1, 2)
+    """
+
+    adversary: Adversary | Criterion | Sequence[tuple[Adversary, Number]] = field(compare=False)
+    below: Number | None = field(default=None, compare=False)
+    values: Sequence[Label] | None = None
+    excluded: Sequence[Label] = ()
+    name: str = field(default="requirement", compare=False)
+    at_most: Number | None = field(default=None, compare=False, kw_only=True)
+    at_most_times: Number | None = field(default=None, compare=False, kw_only=True)
+    points: tuple[Point, ...] = field(init=False, repr=False)
+    criterion: Criterion | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        given = self.adversary
+        is_criterion = isinstance(given, Criterion) and not isinstance(given, type)
+        object.__setattr__(self, "criterion", given if is_criterion else None)
+        object.__setattr__(self, "points", () if is_criterion else tuple(self._points()))
+        for point in self.points:
+            for other in self.points:
+                if point.adversary == other.adversary and point.below != other.below:
+                    raise PolicyError(
+                        f"{self.name}: {point.adversary} has two thresholds, {point.below} and "
+                        f"{other.below}; keep one"
+                    )
+        for name, key in (("values", "values"), ("excluded", "except")):
+            object.__setattr__(self, name, self._labels(key, getattr(self, name)))
+        if self.values is not None and not self.values:
+            raise PolicyError(f"{self.name}: values is empty; leave it out to mean every value")
+        if self.values is not None and self.excluded:
+            raise PolicyError(f"{self.name}: give values or except, not both")
+        limits = (self.below, self.at_most, self.at_most_times)
+        if is_criterion and (self.values is not None or self.excluded or limits != (None,) * 3):
+            raise PolicyError(
+                f"{self.name}: {given} is about whole groups: it takes no values, except or limit"
+            )
+
+    def _points(self) -> list[Point]:
+        given, limits = self.adversary, (self.below, self.at_most, self.at_most_times)
+        try:
+            if not isinstance(given, Sequence):
+                return [point_of(self.name, given, *limits)]
+            if any(limit is not None for limit in limits):
+                raise PolicyError(
+                    f"{self.name}: a skyline has a threshold in each point, none beside them"
+                )
+            points = [point_of(self.name, adversary, below) for adversary, below in given]
+        except PolicyError:
+            raise
+        except InputError as error:
+            raise PolicyError(f"{self.name}: {error}") from None
+        except (TypeError, ValueError):
+            raise PolicyError(
+                f"{self.name}: a skyline is a list of (adversary, below) pairs"
+            ) from None
+        if not points:
+            raise PolicyError(f"{self.name}: a skyline needs at least one point")
+        return points
+
+    def _labels(self, key: str, given: Any) -> tuple[str, ...] | None:
+        """Labels as they print, which is how they are compared: a file knows no types."""
+        if given is None:
+            return None
+        if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
+            raise PolicyError(f"{self.name}: {key} must be a list, such as [{given!r}]")
+        labels = tuple(str(label) for label in given)
+        twice = [v for i, v in enumerate(labels) if v in labels[:i]]
+        if twice:
+            raise PolicyError(f"{self.name}: {key} names {twice[0]!r} twice")
+        return labels
+
+    def counted(self, release: HasCounts) -> HasCounts:
+        """What the adversary's posterior is computed from.
+
+        The secret is each value by itself and the sight is the release alone, so this is the
+        release as it is. A secret that unites values, or a sight of further columns, is a change
+        of what is counted: it is made here, for audit and search alike.
+        """
+        return release
+
+    def mask(self, values: Labels) -> Mask:
+        """Which of some sensitive values it is about, as a bool array of their codes.
+
+        Labels are compared as they print, since a file knows no types.
+
+        Raises
+        ------
+        PolicyError
+            If it names a value that is not among them.
+        """
+        codes: dict[str, list[int]] = {}
+        for i, value in enumerate(values):
+            codes.setdefault(str(value), []).append(i)
+        mask = np.full(len(values), self.values is None)
+        for key, labels in (("values", self.values), ("except", self.excluded)):
+            for label in labels or ():
+                if str(label) not in codes:
+                    raise PolicyError(
+                        f"{self.name}: {key}: nobody in the table has the sensitive value "
+                        f"{str(label)!r}{did_you_mean(str(label), codes)}"
+                    )
+                mask[codes[str(label)]] = key == "values"
+        return mask
+
+    def ledgers(self, values: Labels, semantics: Semantics) -> list[Ledger]:
+        """Start its ledgers, over what it counts: one for each point, or the criterion's."""
+        if self.criterion is not None:
+            return [self.criterion.ledger(semantics)]
+        mask, ledgers = self.mask(values), []
+        for point in self.points:
+            if not isinstance(point.adversary, Searchable):
+                raise UnsupportedError(
+                    f"{self.name}: no search by merging or dividing groups serves "
+                    f"{point.adversary}, since both can help that adversary; publish by "
+                    'method = "art"'
+                )
+            ledgers.append(point.adversary.ledger(point.below, mask, semantics))
+        return ledgers
+
+    def monotone(self, semantics: Semantics) -> bool:
+        """Whether merging groups can never make a release fail it."""
+        if self.criterion is not None:
+            return self.criterion.monotone(semantics)
+        return all(point.adversary.monotone(semantics) for point in self.points)
+
+    def failures(self, release: HasCounts) -> list[str]:
+        """Say in words what fails, and by how much."""
+        counted = self.counted(release)
+        if self.criterion is not None:
+            found = self.criterion.attained(counted)
+            return [] if found.holds else [f"{self.name}: {found}"]
+        mask, said = self.mask(counts_of(counted).values), []
+        for point in self.points:
+            each = zip(point.disclosures(counted), mask, strict=True)
+            worst_one = point.worst(d for d, about in each if about)
+            if not point.holds(worst_one):
+                said.append(
+                    f"{self.name}: {point.adversary} reaches {worst_one.probability:.4g} for "
+                    f"{str(worst_one.value)!r}, the limit is {float(point.limit(worst_one)):.4g}"
+                )
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ``[[require]]`` table of a policy file."""
+        table: dict[str, Any] = {}
+        if not self.name.startswith("require"):
+            table["name"] = self.name
+        if self.values is not None:
+            table["values"] = list(self.values)
+        if self.excluded:
+            table["except"] = list(self.excluded)
+        if self.criterion is not None:
+            return {**table, **self.criterion.to_dict()}
+        if len(self.points) == 1:
+            point = self.points[0]
+            return {**table, **point.adversary.to_dict(), point.key: str(point.below)}
+        for point in self.points:
+            for kind, amounts in point.adversary.to_dict().items():
+                table.setdefault(kind, []).append({**amounts, "below": str(point.below)})
+        return table
+
+
+def point_of(
+    name: str,
+    adversary: Any,
+    below: Number | None = None,
+    at_most: Number | None = None,
+    at_most_times: Number | None = None,
+) -> Point:
+    """Check an adversary and its one limit; `name` of the requirement is for messages."""
+    keys = {"below": below, "at_most": at_most, "at_most_times": at_most_times}
+    given = {key: limit for key, limit in keys.items() if limit is not None}
+    if len(given) > 1:
+        raise PolicyError(f"{name}: give {' or '.join(given)}, not both")
+    if not given:
+        raise PolicyError(f"{name}: the threshold is missing; give below = a number in (0, 1]")
+    ((key, limit),) = given.items()
+    if getattr(adversary, "about_people", False):
+        raise PolicyError(
+            f"{name}: {type(adversary).__name__} cannot be required: they are about named "
+            "people, and a search and its report see groups; ask their posteriors instead"
+        )
+    if isinstance(adversary, type) or not hasattr(adversary, "disclosures"):
+        raise PolicyError(f"{name}: expected an adversary such as Facts(l=1), not {adversary!r}")
+    if key != "below" and not isinstance(adversary, Gaining):
+        raise PolicyError(
+            f"{name}: {key} is for priors only; every other limit must stay strictly below: "
+            "give below"
+        )
+    if key == "at_most_times":
+        return Point(adversary, as_times(limit), inclusive=True, relative=True)
+    return Point(adversary, as_threshold(limit), inclusive=key == "at_most")
+
+
+def as_times(number: Number, name: str = "at_most_times") -> Fraction:
+    """Read how many times its prior a posterior may be, 1 or more.
+
+    >>> as_times("3/2")
+    Fraction(3, 2)
+    """
+    times = as_fraction(number)
+    if times < 1:
+        raise InputError(
+            f"{name} must be 1 or more (1 means as likely as before), not {shown(number)}"
+        )
+    return times
+
+
+def check_agreement(earlier: Requirement, later: Requirement) -> None:
+    """Two limits for one adversary and value are a contradiction, or one has no effect."""
+    for one in earlier.points:
+        for two in later.points:
+            if one.adversary != two.adversary or one.below == two.below:
+                continue
+            if one.relative != two.relative:  # what one asks, the other need not
+                continue
+            if earlier.values is None and later.values is None:
+                strict, loose = (earlier, later) if one.below < two.below else (later, earlier)
+                if set(strict.excluded) <= set(loose.excluded):
+                    raise PolicyError(
+                        f"{later.name}: every value must stay below {two} here and below "
+                        f"{one} in {earlier.name}, against the same {two.adversary}; keep "
+                        "one, or exclude those values from the stricter requirement (except)"
+                    )
+                continue
+            if earlier.values is not None and later.values is not None:
+                shared = [v for v in later.values if v in earlier.values]
+                if shared:
+                    raise PolicyError(
+                        f"{later.name}: {shared[0]!r} must stay below {two} here and below "
+                        f"{one} in {earlier.name}, against the same {two.adversary}"
+                    )
+            else:
+                _check_effect(earlier, one.below, later, two.below)
+                _check_effect(later, two.below, earlier, one.below)
+
+
+def _check_effect(
+    general: Requirement, general_below: Fraction, special: Requirement, below: Fraction
+) -> None:
+    if general.values is not None or special.values is None or below < general_below:
+        return
+    idle = [v for v in special.values if v not in general.excluded]
+    if idle:
+        raise PolicyError(
+            f"{special.name}: below {below} for {idle[0]!r} has no effect, since {general.name} "
+            f"asks below {general_below} of every value; add except = [{idle[0]!r}] there"
+        )

@@ -1,0 +1,122 @@
+"""Settings: tables that a person or a stranger wrote, of which every key and type is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Annotated, Any, get_args
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Strict,
+    Tag,
+    ValidationError,
+    create_model,
+)
+
+from foreknow.errors import did_you_mean
+
+
+def _number(given: Any) -> Decimal:
+    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal)):
+        raise ValueError("it should be a number")
+    return Decimal(str(given))
+
+
+Number = Annotated[Decimal, Strict(False), BeforeValidator(_number)]
+Amount = Annotated[int, Field(ge=0)]
+FromOne = Annotated[int, Field(ge=1)]
+
+
+class Settings(BaseModel):
+    """A table of which every key is known and every value of its type: true is no number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+    @classmethod
+    def known_keys(cls) -> list[str]:
+        """Its keys, as they are written."""
+        return [field.alias or name for name, field in cls.model_fields.items()]
+
+    def given(self) -> dict[str, Any]:
+        """What was set, as plain values."""
+        return {
+            key: float(value) if isinstance(value, Decimal) else value
+            for key, value in self.model_dump(exclude_unset=True).items()
+        }
+
+
+def one_or_several(table: type[Settings], limit: Any, least: int = 0) -> Any:
+    """The type of a table, or of a list of points that each have a limit; at least so many."""
+    point = create_model(f"{table.__name__}Point", __base__=table, below=(limit, ...))
+    which = Discriminator(lambda given: "list" if isinstance(given, list) else "table")
+    listed = list[point]  # type: ignore[valid-type]
+    return Annotated[
+        Annotated[table, Tag("table")] | Annotated[listed, Field(min_length=least), Tag("list")],
+        which,
+    ]
+
+
+def explain(error: ValidationError, table: type[Settings], place: str = "") -> str:
+    """The first problem of a table at some place of a file, in the words of the file."""
+    # An unknown key explains a missing one; otherwise the deepest place says most.
+    first = max(error.errors(), key=lambda e: (e["type"] == "extra_forbidden", len(e["loc"])))
+    owner: type[Settings] | None = table
+    parts = first["loc"]
+    unknown = first["type"] == "extra_forbidden"
+    for i, part in enumerate(parts):
+        last = i == len(parts) - 1
+        if isinstance(part, int):
+            place += f"[{part}]"
+        elif owner is None or part in owner.known_keys() or (unknown and last):
+            place += f".{part}" if place else part
+            if not (unknown and last):
+                owner = None if owner is None else _inner(owner, part, "list" in parts[i:])
+        # anything else is how pydantic names the members of a union
+    if unknown:
+        key = str(parts[-1])
+        return f"unknown key {place}{did_you_mean(key, owner.known_keys() if owner else ())}"
+    if first["type"] == "missing":
+        return f"{place} is missing"
+    given = first.get("input")
+    shown = f", not {_as_written(given)}" if isinstance(given, (str, int, float, Decimal)) else ""
+    if first["type"] == "model_type":
+        return f"{place}: it should be a table{shown}"
+    said = first["msg"].removeprefix("Value error, ")
+    said = said[0].lower() + said[1:]
+    said = said.replace("input should", "it should").replace("valid integer", "whole number")
+    return f"{place}: {said}{shown}"
+
+
+def _inner(owner: type[Settings], key: str, listed: bool) -> type[Settings] | None:
+    """The table that a key holds; the key's own owner where it holds none but plain values."""
+    for name, field in owner.model_fields.items():
+        if (field.alias or name) == key:
+            tables = [kind for kind in _kinds(field.annotation) if isinstance(kind, type)]
+            own = [kind for kind in tables if issubclass(kind, Settings)]
+            free = any(issubclass(kind, Mapping) for kind in tables)
+            if own:
+                return own[-1] if listed else own[0]
+            return None if free else owner
+    return owner
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """Every type in an annotation."""
+    inner = get_args(annotation)
+    if not inner:
+        yield annotation
+    elif getattr(annotation, "__origin__", None) is dict:
+        yield dict
+    for part in inner:
+        yield from _kinds(part)
+
+
+def _as_written(given: Any) -> str:
+    if isinstance(given, bool):
+        return str(given).lower()
+    return repr(given) if isinstance(given, str) else str(given)

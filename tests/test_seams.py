@@ -1,0 +1,256 @@
+"""The seams: one of each kind, added by one registration, is served everywhere."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc
+import pytest
+from tests.cli.desk import Desk
+
+import foreknow as fk
+from foreknow.adversaries import registry as adversaries
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.protocol import counts_of
+from foreknow.criteria import registry as criteria
+from foreknow.criteria.ledger import EachGroup
+from foreknow.criteria.protocol import Attained
+from foreknow.methods import registry as methods
+from foreknow.settings import FromOne, Settings
+from foreknow.verifier.verify import GAUGES, VERIFIERS
+
+# ---- what is there ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", adversaries.ADVERSARIES, ids=lambda kind: kind.key)
+def test_every_kind_of_knowledge_has_a_judge_and_reads_what_it_writes(kind, tmp_path):
+    assert kind.key in VERIFIERS
+    table = {"sex": ["m"], "value": ["a"], "probability": ["1/2"]}
+    made = kind(pa.table(table)) if kind.key == "priors" else kind()
+    written = made.to_dict()
+    assert list(written) == [kind.key]
+    read = kind.settings.model_validate(written[kind.key])
+    assert kind.from_settings(read, tmp_path) == made
+
+
+@pytest.mark.parametrize("criterion", criteria.CRITERIA, ids=lambda criterion: criterion.key)
+def test_every_criterion_has_a_gauge(criterion):
+    assert criterion.key in GAUGES
+
+
+@pytest.mark.parametrize("method", methods.METHODS, ids=lambda method: method.key)
+def test_every_method_declares_its_settings_and_traits(method):
+    assert issubclass(method.settings, Settings)
+    assert "traits" in vars(method) or method.key == "art"
+
+
+# ---- a toy of each ----------------------------------------------------------------------------
+
+
+class FriendsSettings(Settings):
+    many: FromOne = 1
+
+
+@dataclass(frozen=True)
+class Friends:
+    """Knows whom of the group so many people have in common: as many others are ruled out."""
+
+    many: int = 1
+    key: ClassVar[str] = "friends"
+    settings: ClassVar[Any] = FriendsSettings
+
+    @classmethod
+    def from_settings(cls, read, folder):
+        return cls(read.many)
+
+    def disclosures(self, release):
+        counts = counts_of(release)
+        found = {value: Fraction(0) for value in counts.values}
+        for group in range(counts.n_groups):
+            size = int(counts.sizes[group])
+            for value, holders in counts.bag(group).items():
+                left = max(size - self.many, holders)
+                found[value] = max(found[value], Fraction(holders, left))
+        return {v: Disclosure(v, float(p), lambda p=p: p) for v, p in found.items()}
+
+    def disclosure(self, release, value=None):
+        found = self.disclosures(release)
+        return found[value] if value is not None else max(found.values(), key=lambda d: d.exact)
+
+    def monotone(self, semantics="single"):
+        return True
+
+    def ledger(self, threshold, values=None, semantics="single"):
+        limit = Fraction(threshold)
+
+        def fails(counts):
+            found = [
+                max(d.exact for d in self.disclosures(counts.take([g])).values()) >= limit
+                for g in range(counts.n_groups)
+            ]
+            return np.array(found, dtype=bool)
+
+        return EachGroup(fails)
+
+    def to_dict(self):
+        return {"friends": {"many": self.many}}
+
+    @staticmethod
+    def judge(asked, settings):
+        worst = None, None, Fraction(0), Fraction(1)
+        for group, (people, bag) in asked.held.items():
+            for value in sorted(set(bag) & set(asked.about)):
+                chance = Fraction(bag[value], max(people - settings["many"], bag[value]))
+                if chance > worst[2]:
+                    worst = value, group, chance, Fraction(1)
+        return worst
+
+
+@dataclass(frozen=True)
+class EvenGroups:
+    """Every group has a number of people that `by` divides."""
+
+    by: int
+    key: ClassVar[str] = "even_groups"
+    settings: ClassVar[Any] = FromOne
+
+    @classmethod
+    def from_settings(cls, read, folder):
+        return cls(read)
+
+    def attained(self, release):
+        counts = counts_of(release)
+        odd = np.flatnonzero(counts.sizes % self.by)
+        place = int(odd[0]) if len(odd) else 0
+        rest = int(counts.sizes[place]) % self.by
+        return Attained(rest, not rest, f"{rest} people are left over", counts.group_label(place))
+
+    def measure(self, release):
+        return self.attained(release).amount
+
+    def holds(self, release):
+        return self.attained(release).holds
+
+    def monotone(self, semantics="single"):
+        return False
+
+    def ledger(self, semantics="single"):
+        return EachGroup(lambda counts: counts.sizes % self.by != 0)
+
+    def to_dict(self):
+        return {"even_groups": self.by}
+
+    @staticmethod
+    def judge(held, by):
+        for group, (people, _) in held.items():
+            if people % by:
+                return Fraction(people % by), group, False
+        return Fraction(0), next(iter(held)), True
+
+
+class PairsSettings(Settings):
+    size: FromOne
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Puts people together in the order of the table."""
+
+    size: int
+    key: ClassVar[str] = "pairs"
+    settings: ClassVar[Any] = PairsSettings
+    traits: ClassVar[fk.Traits] = fk.Traits(notes=lambda policy, seed: ("pairs: in order",))
+
+    @classmethod
+    def from_settings(cls, given, policy):
+        return cls(**given)
+
+    def partition(self, microdata, policy=None, seed=None):
+        return np.arange(microdata.n_rows) // self.size
+
+
+POLICY = """
+[schema]
+quasi_identifiers = ["age"]
+sensitive = "disease"
+
+[[require]]
+friends = { many = 1 }
+below = "3/4"
+
+[[require]]
+even_groups = 2
+
+[[require]]
+k_anonymity = 2
+"""
+
+
+AGES = [20, 21, 30, 31, 40, 41, 50, 51]
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """One more of each, in its tuple."""
+    monkeypatch.setattr(adversaries, "ADVERSARIES", (*adversaries.ADVERSARIES, Friends))
+    monkeypatch.setattr(criteria, "CRITERIA", (*criteria.CRITERIA, EvenGroups))
+    monkeypatch.setattr(methods, "METHODS", (*methods.METHODS, Pairs))
+
+
+@pytest.fixture
+def place(tmp_path):
+    table = pa.table({"age": AGES, "disease": list("abcdabcd")})
+    pc.write_csv(table, tmp_path / "people.csv")
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("registered")
+def test_toys_are_read_searched_for_audited_written_and_verified(place):
+    policy = fk.Policy.load(place / "policy.toml")
+    assert [r.criterion for r in policy.requirements] == [None, EvenGroups(2), fk.KAnonymity(2)]
+    assert fk.Policy.from_dict(policy.to_dict()).to_dict() == policy.to_dict()
+    microdata = fk.Microdata(place / "people.csv", policy.schema)
+    made = fk.publish(microdata, policy)
+    sizes = made.release.counts.sizes
+    assert len(sizes) == 2  # the toy adversary allows no pairs: 1 of 1 would be certain
+    assert all(sizes % 2 == 0)
+    assert made.audit.safe
+    made.write(place / "out")
+    assert len(fk.verify(place / "out").findings) == 3
+
+
+@pytest.mark.usefixtures("registered")
+def test_toys_that_fail_are_unsafe_and_no_certificate_hides_it(place):
+    rules = [fk.Requirement(Friends(1), below="3/4"), fk.Requirement(EvenGroups(2))]
+    counts = fk.GroupCounts.from_bags(["abc", "abcd"])
+    audit = fk.audit(counts, fk.Policy(rules))
+    assert [v.safe for v in audit.verdicts] == [True]
+    assert [c.safe for c in audit.criteria] == [False]
+    assert not audit.safe
+    assert audit.to_dict()["criteria"][0]["attained"] == "1"
+
+
+@pytest.mark.usefixtures("registered")
+def test_the_command_line_serves_toys(tmp_path, monkeypatch, capsys):
+    desk = Desk(tmp_path, monkeypatch, capsys)
+    monkeypatch.chdir(tmp_path)
+    people = [f"{age},{disease}" for age, disease in zip(AGES, "abcdabcd", strict=True)]
+    desk.put("table.csv", "\n".join(["age,disease", *people]))
+    desk.put("policy.toml", POLICY)
+    code, _, err = desk.run(*desk.publish())
+    assert code == 0, err
+    code, out, err = desk.run("verify", "out")
+    assert code == 0, err
+    assert "even_groups = 2" in out
+    pairs = ["--method", "pairs", "--set", "size=4"]
+    code, _, err = desk.run(*desk.publish(*pairs, out="two"))
+    assert code == 0, err
+    said = desk.refused(*desk.publish("--method", "pairs", "--set", "size=3", out="three"), code=1)
+    assert "people are left over" in said
+    said = desk.refused(*desk.publish("--method", "pairs", "--set", "sise=3", out="three"))
+    assert "did you mean 'size'" in said
+    code, out, _ = desk.run("audit", "two", "--policy", "policy.toml")
+    assert code == 0, out
