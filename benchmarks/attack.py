@@ -89,7 +89,7 @@ def main() -> None:
                 worlds: Worlds = worlds,
                 random: np.random.Generator = random,
             ) -> object:
-                return runs.weight(worlds.standing_for(worlds.at_random(random)), seen)
+                return runs.weight(worlds.representative(worlds.at_random(random)), seen)
 
             def alone(
                 method: Any = method, table: fk.Microdata = table, policy: fk.Policy = policy

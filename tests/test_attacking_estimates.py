@@ -12,8 +12,7 @@ from tests.attacks import BELOW_2_3, LEVELS, microdata, naive, policy_for
 
 import foreknow as fk
 from foreknow.adversaries.algorithm import Algorithm, attack
-from foreknow.adversaries.algorithm.beliefs import chernoff
-from foreknow.adversaries.algorithm.mcmc import Steps
+from foreknow.adversaries.algorithm.estimate import Search, chernoff, proposals
 from foreknow.adversaries.algorithm.method_runner import Runs
 from foreknow.adversaries.algorithm.worlds import Worlds
 from foreknow.errors import UnsupportedError
@@ -34,7 +33,7 @@ def at_least(half, least):
 
 def bounds(found, row, value):
     """The interval of a posterior."""
-    beliefs = found._beliefs
+    beliefs = found._posteriors
     at = beliefs.worlds.cell_of[row - 1], found._microdata.values.codes[value]
     return beliefs.low[at], beliefs.high[at]
 
@@ -332,11 +331,12 @@ def test_steps_are_as_likely_back_as_forth(alike, seed):
     runs = Runs(table, lambda rows: groups, None, symmetric=alike)
     codes = np.asarray(table.sensitive_codes).astype(np.int64)
     worlds = Worlds.of(np.array(groups), codes, 3, table.attributes if alike else None)
-    steps = Steps(worlds, runs, runs.make(codes), np.random.default_rng(seed))
+    random = np.random.default_rng(seed)
+    propose = proposals(Search(worlds, runs, runs.make(codes), random))
     met, many = {}, 8_000
     for _ in range(many):
-        codes = steps.proposed(codes)
-        key = tuple(worlds.standing_for(codes).tolist())
+        codes = propose(codes)
+        key = tuple(worlds.representative(codes).tolist())
         met[key] = met.get(key, 0) + 1
     ways = {}
     for dealt in product(*(own for own in worlds.every(10_000))):

@@ -14,7 +14,7 @@ from foreknow.adversaries.algorithm import attack
 from foreknow.adversaries.algorithm.method_runner import Runs
 from foreknow.adversaries.algorithm.observation import numbered
 from foreknow.adversaries.algorithm.worlds import Worlds
-from foreknow.methods.mondrian.replay import Foreseen
+from foreknow.methods.mondrian.replay import Replay
 
 POLICIES = [
     DIVERSE,
@@ -48,7 +48,7 @@ def test_it_says_what_a_run_makes(data):
         groups = numbered(method.partition(table, policy))
     except fk.NoSafeRelease:
         return
-    foreseen = Foreseen.of(method, table, policy)
+    foreseen = Replay.of(method, table, policy)
     assert np.array_equal(numbered(foreseen.groups), groups)
     assert foreseen.same(np.asarray(table.sensitive_codes)) is not False
     for codes in worlds_of(table, groups, data.draw(st.integers(0, 99)), 6):
@@ -63,7 +63,7 @@ def test_most_worlds_need_no_run(policy):
     values = random.choice(list("abcd"), 60).tolist()
     table = microdata(values, age=random.integers(20, 60, 60).tolist())
     groups = numbered(fk.Mondrian().partition(table, policy))
-    foreseen = Foreseen.of(fk.Mondrian(), table, policy)
+    foreseen = Replay.of(fk.Mondrian(), table, policy)
     said = [foreseen.same(codes) for codes in worlds_of(table, groups, 1, 60)]
     assert said.count(None) <= 6
     assert said.count(False) >= 1
@@ -78,7 +78,7 @@ def test_attacks_find_the_same_with_it_as_without(seed, form, monkeypatch):
     options = BUCKETS if form == "bucketized" else fk.PublishOptions()
     policy = fk.Policy(POLICIES[seed].requirements, schema=table.schema, options=options)
     fast = attack(table, fk.Mondrian(), policy)
-    monkeypatch.setattr(Foreseen, "of", lambda *given: None)
+    monkeypatch.setattr(Replay, "of", lambda *given: None)
     slow = attack(table, fk.Mondrian(), policy)
     assert fast.to_dict() == slow.to_dict()
 
@@ -94,7 +94,7 @@ def test_groups_under_one_label_are_not_foreseen():
         runs = Runs(table, fk.Mondrian(), own)
         seen = runs.make_first(table.sensitive_codes)
         assert runs.weight(table.sensitive_codes, seen) == 1
-        foreseen = runs._foresight.same(np.asarray(table.sensitive_codes)[[1, 0, 2, 3]], seen)
+        foreseen = runs._foretold(np.asarray(table.sensitive_codes)[[1, 0, 2, 3]], seen)
         assert (foreseen is not None) == known
 
 
@@ -110,7 +110,7 @@ def four_tens(*values):
     ages = [age for age in (0, 1, 10, 11) for _ in range(10)]
     table = microdata([value for ten in values for value in ten], age=ages)
     groups = numbered(fk.Mondrian().partition(table, CROSSED))
-    return table, groups, Foreseen.of(fk.Mondrian(), table, CROSSED)
+    return table, groups, Replay.of(fk.Mondrian(), table, CROSSED)
 
 
 def test_what_was_refused_because_of_what_came_before_needs_a_run():

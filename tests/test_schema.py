@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from foreknow.data.engines.missing import Relabel
+from foreknow.data.engines.columns import Relabel
 from foreknow.data.hierarchy import Intervals, Mask
 from foreknow.data.hierarchy_files import Tree
 from foreknow.data.schema import Schema

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from foreknow.adversaries.disclosure import Disclosure
     from foreknow.adversaries.facts.facts import Facts
     from foreknow.adversaries.facts.skyline import knowledge_skyline, knowledge_skylines
-    from foreknow.adversaries.implications.implications import Implications
-    from foreknow.adversaries.implications.negations import Negations
+    from foreknow.adversaries.implications.implications import Implications, Negations
     from foreknow.adversaries.priors.priors import Priors
     from foreknow.adversaries.priors.table import PriorTable
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
@@ -90,8 +89,7 @@ _ROOMS = {
     "adversaries.disclosure": ["Disclosure"],
     "adversaries.facts.facts": ["Facts"],
     "adversaries.facts.skyline": ["knowledge_skyline", "knowledge_skylines"],
-    "adversaries.implications.implications": ["Implications"],
-    "adversaries.implications.negations": ["Negations"],
+    "adversaries.implications.implications": ["Implications", "Negations"],
     "adversaries.priors.priors": ["Priors"],
     "adversaries.priors.table": ["PriorTable"],
     "adversaries.statements": ["Has", "Posterior", "Statements", "same"],

@@ -39,13 +39,7 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def from_json(text: str) -> Any:
-    """Parse JSON.
-
-    Raises
-    ------
-    ValueError
-        If it is none, or beyond the bounds.
-    """
+    """Parse JSON."""
     _refuse_deep(_JSON_TEXT.sub("s", text))
     table = json.loads(
         text,
@@ -60,13 +54,7 @@ def from_json(text: str) -> Any:
 
 
 def from_toml(text: str, number: Callable[[str], Any] = Decimal) -> dict[str, Any]:
-    """Parse TOML; `number` reads what has a point or an exponent.
-
-    Raises
-    ------
-    ValueError
-        If it is none, or beyond the bounds.
-    """
+    """Parse TOML; `number` reads what has a point or an exponent."""
     bare = _TOML_TEXT.sub("s", text)
     _refuse_deep(bare)
     if any(part.count(".") >= MOST_KEY_PARTS for part in _BETWEEN_KEYS.split(bare)):
@@ -152,25 +140,7 @@ _OPEN_ALREADY = ("/proc/", "/dev/")
 
 
 def read_text(path: Path, most: int, kind: type[InputError], what: str) -> str:
-    """Read a UTF-8 text of at most so many bytes, with or without a byte order mark.
-
-    Parameters
-    ----------
-    path : Path
-        A file, a device, or a pipe that is open already; a named pipe, which may never end, is
-        refused.
-    most : int
-        Bytes.
-    kind : type
-        Of the error.
-    what : str
-        How messages begin, such as ``"hierarchy file 'age.csv'"``.
-
-    Raises
-    ------
-    InputError
-        Of that kind, if there is no such file, or it cannot be read, is larger, or is no UTF-8.
-    """
+    """Read a UTF-8 text of at most so many bytes, with or without a byte order mark."""
     try:
         pipe = stat.S_ISFIFO(path.stat().st_mode)
         if pipe and not os.path.realpath(path).startswith(_OPEN_ALREADY):

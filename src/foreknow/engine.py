@@ -134,11 +134,6 @@ def literal(path: Path) -> str:
 
     DuckDB reads ``* ? [ ]`` as a pattern, and a name may look like an address; an absolute path
     with each of these characters in brackets is neither.
-
-    Raises
-    ------
-    DataError
-        If DuckDB cannot be given the name.
     """
     name = Path(os.path.realpath(path)).as_posix()  # abspath takes ".." off a link, too
     try:

@@ -32,18 +32,6 @@ def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
     """Write a text file; an existing one is replaced only by the complete new one.
 
     A link is followed. What is no file, such as a pipe or a terminal, is written to as it is.
-
-    Parameters
-    ----------
-    path : path
-    text : str
-    private : bool
-        Whether only the owner may read it, whatever the umask and whatever was there before.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written; nothing is left behind then.
     """
     target = Path(path)
     with _clear_errors(target):
@@ -66,13 +54,7 @@ def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
 
 @contextmanager
 def whole_folder(path: str | Path) -> Iterator[Path]:
-    """Fill a new folder aside; it gets its name when the block ends well, else it is removed.
-
-    Raises
-    ------
-    OutputError
-        If the folder exists already or cannot be written.
-    """
+    """Fill a new folder aside; it gets its name when the block ends well, else it is removed."""
     target = Path(path)
     with _clear_errors(target):
         require_new(target)

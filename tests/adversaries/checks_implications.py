@@ -6,8 +6,7 @@ from tests.adversaries.checks import same
 from tests.oracle.implication_worlds import Dealing, Truth
 from tests.oracle.worlds import members, posterior, worlds
 
-from foreknow.adversaries.implications.implications import Implications
-from foreknow.adversaries.implications.negations import Negations
+from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.data.counts import GroupCounts
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from foreknow.adversaries.implications.implications import Implications
-from foreknow.adversaries.implications.negations import Negations
+from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.data.counts import GroupCounts
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"

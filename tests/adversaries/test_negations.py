@@ -10,8 +10,7 @@ from tests.oracle.implication_worlds import Truth
 from tests.oracle.worlds import small_releases
 
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.implications.implications import Implications
-from foreknow.adversaries.implications.negations import Negations
+from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.data.counts import GroupCounts
 from foreknow.errors import InputError, UnsupportedError
 

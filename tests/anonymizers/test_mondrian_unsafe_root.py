@@ -8,8 +8,8 @@ from tests.anonymizers.several import breach, crowd_of, into_intervals, safe
 
 import foreknow as fk
 from foreknow.methods.mondrian import levels
+from foreknow.methods.mondrian.cuts import Points
 from foreknow.methods.mondrian.levels import Level
-from foreknow.methods.mondrian.points import Points
 
 EXACT = Fraction(1, 10**8)  # nearer to a threshold than this, a case is left out
 

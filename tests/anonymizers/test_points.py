@@ -11,7 +11,7 @@ from tests.anonymizers.tables import cases
 from tests.diagnoses import SEMANTICS, diagnoses
 
 import foreknow as fk
-from foreknow.methods.mondrian.points import Points
+from foreknow.methods.mondrian.cuts import Points
 
 
 def plain(microdata):

@@ -12,9 +12,8 @@ from tests.anonymizers.several import crowds
 import foreknow as fk
 from foreknow.data.labels import Labels
 from foreknow.methods.mondrian import levels
+from foreknow.methods.mondrian.cuts import Points, Tally
 from foreknow.methods.mondrian.levels import Level
-from foreknow.methods.mondrian.points import Points
-from foreknow.methods.mondrian.tally import Tally
 
 LABELS = Labels("abcd")
 

@@ -213,7 +213,7 @@ def test_a_prior_that_cannot_be_read(asking, desk, content, message):
 
 
 def test_what_is_missing_is_named(asking, desk):
-    assert "say about whom to ask, such as --about Tom" in asking("Tom = AIDS")[2]
+    assert "say whom to ask about, such as --about Tom" in asking("Tom = AIDS")[2]
     assert "say what the columns are" in asking("-a", "Tom", columns=[])[2]
     assert "say what the columns are" in asking("-a", "Tom", columns=COLUMNS[:4])[2]
     assert "no column 'nmae'" in asking("-a", "Tom", columns=[*COLUMNS[:5], "nmae"])[2]

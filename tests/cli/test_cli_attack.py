@@ -43,7 +43,7 @@ def attacking(desk):
 def test_people_who_are_certain_exit_with_1(attacking, desk):
     code, out, err = attacking("--json", "attack.json", "--html", "attack.html")
     assert (code, err) == (1, "")
-    assert "3 people are certain to whoever knows the algorithm" in out
+    assert "3 people are certain to an adversary who knows the algorithm" in out
     assert "Of 6 worlds, 2 could have led to this release." in out
     assert "rows 4, 5 flu 100%" in out
     assert "Ann" not in out
@@ -89,7 +89,7 @@ def test_a_method_that_draws_lots(attacking, desk):
     assert "Nobody is found out any further" in out
     public = [run("--seeds", str(seed)) for seed in range(2)]
     assert 1 in [code for code, _ in public]
-    assert any("certain to whoever knows the algorithm" in out for _, out in public)
+    assert any("certain to an adversary who knows the algorithm" in out for _, out in public)
     assert "Of 4 worlds" in run("--seeds", "0-2,5")[1]
     for wrong in ("x", "3-1", "", "1-99999999"):
         assert "--seeds" in desk.refused(

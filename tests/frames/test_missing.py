@@ -17,7 +17,7 @@ from tests.frames.backends import (
 )
 
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.data.engines.missing import Relabel
+from foreknow.data.engines.columns import Relabel
 from foreknow.data.release import Release
 from foreknow.errors import DataError
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.implications.implications import Implications
-from foreknow.adversaries.implications.negations import Negations
+from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import Kind
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.implications.implications import Implications
-from foreknow.adversaries.implications.negations import Negations
+from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.protocol import whole_amount
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label

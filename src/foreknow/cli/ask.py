@@ -51,7 +51,9 @@ def ask(
     ] = None,
     value: Annotated[
         list[str] | None,
-        typer.Option("--value", "-v", help="A value; may be repeated. All of the group, if not."),
+        typer.Option(
+            "--value", "-v", help="A value; may be repeated. Default: every value in the group."
+        ),
     ] = None,
     statements: Annotated[
         Path | None, typer.Option("--statements", help="A file with one statement in each line.")
@@ -67,9 +69,11 @@ def ask(
     semantics: SemanticsOption = None,
     budget: Annotated[
         int | None,
-        typer.Option("--budget", help="Steps of exact inference; beyond, it is an estimate."),
+        typer.Option(
+            "--budget", help="Steps of exact inference per answer; beyond this, an estimate."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of estimates.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed for estimates.")] = 0,
     json: Annotated[Path | None, typer.Option("--json", help="Write the answers as JSON.")] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -81,7 +85,7 @@ def ask(
     from foreknow.adversaries.statements import BUDGET, Statements
 
     if not about:
-        raise InputError("say about whom to ask, such as --about Tom")
+        raise InputError("say whom to ask about, such as --about Tom")
     inputs = [path for path in (release, statements, prior, policy) if path is not None]
     refuse_inputs(None, json, tuple(inputs))
     columns = Columns(group, quasi_identifiers, sensitive, person, semantics)

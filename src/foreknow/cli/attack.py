@@ -24,7 +24,6 @@ from foreknow.cli.options import (
 from foreknow.errors import InputError, SchemaError
 
 if TYPE_CHECKING:
-    from foreknow.adversaries.algorithm import Attack
     from foreknow.data.microdata import Microdata
     from foreknow.policy.policy import Policy
 
@@ -113,7 +112,9 @@ def attack(
     if json is not None:
         found.to_json(json)
     if not quiet:
-        _print(found, names)
+        from foreknow.report.pages.attack import attack_table
+
+        console().print(attack_table(found, names))
     raise typer.Exit(UNSAFE if unclean else 0)
 
 
@@ -159,9 +160,3 @@ def _names(microdata: Microdata, person: str | None) -> list[object]:
         raise SchemaError("the policy does not say which column names people; add --person COLUMN")
     named: list[object] = fetch(open_table(microdata.source), [column]).column(column).to_pylist()
     return named
-
-
-def _print(found: Attack, names: list[object] | None) -> None:
-    from foreknow.report.pages.attack_terminal import attack_table
-
-    console().print(attack_table(found, names))

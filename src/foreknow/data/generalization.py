@@ -26,13 +26,7 @@ _T = TypeVar("_T")
 
 
 def style_of(attribute: Attribute, wanted: str | None) -> Style:
-    """How an attribute is written: as wanted, else by its kind.
-
-    Raises
-    ------
-    PolicyError
-        If it cannot be written so.
-    """
+    """How an attribute is written: as wanted, else by its kind."""
     if wanted not in (None, "range", "hierarchy", "set"):
         raise PolicyError(
             f"publish.labels: {attribute.name!r} cannot be written as {wanted!r}"
@@ -59,26 +53,7 @@ def labels_of(
     style: Style,
     floor: IntArray | None = None,
 ) -> tuple[list[str | None], IntArray]:
-    """Write the label of each group along one attribute.
-
-    Parameters
-    ----------
-    attribute : Attribute
-    groups : int64 array, shape (people,)
-    n_groups : int
-    style : "range", "hierarchy" or "set"
-    floor : int64 array, shape (groups,), optional
-        The least level that each group is written at, though its members may have more in common.
-        Only the highest level, "*", counts where no hierarchy is written.
-
-    Returns
-    -------
-    labels : list of str or None
-        A value that is exact is written as it is; None for a group whose members all have a null.
-    places : int64 array, shape (groups, 2)
-        First and last code that the label covers, to sort labels by: they tell no more than the
-        label does.
-    """
+    """Write the label of each group along one attribute."""
     offsets, codes, _ = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
     low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]
     places = np.stack((low, high), axis=1)

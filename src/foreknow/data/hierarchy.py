@@ -81,17 +81,6 @@ def floors(
     """Round numbers down to units of a decimal place, exactly; also return keys that sort them.
 
     Machine integers where `reach` more or less cannot overflow, Python's own otherwise.
-
-    Parameters
-    ----------
-    values : sequence of int, float or Decimal
-        Finite numbers.
-    kinds : set of types
-        The types of the values.
-    places : int
-        Decimal places of the unit.
-    reach : int
-        The largest number that will be added to a result, or divide it.
     """
     ranks: NDArray[Any] | None = None
     whole: Sequence[int] = values
@@ -171,21 +160,6 @@ class Hierarchy(Protocol):
         """Lay out the distinct values of a column.
 
         The number of levels depends on the hierarchy alone, not on the values.
-
-        Parameters
-        ----------
-        domain : sequence
-            The distinct values, in any order. None is a value of its own: the first in leaf
-            order, and a node labelled "missing" at every level but the last.
-        column : str
-            Name of the column, for messages.
-        first_row : callable
-            The data row (from 1) in which ``domain[i]`` first occurs; called only for messages.
-
-        Raises
-        ------
-        HierarchyError
-            If a value lies outside the hierarchy.
         """
 
     def to_dict(self) -> dict[str, Any]:
@@ -407,20 +381,7 @@ def lay_out(
     inner: Iterable[tuple[NDArray[Any], Callable[[Any], str]]],
     column: str,
 ) -> Levels:
-    """Number and name the nodes of values that are in leaf order; add the nulls and the top.
-
-    Parameters
-    ----------
-    order : integers
-        The leaf order, as positions in `present`.
-    present, nulls : sequences of int
-        Positions in the domain of the values and of the null; see `split_nulls`.
-    inner : iterable of (keys, name)
-        For each level below the top: a key per value in leaf order, equal keys side by side;
-        and what makes a label from a key.
-    column : str
-        Name of the column, for messages.
-    """
+    """Number and name the nodes of values that are in leaf order; add the nulls and the top."""
     leaves = np.asarray(present, np.int64)[np.asarray(order, np.int64)]
     leaves = np.concatenate((np.asarray(nulls, np.int64), leaves))
     ancestors, labels = [], []

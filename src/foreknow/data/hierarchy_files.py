@@ -258,16 +258,6 @@ def read_rows(path: Path) -> tuple[list[list[str]], list[int]]:
     The delimiter (``;``, tab or ``,``: the first of them that the first line has outside quotes)
     is found, not asked for. Cells may be quoted, spaces around them do not count, and blank lines
     are skipped.
-
-    Parameters
-    ----------
-    path : Path
-        A UTF-8 file of at most 64 MB, with or without a byte order mark.
-
-    Raises
-    ------
-    HierarchyError
-        If the file cannot be read, is empty, is not UTF-8, or has a quote out of place.
     """
     name = f"hierarchy file {str(path)!r}"
     text = read_text(path, _MOST_BYTES, HierarchyError, name)
@@ -296,16 +286,6 @@ def read_rows(path: Path) -> tuple[list[list[str]], list[int]]:
 
 def hierarchy_from(spec: Mapping[str, Any], column: str, folder: Path) -> Hierarchy:
     """Make the hierarchy of a column from its table in a policy file.
-
-    Parameters
-    ----------
-    spec : mapping
-        One of the keys ``intervals`` (and ``origin``), ``mask`` (and ``character``), ``dates``,
-        ``order``, ``file`` or ``rows``.
-    column : str
-        Name of the column, for messages.
-    folder : Path
-        Where a relative ``file`` starts.
 
     Examples
     --------

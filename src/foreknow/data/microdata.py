@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Column, Holdings, Table, encode, open_table
-from foreknow.data.engines.columns import Codes, Kind, codes_of, fetch
-from foreknow.data.engines.missing import Missing, settle_missing
+from foreknow.data.engines.columns import Codes, Kind, Missing, codes_of, fetch, settle_missing
 from foreknow.data.engines.multivalued import read_held, require_person
 from foreknow.data.engines.people import People, refuse_repeats
-from foreknow.data.engines.snapshot import settled
-from foreknow.data.engines.sources import require
+from foreknow.data.engines.sources import require, settled
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals
 from foreknow.data.labels import Labels
 from foreknow.data.schema import Schema

@@ -44,13 +44,7 @@ class Members:
         return len(self.names)
 
     def group_of(self, name: Label) -> int:
-        """Position of a person's group.
-
-        Raises
-        ------
-        DataError
-            With a hint, if nobody has that name.
-        """
+        """Position of a person's group."""
         try:
             return int(self.groups[self.names.codes[name]])
         except (KeyError, TypeError):

@@ -10,12 +10,11 @@ from typing import Any, TypeAlias
 
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, count_groups, count_held, count_tally, open_table
+from foreknow.data.engines.columns import Missing, as_missing, refuse_missing
 from foreknow.data.engines.group_counts import count_signatures, place_people
-from foreknow.data.engines.missing import Missing, as_missing, refuse_missing
 from foreknow.data.engines.multivalued import hold_values, require_person
 from foreknow.data.engines.people import refuse_repeats
-from foreknow.data.engines.snapshot import settled
-from foreknow.data.engines.sources import require
+from foreknow.data.engines.sources import require, settled
 from foreknow.data.engines.write import rearmed
 from foreknow.data.labels import Labels
 from foreknow.data.people import Members, Signatures

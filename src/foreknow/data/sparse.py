@@ -23,11 +23,6 @@ def count_pairs(
 
     Dense counting where the whole table is not larger than the pairs themselves, sorting
     otherwise; so memory stays in proportion to the number of pairs.
-
-    Returns
-    -------
-    offsets, columns, counts : int64 arrays
-        As in `GroupCounts`.
     """
     keys = rows.astype(np.int64)
     keys *= n_columns
@@ -89,20 +84,7 @@ def ranges(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
 def combine(
     columns: list[NDArray[Any]], sizes: list[int]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Number the distinct combinations of several columns of codes.
-
-    Parameters
-    ----------
-    columns : arrays of codes, each shape (rows,)
-    sizes : how many codes each column has
-
-    Returns
-    -------
-    codes : integer array, shape (rows,)
-        The combination of each row, numbered in lexicographic order.
-    first : int64 array
-        For each combination, one row that holds it.
-    """
+    """Number the distinct combinations of several columns of codes."""
     keys = np.zeros(len(columns[0]), dtype=np.int64)
     span = 1
     for codes, size in zip(columns, sizes, strict=True):

@@ -252,13 +252,7 @@ class _Certificate(Settings):
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
-    """Read the tables of a certificate.
-
-    Raises
-    ------
-    CertificateError
-        If the file is not a certificate that this version knows, or contradicts itself.
-    """
+    """Read the tables of a certificate."""
     name = repr(str(path))
     if path.exists() and not path.is_file() and not path.is_dir():
         raise CertificateError(f"{name} is no file, but a pipe or a device")
@@ -273,13 +267,7 @@ def read_certificate(path: Path) -> dict[str, Any]:
 
 
 def read_kept(path: Path) -> dict[str, Any]:
-    """Read the owner's file of priors that a certificate names by their digests.
-
-    Raises
-    ------
-    CertificateError
-        If the file is none.
-    """
+    """Read the owner's file of priors that a certificate names by their digests."""
     name = repr(str(path))
     if path.exists() and not path.is_file():
         raise CertificateError(f"{name} is no file")

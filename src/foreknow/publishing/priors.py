@@ -28,20 +28,7 @@ _NEAR, _NEAR_IF_ALL = 0.0005, 0.01
 
 
 def marked(policy: Policy, microdata: Microdata) -> Policy:
-    """Mark all priors of a policy that were learned from a table, as far as can be told.
-
-    Parameters
-    ----------
-    policy : Policy
-    microdata : Microdata
-        Priors were learned from it where one signature has, to three digits, the frequencies of
-        the sensitive values among the people of that signature; or each has, to within 1%.
-
-    Returns
-    -------
-    Policy
-        The same, with `PriorTable.learned` true of each table that is known to be learned.
-    """
+    """Mark all priors of a policy that were learned from a table, as far as can be told."""
     if not policy.attributes or microdata.schema.semantics != "single":
         return policy
     return replace(policy, requirements=[_marked(r, microdata) for r in policy.requirements])
@@ -193,13 +180,7 @@ class KeptPriors:
         return {"attributes": list(table["attributes"]), "digest": self.digest(table)}
 
     def filled(self, requirements: Sequence[_Table]) -> list[dict[str, Any]]:
-        """The requirements of a certificate with the tables that their digests stand for.
-
-        Raises
-        ------
-        CertificateError
-            If a digest is that of no table here.
-        """
+        """The requirements of a certificate with the tables that their digests stand for."""
         known = {self.digest(table): table for table in self.tables}
 
         def fill(table: _Table) -> _Table:
@@ -226,13 +207,7 @@ class KeptPriors:
 
     @classmethod
     def load(cls, path: str | Path) -> KeptPriors:
-        """Read the file that `publish` wrote for the owner.
-
-        Raises
-        ------
-        CertificateError
-            If it holds no such priors.
-        """
+        """Read the file that `publish` wrote for the owner."""
         read = read_kept(Path(path))
         return cls(bytes.fromhex(read["key"]), tuple(read["tables"]))
 

@@ -33,24 +33,7 @@ class Published:
 
 
 def open_published(path: str | Path, schema: Schema | None = None) -> Published:
-    """Open what `foreknow publish` wrote.
-
-    Parameters
-    ----------
-    path : path
-        The folder, or one of the files in it.
-    schema : Schema, optional
-        If given, it must be that of the certificate.
-
-    Raises
-    ------
-    InputError
-        If there is no certificate.
-    CertificateError
-        If the files are not those that were certified.
-    SchemaError
-        If the certificate is for other columns than the schema.
-    """
+    """Open what `foreknow publish` wrote."""
     folder = _folder_of(Path(path))
     known = Certificate.load(folder / CERTIFICATE)
     if set(known.files) != {f"{part}.{known.format}" for part in known.parts}:

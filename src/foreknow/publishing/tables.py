@@ -31,26 +31,7 @@ def generalized(
     random: np.random.Generator,
     floors: Mapping[str, IntArray] | None = None,
 ) -> dict[str, pa.Table]:
-    """Make the tables of a release with coarsened quasi-identifiers.
-
-    Parameters
-    ----------
-    microdata : Microdata
-    groups : int64 array, shape (people,)
-        The group of everybody.
-    n_groups : int
-    styles : mapping of column to "range", "hierarchy" or "set"
-    random : numpy Generator
-        For the order of rows within groups.
-    floors : mapping of column to int64 array, shape (groups,), optional
-        The least level of generalization that each group is written at.
-
-    Returns
-    -------
-    dict of str to pyarrow.Table
-        ``release``; where a person may have several values, ``people`` and ``sensitive``, which
-        do not tell which values are of one person.
-    """
+    """Make the tables of a release with coarsened quasi-identifiers."""
     labels, keys = {}, []
     for attribute in microdata.attributes:
         style = style_of(attribute, styles.get(attribute.name))
@@ -94,17 +75,6 @@ def refuse_borrowed_priors(
     """Refuse a label that priors know as a signature, of a group whose members have another.
 
     Their priors would be those of other people. Labels without any prior are for the audit.
-
-    Parameters
-    ----------
-    microdata, groups, n_groups, styles, floors
-        As in `generalized`.
-    priors : iterable of PriorTable
-
-    Raises
-    ------
-    NoSafeRelease
-        If there is one.
     """
     attributes = {attribute.name: attribute for attribute in microdata.attributes}
     for table in priors:

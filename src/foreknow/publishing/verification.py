@@ -160,24 +160,7 @@ def judge(
     policy: Policy | None = None,
     priors: str | Path | None = None,
 ) -> tuple[Verification | None, list[str]]:
-    """Judge a written release; return what was found, and what is wrong.
-
-    Parameters
-    ----------
-    known : Certificate
-    release : Path
-        Its folder; or its file, where it is one, under whatever name.
-    policy : Policy, optional
-        To judge by instead.
-    priors : path, optional
-        Those that the certificate names by digests.
-
-    Raises
-    ------
-    CertificateError
-        If something is missing without which nothing can be said: a file, or priors where nothing
-        else is wrong.
-    """
+    """Judge a written release; return what was found, and what is wrong."""
     if not known.files:
         raise CertificateError("the certificate names no files; it was never written")
     if not known.findings:

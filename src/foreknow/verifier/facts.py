@@ -35,16 +35,7 @@ class Cell(NamedTuple):
 def worst_of(
     cells: Mapping[str, Mapping[Cell, Group]], semantics: str, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
-    """The value, the group and the probability at which the adversary is surest.
-
-    Parameters
-    ----------
-    cells : mapping of value to mapping of Cell to group
-        Every value with all its cells, and one group that has the cell.
-    semantics : "single", "set" or "multiset"
-    k, m : int
-        Other people's values, and relatives, that the adversary knows of.
-    """
+    """The value, the group and the probability at which the adversary is surest."""
     worst: tuple[str, Group, Ratio] | None = None
     for value in sorted(cells):
         group, ratio = _facts(cells[value], semantics, k, m)

@@ -18,17 +18,7 @@ Bag: TypeAlias = Mapping[str, int]
 def worst_implications(
     held: Mapping[Group, tuple[int, Bag]], wanted: Collection[str], k: int
 ) -> tuple[str | None, Group | None, Fraction]:
-    """The value, the target's group and the probability at which the adversary is surest.
-
-    Parameters
-    ----------
-    held : mapping of group to (people, bag)
-        One value per person.
-    wanted : collection of str
-        The values that can be the target's.
-    k : int
-        How many implications the adversary knows.
-    """
+    """The value, the target's group and the probability at which the adversary is surest."""
     k = min(k, len({value for _, bag in held.values() for value in bag}))
     buckets: dict[tuple[int, ...], _Bucket] = {}
     of_group: dict[Group, _Bucket] = {}

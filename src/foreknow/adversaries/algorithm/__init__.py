@@ -1,8 +1,7 @@
-"""The adversary who knows the algorithm: worlds are struck out that it would treat otherwise."""
+"""The adversary who knows the algorithm, and strikes out worlds that it would treat otherwise."""
 
 from foreknow.adversaries.algorithm.algorithm import Algorithm
 from foreknow.adversaries.algorithm.attacks import attack
-from foreknow.adversaries.algorithm.beliefs import Case
-from foreknow.adversaries.algorithm.results import Attack
+from foreknow.adversaries.algorithm.results import Attack, Case
 
 __all__ = ["Algorithm", "Attack", "Case", "attack"]

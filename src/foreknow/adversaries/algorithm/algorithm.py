@@ -8,23 +8,25 @@ otherwise are struck out; what is left is the disclosure set. Here for any algor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from foreknow.adversaries.algorithm.attacks import SECONDS, WORLDS, check_budget
-from foreknow.adversaries.algorithm.beliefs import Beliefs
+from foreknow.adversaries.algorithm.attacks import SECONDS, WORLDS, check_budget, infer
+from foreknow.adversaries.algorithm.exact import Posteriors
 from foreknow.adversaries.algorithm.method_runner import Runs, said_once
-from foreknow.adversaries.algorithm.search import believed
 from foreknow.adversaries.algorithm.traits import name_of, settings_of
-from foreknow.adversaries.algorithm.worlds import Register, Worlds, amount_text, register_of
+from foreknow.adversaries.algorithm.worlds import Worlds, amount_text
 from foreknow.adversaries.disclosure import Disclosure, worst
-from foreknow.adversaries.protocol import HasCounts, Ledger, Mask
+from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of
 from foreknow.data.counts import Semantics
+from foreknow.data.engines.narwhals_table import table_of_texts
 from foreknow.data.labels import Label
+from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
+from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.numbers import Number
 from foreknow.policy.policy import Policy
@@ -32,7 +34,7 @@ from foreknow.policy.policy import Policy
 
 @dataclass(frozen=True)
 class AlgorithmWitness:
-    """Of whom the adversary becomes surest.
+    """The person of whom the adversary becomes surest.
 
     Attributes
     ----------
@@ -56,9 +58,7 @@ class AlgorithmWitness:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
-            "group": self.group,
-            "signature": self.signature,
-            "value": self.value,
+            **vars(self),
             "share": str(self.share),
             "looked": amount_text(self.looked),
             "consistent": amount_text(self.consistent),
@@ -69,8 +69,8 @@ class AlgorithmWitness:
 class Algorithm:
     """An adversary who knows the method, its settings and its policy, and can run it.
 
-    They know everybody's quasi-identifiers. A world deals each group's bag out to its members, all
-    as likely at first. Those in which the method would have made another release are struck out;
+    They know everybody's quasi-identifiers. A world assigns each group's bag to its members, all as
+    likely at first. Those in which the method would have made another release are struck out;
     of a random method, they weigh as much as the release is probable.
 
     Parameters
@@ -156,27 +156,22 @@ class Algorithm:
                 "Algorithm needs to know the quasi-identifiers: give schema=, or a policy that "
                 "has a schema"
             )
-        register = register_of(release, schema)
-        runs = Runs(
-            register.microdata, self.anonymizer, self.policy, self.seeds, self.symmetric, False
-        )
+        people = _people_of(release, schema)
+        table = people.microdata
+        runs = Runs(table, self.anonymizer, self.policy, self.seeds, self.symmetric, False)
         if not runs.symmetric:
             raise UnsupportedError(
                 f"{runs.name} may depend on the order of rows, which a release does not tell: use "
                 "attack(microdata, method, policy), or say symmetric=True if it does not"
             )
-        seen = runs.seen_as(register.groups)
-        codes = register.microdata.sensitive_codes
-        worlds = Worlds.of(
-            seen.groups, codes, len(register.microdata.values), register.microdata.attributes
-        )
+        codes = table.sensitive_codes
+        seen = runs.see(people.groups, codes)
+        worlds = Worlds.of(seen.groups, codes, len(table.values), table.attributes)
         with said_once(self.anonymizer):
-            beliefs = believed(
-                worlds, runs, seen, self.worlds, self.seconds, self.seed, true=False
-            ).beliefs
+            found = infer(worlds, runs, seen, self.worlds, self.seconds, self.seed, true=False)
         return {
-            value: self._disclosure(value, code, beliefs, register)
-            for code, value in enumerate(register.values)
+            value: self._disclosure(value, code, found, people)
+            for code, value in enumerate(people.values)
         }
 
     def monotone(self, semantics: Semantics = "single") -> bool:
@@ -188,8 +183,9 @@ class Algorithm:
     ) -> Ledger:
         """Refuse: what a release tells depends on all that the method would have made instead."""
         raise UnsupportedError(
-            "a method cannot search for groups that are safe from whoever knows it: each choice "
-            "tells something; attack what it makes, or choose a method that is safe by itself"
+            "a method cannot search for groups that are safe from an adversary who knows it: each "
+            "choice tells something; attack what it makes, or choose a method that is safe by "
+            "itself"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -197,30 +193,72 @@ class Algorithm:
         return {"algorithm": dict(settings_of(self.anonymizer))}
 
     def _disclosure(
-        self, value: Label, code: int, beliefs: Beliefs, register: Register
+        self, value: Label, code: int, found: Posteriors, people: _People
     ) -> Disclosure:
-        """The highest posterior of one value."""
-        column = beliefs.high[:, code]
+        column = found.high[:, code]
         near = np.flatnonzero(column >= column.max() - 1e-9).tolist()
-        estimated = not beliefs.exact
-        cell = max(near, key=lambda c: beliefs.posterior(c, code) or Fraction(0))
-        exact = beliefs.posterior(cell, code)
-        person = int(np.flatnonzero(beliefs.worlds.cell_of == cell)[0])
+        cell = max(near, key=lambda c: found.posterior(c, code) or Fraction(0))
+        exact = found.posterior(cell, code)
+        person = int(np.flatnonzero(found.worlds.cell_of == cell)[0])
         witness = AlgorithmWitness(
-            register.labels[int(register.groups[person])],
-            register.signature(person),
+            people.labels[int(people.groups[person])],
+            {a.name: a.domain[int(a.codes[person])] for a in people.microdata.attributes},
             value,
-            beliefs.share(cell, code),
-            beliefs.looked,
-            beliefs.consistent,
+            found.share(cell, code),
+            found.looked,
+            found.consistent,
         )
         return Disclosure(
             value,
             float(column[cell]),
             lambda: exact,
             lambda: witness if column[cell] else None,
-            estimated=estimated,
+            estimated=not found.exact,
         )
 
     def __repr__(self) -> str:
         return f"Algorithm({name_of(self.anonymizer)})"
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    """Everybody in a release, group after group, in some world."""
+
+    microdata: Microdata
+    groups: IntArray
+    labels: Sequence[Label]  # of the groups
+    values: Sequence[Label]  # the release's own, by their codes in `microdata`
+
+
+def _people_of(release: HasCounts, schema: Schema) -> _People:
+    """Take the people out of a release that keeps their quasi-identifiers."""
+    counts = counts_of(release)
+    if counts.semantics != "single":
+        raise UnsupportedError(
+            f"semantics {counts.semantics!r}: the adversary who knows the algorithm is worked out "
+            "only where everybody has one sensitive value"
+        )
+    find = getattr(release, "signatures", None)
+    if find is None:
+        raise InputError(
+            "Algorithm needs to know who is in which group: give a Release of a table that keeps "
+            "everybody's quasi-identifiers, not counts"
+        )
+    names = {str(value): value for value in counts.values}
+    if len(names) < len(counts.values):
+        raise InputError("several sensitive values print alike; make their labels differ")
+    signatures = find(schema.quasi_identifiers)
+    groups = np.repeat(
+        np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets)), signatures.people
+    )
+    each = [signatures.labels[code] for code in np.repeat(signatures.codes, signatures.people)]
+    columns: dict[str, list[str | None]] = {
+        name: [own[i] for own in each] for i, name in enumerate(schema.quasi_identifiers)
+    }
+    codes = np.repeat(counts.codes, counts.counts)  # rows of groups, as the people are
+    columns[schema.sensitive] = [str(counts.values[code]) for code in codes]
+    plain = replace(schema, identifiers=(), other=(), person=None, group=None, missing="error")
+    name = str(getattr(release, "name", "the release"))
+    microdata = Microdata(table_of_texts(columns, name), plain)
+    values = [names.get(str(value), value) for value in microdata.values]
+    return _People(microdata, groups, counts.groups or range(counts.n_groups), values)

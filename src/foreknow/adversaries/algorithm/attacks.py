@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from foreknow.adversaries.algorithm.beliefs import limits_of
+from foreknow.adversaries.algorithm.estimate import Budget, estimated
+from foreknow.adversaries.algorithm.exact import NoWorldError, Posteriors, enumerated, proved
 from foreknow.adversaries.algorithm.method_runner import Runs, said_once
-from foreknow.adversaries.algorithm.results import Attack, refuse_other_table
-from foreknow.adversaries.algorithm.search import believed
+from foreknow.adversaries.algorithm.observation import Observation
+from foreknow.adversaries.algorithm.results import Attack, limits_of
 from foreknow.adversaries.algorithm.traits import settings_of
 from foreknow.adversaries.algorithm.worlds import Codes, Worlds
 from foreknow.data.microdata import Microdata
-from foreknow.errors import InputError
+from foreknow.data.sparse import IntArray
+from foreknow.errors import DataError, InputError, UnsupportedError
 from foreknow.policy.policy import Policy
 
 _log = logging.getLogger(__name__)
 # Defaults: runs of the method, and seconds.
 WORLDS, SECONDS = 10_000, 60.0
+# The part of the time that an enumeration may use up in vain.
+_EXACT = 0.6
 # Worlds that a method is tried on which is said to treat rows alike.
 _SWAPPED = 6
 
@@ -130,7 +135,10 @@ def attack(
     ((1, 2), 2, 1)
     """
     check_budget(worlds, seconds, seed)
-    _check_flags(nothing, symmetric)
+    if not isinstance(nothing, bool):
+        raise InputError(f"nothing is True or False, not {nothing!r}")
+    if symmetric is not None and not isinstance(symmetric, bool):
+        raise InputError(f"symmetric is True or False, not {symmetric!r}")
     if nothing and groups is not None:
         raise InputError("groups are of a release; where nothing is published there is none")
     runs = Runs(microdata, method, policy, seeds, symmetric)
@@ -143,22 +151,50 @@ def attack(
         elif groups is None:
             seen = runs.make_first(codes, seed)
         else:
-            seen = runs.seen_as(refuse_other_table(groups, microdata), codes)
+            seen = runs.make_again(_groups_of_table(groups, microdata), codes)
         attributes = microdata.attributes if runs.symmetric else None
-        dealt = Worlds.of(seen.groups, codes, len(microdata.values), attributes)
-        runs.check_symmetric(_swapped(dealt), seen)
-        reasoned = believed(dealt, runs, seen, worlds, seconds, seed, true=True)
-    return Attack(
-        settings_of(method),
-        policy,
-        dealt.n_people,
-        dealt.n_groups,
-        microdata,
-        reasoned,
-        limits,
-        seen.left_out,
-        seen.what,
-    )
+        of_release = Worlds.of(seen.groups, codes, len(microdata.values), attributes)
+        runs.check_symmetric(_swapped(of_release), seen)
+        found = infer(of_release, runs, seen, worlds, seconds, seed, true=True)
+    return Attack(settings_of(method), policy, microdata, found, limits, seen.left_out, seen.what)
+
+
+def infer(
+    worlds: Worlds,
+    runs: Runs,
+    seen: Observation,
+    most: int,
+    seconds: float | None,
+    seed: int | None,
+    true: bool,
+) -> Posteriors:
+    """The posteriors of a release: exact where there is time, else a proof, else an estimate.
+
+    `most` runs of the method; `true` says that ``worlds.codes`` is possible.
+    """
+    start = time.monotonic()
+    until, part = (None if seconds is None else start + seconds * x for x in (1, _EXACT))
+    ways = runs.refined(seen).number if runs.chances else 1
+    share = len(runs.seeds or (1,)) * (ways or 1)
+    _log.info("running %s on every world", runs.name)
+    tried = "no way"
+    try:
+        try:
+            found = None if ways is None else enumerated(worlds, runs, seen, most // share, part)
+            found = found or proved(worlds, runs, seen, ways)
+        except UnsupportedError:  # too large a table for the method's chances
+            if not runs.chances or not runs.known.frequencies:
+                raise
+            found = proved(worlds, runs, seen, None)
+        if found is not None:
+            return found
+        tried = f"none of {most:,} ways tried"
+        return estimated(worlds, runs, seen, Budget(runs, runs.made + most, until), seed, true)
+    except NoWorldError:
+        raise DataError(
+            f"{tried} of assigning the values makes {runs.name} publish these groups; is it the "
+            "method, with the settings, policy and quasi-identifiers, that made the release?"
+        ) from None
 
 
 def _swapped(worlds: Worlds) -> Iterator[Codes]:
@@ -172,11 +208,15 @@ def _swapped(worlds: Worlds) -> Iterator[Codes]:
         yield found
 
 
-def _check_flags(nothing: Any, symmetric: Any) -> None:
-    if not isinstance(nothing, bool):
-        raise InputError(f"nothing is True or False, not {nothing!r}")
-    if symmetric is not None and not isinstance(symmetric, bool):
-        raise InputError(f"symmetric is True or False, not {symmetric!r}")
+def _groups_of_table(groups: Any, microdata: Microdata) -> IntArray:
+    """The groups of a release that was made of a table; refused if not one for each row."""
+    try:
+        of_row = np.asarray(groups)
+    except ValueError:
+        of_row = np.empty(0, dtype=np.int64)
+    if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
+        raise DataError(f"groups must be one whole number for each of the {microdata.n_rows} rows")
+    return of_row[microdata.kept].astype(np.int64)
 
 
 def check_budget(worlds: int, seconds: float | None, seed: int | None) -> None:

@@ -1,23 +1,31 @@
-"""Exact beliefs: every world is dealt out, and the method is run on it."""
+"""Exact posteriors: the method is run on every world, or a proof says what that would give."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import product
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from foreknow.adversaries.algorithm.beliefs import Beliefs
 from foreknow.adversaries.algorithm.method_runner import Runs, Weight
-from foreknow.adversaries.algorithm.observation import Seen
-from foreknow.adversaries.algorithm.worlds import Codes, Dealing, Worlds
+from foreknow.adversaries.algorithm.observation import Observation
+from foreknow.adversaries.algorithm.worlds import Assignment, Codes, Worlds
+from foreknow.data.sparse import IntArray
+from foreknow.errors import UnsupportedError
+
+FloatArray: TypeAlias = NDArray[np.float64]
+How: TypeAlias = Literal["enumeration", "proof", "bound", "independent worlds", "chains"]
 
 # Worlds that are run again in the end, to see that the method is not random; and one in so many of
 # those that are struck out.
 _AGAIN, _STRUCK = 2_000, 10
-# After so many worlds it is foreseen whether there is time for all.
+# After so many worlds it is judged whether there is time for all.
 _TRIED = 30
 
 
@@ -25,100 +33,155 @@ class NoWorldError(Exception):
     """The release is possible in no world."""
 
 
+def _none() -> IntArray:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Posteriors:
+    """What the adversary believes of each cell and value, shape (cells, values).
+
+    `mean` with an interval from `low` to `high`; all three the posterior where it is exact. Of a
+    bound, `mean` is the frequency in the group. `looked` and `consistent` are worlds, people being
+    told apart, and those among them that the release is possible in; of chains, steps and steps to
+    another world. `not_refuted` and `unsettled` are cells that had one value in all worlds of an
+    estimate, though others were looked for, or were not looked for enough.
+    """
+
+    worlds: Worlds
+    how: How
+    looked: int
+    consistent: int
+    runs: int
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+    parts: int = 1
+    highest: Fraction | None = None
+    not_refuted: IntArray = field(default_factory=_none)
+    unsettled: IntArray = field(default_factory=_none)
+    weights: Sequence[Sequence[Weight]] = ()  # of an enumeration: of each cell and value
+    whole: Weight = 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether these are posteriors, not estimates."""
+        return self.how in ("enumeration", "proof")
+
+    def posterior(self, cell: int, code: int) -> Fraction | None:
+        """The exact posterior of each member of a cell; None where it is estimated."""
+        if self.how == "enumeration":
+            size = int(self.worlds.cell_sizes[cell])
+            return Fraction(self.weights[cell][code]) / (self.whole * size)
+        return self.share(cell, code) if self.exact else None
+
+    def share(self, cell: int, code: int) -> Fraction:
+        """The share of a value in the group of a cell: what the release says by itself."""
+        bag = self.worlds.bags[self.worlds.group_of_cell[cell]]
+        return Fraction(int(bag[code]), int(bag.sum()))
+
+
 def enumerated(
-    worlds: Worlds, runs: Runs, seen: Seen, most: int, until: float | None
-) -> Beliefs | None:
-    """Run the method on every world.
+    worlds: Worlds, runs: Runs, seen: Observation, most: int, until: float | None
+) -> Posteriors | None:
+    """Run the method on every world; None if there are more than `most`, or not enough time.
 
-    Parameters
-    ----------
-    worlds : Worlds
-    runs : Runs
-    seen : Seen
-        The release; worlds of which another one is made are struck out, or weighed by the
-        chance that this one is made.
-    most : int
-        Worlds that may be run; interchangeable people are dealt to once.
-    until : float, optional
-        When to stop, on the monotonic clock.
-
-    Returns
-    -------
-    Beliefs or None
-        None if there are too many worlds, or not enough time for them.
-
-    Raises
-    ------
-    NoWorldError
-        If the release is possible in no world.
-    UnsupportedError
-        If the method makes something else of a world when it is run again.
+    A world weighs as much as the release is probable there.
     """
     each = worlds.every(most, until)
     if each is None:
         return None
-    many = math.prod(len(dealings) for dealings in each)
-    totals: list[list[Weight]] = [[0] * len(dealings) for dealings in each]
+    many = math.prod(len(own) for own in each)
+    totals: list[list[Weight]] = [[0] * len(own) for own in each]
     whole: Weight = 0
     consistent, before, started = 0, runs.made, time.monotonic()
-    codes = worlds.codes.copy()
-    again: list[tuple[int, ...]] = []
-    for done, places in enumerate(product(*(range(len(dealings)) for dealings in each))):
-        ways = _deal(worlds, each, places, codes)
+    again: list[Codes] = []
+    for done, (codes, places, ways) in enumerate(_combined(worlds, each), start=1):
         weight = runs.weight(codes, seen)
-        if len(again) < _AGAIN and (weight or done % _STRUCK == 0):
-            again.append(places)
+        if len(again) < _AGAIN and (weight or done % _STRUCK == 1):
+            again.append(codes.copy())
         if weight:
             consistent += ways
-            weight *= ways
-            whole += weight
+            whole += weight * ways
             for group, place in enumerate(places):
-                totals[group][place] += weight
-        if until is not None and _too_slow(started, done + 1, many, until):
-            return None
+                totals[group][place] += weight * ways
+        if until is not None:
+            now = time.monotonic()
+            late = done == _TRIED and started + (now - started) / done * many > until
+            if now > until or late:
+                return None
     if not whole:
         raise NoWorldError
     order = np.random.default_rng(0).permutation(len(again)).tolist()
-    runs.check_again(_dealt(worlds, each, (again[i] for i in order)), seen, until)
-    parts = _parts(worlds, each, totals)
-    return Beliefs.counted(worlds, parts, whole, worlds.n_worlds, consistent, runs.made - before)
-
-
-def _dealt(
-    worlds: Worlds, each: list[list[Dealing]], chosen: Iterable[tuple[int, ...]]
-) -> Iterator[Codes]:
-    """Some worlds, one after the other."""
-    for places in chosen:
-        codes = worlds.codes.copy()
-        _deal(worlds, each, places, codes)
-        yield codes
-
-
-def _too_slow(started: float, done: int, many: int, until: float) -> bool:
-    """Whether there is no time left, or foreseeably too little."""
-    now = time.monotonic()
-    foreseen = started + (now - started) / done * many
-    return now > until or (done == _TRIED and foreseen > until)
-
-
-def _deal(worlds: Worlds, each: list[list[Dealing]], places: tuple[int, ...], codes: Codes) -> int:
-    """Deal one world into `codes`; how many it stands for."""
-    ways = 1
-    for people, dealings, place in zip(worlds.members, each, places, strict=True):
-        codes[people] = dealings[place].codes
-        ways *= dealings[place].ways
-    return ways
-
-
-def _parts(
-    worlds: Worlds, each: list[list[Dealing]], totals: list[list[Weight]]
-) -> list[list[Weight]]:
-    """How much weight of each cell has each value."""
-    parts: list[list[Weight]] = [[0] * worlds.n_values for _ in range(worlds.n_cells)]
-    for people, dealings, weights in zip(worlds.members, each, totals, strict=True):
+    runs.check_again((again[i] for i in order), seen, until)
+    weights: list[list[Weight]] = [[0] * worlds.n_values for _ in range(worlds.n_cells)]
+    for people, own, total in zip(worlds.members, each, totals, strict=True):
         cells = worlds.cell_of[people].tolist()
-        for dealing, weight in zip(dealings, weights, strict=True):
+        for assignment, weight in zip(own, total, strict=True):
             if weight:
-                for cell, code in zip(cells, dealing.codes.tolist(), strict=True):
-                    parts[cell][code] += weight
-    return parts
+                for cell, code in zip(cells, assignment.codes.tolist(), strict=True):
+                    weights[cell][code] += weight
+    mean = np.array(
+        [
+            [float(Fraction(part) / (whole * size)) if part else 0.0 for part in own]
+            for own, size in zip(weights, worlds.cell_sizes.tolist(), strict=True)
+        ]
+    )
+    return Posteriors(
+        worlds,
+        "enumeration",
+        worlds.n_worlds,
+        consistent,
+        runs.made - before,
+        *(mean, mean, mean),
+        weights=weights,
+        whole=whole,
+    )
+
+
+def _combined(
+    worlds: Worlds, each: list[list[Assignment]]
+) -> Iterator[tuple[Codes, tuple[int, ...], int]]:
+    """Every world, always in the same array; the place of each group's assignment; its ways."""
+    codes, last = worlds.codes.copy(), [-1] * len(each)
+    for places in product(*(range(len(own)) for own in each)):
+        ways = 1
+        for group, place in enumerate(places):
+            assignment = each[group][place]
+            ways *= assignment.ways
+            if place != last[group]:
+                codes[worlds.members[group]] = assignment.codes
+                last[group] = place
+        yield codes, places, ways
+
+
+def proved(worlds: Worlds, runs: Runs, seen: Observation, ways: int | None) -> Posteriors | None:
+    """What a proof says of a method with chances, if the release is possible at all.
+
+    An adversary who sees groups believes the frequencies in them. Groups of one label are one group
+    to a reader, who believes the mean of what they would believe of the groups behind it, as likely
+    as these are. That is the frequency in the one group if it can be no other, or if all groups are
+    equally large and anybody might be in any: then each of them holds the same on average. It is
+    never above what no group exceeds.
+    """
+    if not runs.chances:
+        return None
+    known, refined, mean = runs.known, runs.refined(seen), worlds.shares
+    alike = known.whole is not None and not worlds.n_people % known.whole
+    if known.frequencies and (alike or refined.single.all()):
+        # Such a method makes a release of all worlds that agree with it, or of none.
+        if ways is not None and not runs.weight(worlds.codes, seen):
+            raise NoWorldError
+        return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean)
+    if known.highest is not None:
+        certain = refined.single[worlds.group_of_cell][:, None] | (mean == 0)
+        low = np.where(certain, mean, 0.0)
+        high = np.where(certain, mean, float(known.highest))
+        return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, highest=known.highest)
+    if refined.number is None:
+        raise UnsupportedError(
+            f"to a reader of the generalized form, groups of {runs.name} with equal labels are one "
+            "group, and there are too many ways to divide them; attack the bucketized form, "
+            'options with form="bucketized"'
+        )
+    return None

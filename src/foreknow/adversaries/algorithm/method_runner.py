@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -13,108 +14,25 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from foreknow.adversaries.algorithm.observation import (
+    Observation,
     Reader,
     Refinements,
-    Seen,
     numbered,
     read_returned,
 )
-from foreknow.adversaries.algorithm.traits import (
-    Trust,
-    check_attackable,
-    checked_seeds,
-    is_foreknows,
-    name_of,
-    takes_seed,
-    trust_of,
-)
+from foreknow.adversaries.algorithm.traits import assumptions_of, is_foreknows, name_of
 from foreknow.adversaries.algorithm.worlds import Codes
-from foreknow.data.engines.worlds import with_column_from
+from foreknow.data.engines.narwhals_table import with_column_from
 from foreknow.data.generalization import text_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
 from foreknow.methods.art import ART
+from foreknow.methods.fulldomain.fulldomain import FullDomain
 from foreknow.methods.jump.block_counts import BeyondReach
-from foreknow.methods.mondrian.mondrian import Mondrian
-from foreknow.methods.mondrian.replay import Foreseen
+from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.protocol import grouping_of
 from foreknow.policy.policy import Policy
-
-
-class Foresight:
-    """What is known of the worlds of one release; nothing, until one of them was met.
-
-    Parameters
-    ----------
-    method : anonymizer or callable
-        `Mondrian` is foreseen where merging groups never hurts. Any other may have
-        ``could_make(microdata, policy, groups)``, which says False if it cannot make these groups
-        of a table, sooner than a run would; anything else if it must be run.
-    trust : Trust
-        What is known of it.
-    microdata : Microdata
-    policy : Policy, optional
-    labelled : bool
-        Whether labels are seen.
-    refined : callable
-        The groups that may hide behind equal labels.
-    """
-
-    def __init__(
-        self,
-        method: Any,
-        trust: Trust,
-        microdata: Microdata,
-        policy: Policy | None,
-        labelled: bool,
-        refined: Callable[[Seen], Refinements],
-    ) -> None:
-        self._method, self._microdata, self._policy = method, microdata, policy
-        # The groups of Mondrian are told apart by their labels, if different values are.
-        self._apart = not labelled or all(
-            len(set(map(text_of, a.domain))) == len(a.domain) for a in microdata.attributes
-        )
-        self._seen: Seen | None = None
-        self._found: Foreseen | None = None
-        self._could, self._refined = trust.could_make, refined
-
-    def same(self, codes: Codes, seen: Seen) -> bool | None:
-        """Whether the release is made of a world; None if the method must be run."""
-        if seen.what != "groups":
-            return None
-        if self._could is not None:
-            return self._asked(codes, seen)
-        if self._found is None or (seen is not self._seen and seen != self._seen):
-            return None
-        return self._found.same(codes)
-
-    def _asked(self, codes: Codes, seen: Seen) -> bool | None:
-        """What the method says of all groups that a reader would take for these."""
-        found = self._refined(seen)
-        if found.number is None:
-            return None
-        assert self._could is not None
-        world = self._microdata.dealt(codes)
-        each = map(self._microdata.rows_of, found.each(seen.left_out))
-        said = [self._could(world, self._policy, rows) for rows in each]
-        # No groups at all: labels came from elsewhere, of which nothing was asked.
-        return False if said and all(one is False for one in said) else None
-
-    def learn(self, codes: Codes, seen: Seen) -> None:
-        """Note a world that the release is made of."""
-        if type(self._method) is not Mondrian or self._policy is None or not self._apart:
-            return
-        if seen.what != "groups":
-            return
-        if self._seen is not None and self._seen == seen:
-            return
-        self._seen = seen
-        found = Foreseen.of(self._method, self._microdata.dealt(codes), self._policy)
-        # A reader takes groups of one label for one: their bags are then not known one by one.
-        same = found is not None and np.array_equal(numbered(found.groups), seen.groups)
-        self._found = found if same else None
-
 
 Weight: TypeAlias = "int | Fraction"
 
@@ -128,27 +46,9 @@ _MOST_KNOWN = 500_000
 class Runs:
     """A method that can be run on any world of a table; frozen but for what it remembers.
 
-    Parameters
-    ----------
-    microdata : Microdata
-        The table; of its worlds, only the sensitive values differ.
-    method : anonymizer or callable
-    policy : Policy, optional
-    seeds : sequence of int, optional
-        The method is run with each; the adversary takes all for equally likely.
-        A method that states its chances, too, is then no more than its runs with these.
-    symmetric : bool, optional
-        Whether it treats rows alike; known of our own methods. One that draws lots does so over
-        all lots, not with a seed.
-    labelled : bool
-        Whether labels are seen too, where the policy publishes some.
-
-    Attributes
-    ----------
-    made : int
-        How often the method was run, or it was foreseen what a run would make.
-    trust : Trust
-        What is known of the method without running it.
+    With several `seeds`, each is as likely; a method that states its chances is then no more than
+    its runs with these. `symmetric` overrides what is known of the method. `labelled` says whether
+    labels are seen, where the policy publishes some. `made` counts the runs.
     """
 
     def __init__(
@@ -160,65 +60,43 @@ class Runs:
         symmetric: bool | None = None,
         labelled: bool = True,
     ) -> None:
-        check_attackable(microdata, method, policy)
-        self.microdata = microdata
-        self.method = method
-        self.name = name_of(method)
-        self.seeds = None if seeds is None else checked_seeds(seeds)
-        self.trust = trust_of(method, policy)
-        stated = self.trust.chance
-        self._chance = stated if seeds is None else None
-        alike = self.trust.symmetric and not (stated and seeds is not None)
-        self.symmetric = alike if symmetric is None else symmetric
+        _check_attackable(microdata, method, policy)
+        self.microdata, self.method, self.name = microdata, method, name_of(method)
+        self.known = assumptions_of(method, policy)
+        self.seeds = None if seeds is None else _checked_seeds(seeds)
         self.made = 0
+        self._likelihood = self.known.likelihood if seeds is None else None
+        alike = self.known.symmetric and (seeds is None or self.known.likelihood is None)
+        self.symmetric = alike if symmetric is None else symmetric
         self._policy = policy
-        self._known: dict[bytes, Weight] = {}
-        styles = self._styles() if labelled else None
-        self._reader = Reader(microdata, styles)
-        self._foresight = Foresight(
-            method, self.trust, microdata, policy, styles is not None, self.refined
-        )
+        self._weights: dict[bytes, Weight] = {}
+        self._anonymizer = hasattr(method, "partition")
+        self._seeded = seeds is not None and not self._anonymizer
+        if self._seeded:
+            _require_seed(method, self.name)
+        styled = labelled and self._anonymizer and policy is not None
+        options = policy.options if styled and policy is not None else None
+        self._labelled = options is not None and options.form == "generalized"
+        self._reader = Reader(microdata, options.labels if options and self._labelled else None)
         self._rows: tuple[Any, IntArray] | None = None
-        self._seeded = seeds is not None and takes_seed(method, self.name)
-
-    @property
-    def random(self) -> bool:
-        """Whether the method makes one of several releases of a table."""
-        return self._chance is not None or (self.seeds is not None and len(self.seeds) > 1)
+        self._replays: dict[Observation, Replay | None] = {}
 
     @property
     def chances(self) -> bool:
         """Whether the method's own chances weigh the worlds."""
-        return self._chance is not None
+        return self._likelihood is not None
 
-    def make(self, codes: Codes, seed: int | None = None) -> Seen | None:
-        """What a reader sees of the release that is made of a world; None if there is none."""
-        self.made += 1
-        try:
-            return self._made(codes, seed)
-        except (NoSafeRelease, BeyondReach):
-            return None
+    @property
+    def random(self) -> bool:
+        """Whether the method makes one of several releases of a table."""
+        return self.chances or (self.seeds is not None and len(self.seeds) > 1)
 
-    def make_first(self, codes: Codes, seed: int | None = None) -> Seen:
-        """The release that is made of the true table, to be attacked.
+    # ---- the release that is attacked ----------------------------------------------------------
 
-        Parameters
-        ----------
-        codes : int array
-        seed : int, optional
-            What lots are drawn with, of a method that states its chances.
-
-        Raises
-        ------
-        NoSafeRelease
-            If the method makes none.
-        UnsupportedError
-            If the method is random and says neither chances nor seeds.
-        """
-        if self.seeds is not None:
-            seed = self.seeds[0]
-        elif self._chance is None:
-            seed = None
+    def make_first(self, codes: Codes, seed: int | None = None) -> Observation:
+        """The release that is made of the true table, drawn with a seed where chances are known."""
+        if self.seeds is not None or not self.chances:
+            seed = self._first_seed
         seen = self._made(codes, seed)
         if seen is None:
             raise NoSafeRelease(
@@ -228,17 +106,9 @@ class Runs:
         self._refuse_random(codes, seen)
         return seen
 
-    def make_nothing(self, codes: Codes) -> Seen:
-        """What is seen where nothing is published of the true table.
-
-        Raises
-        ------
-        DataError
-            If something is.
-        UnsupportedError
-            If the method is random; of chances to publish nothing none are stated.
-        """
-        if self._chance is not None:
+    def make_nothing(self, codes: Codes) -> Observation:
+        """What is seen where nothing is published of the true table."""
+        if self.chances:
             raise UnsupportedError(
                 f"{self.name} states chances of groups, not of publishing nothing: say seeds = "
                 "those that it may draw"
@@ -249,91 +119,122 @@ class Runs:
                 f"{self.name} publishes something of {self.microdata.name}; it is attacked without "
                 "nothing=True (--nothing)"
             )
-        return Seen.of_everybody(len(codes), "nothing")
+        return Observation.of_everybody(len(codes), "nothing")
 
-    def seen_as(self, groups: IntArray, codes: Codes | None = None) -> Seen:
-        """What a reader sees of groups that were made before.
-
-        Parameters
-        ----------
-        groups : int64 array, shape (people,)
-        codes : int array, optional
-            The true world: what is published beside the groups is then what the method publishes
-            there. Left out, only the groups are compared.
-
-        Raises
-        ------
-        DataError
-            If the method does not make them of the true world.
-        """
-        self._refuse_random(self.microdata.sensitive_codes if codes is None else codes)
-        given = self._reader.see(groups)
-        if codes is None:
-            return given
-        if self._chance is not None:
-            self._refuse_impossible(codes, groups)
-            return given
-        for seed in self.seeds or (None,):
+    def make_again(self, groups: IntArray, codes: Codes) -> Observation:
+        """What a reader sees of groups that were made before, of the true table."""
+        given = self.see(groups, codes)
+        if self.chances:
+            try:
+                possible = self._chance_of(codes, groups) > 0
+            except UnsupportedError:  # too large a table for chances
+                possible = True
+            if possible:
+                return given
+        for seed in () if self.chances else self.seeds or (None,):
             seen = self.make(codes, seed)
             if seen is not None and np.array_equal(seen.groups, given.groups):
                 return seen
-        raise self._not_made()
-
-    def _refuse_impossible(self, codes: Codes, groups: IntArray) -> None:
-        """Refuse groups that have no chance, where chances are known."""
-        try:
-            if not self._chance_of(codes, groups):
-                raise self._not_made()
-        except UnsupportedError:  # too large a table for chances
-            return
-
-    def _not_made(self) -> DataError:
-        return DataError(
+        raise DataError(
             f"{self.name} does not make these groups of {self.microdata.name}; leave groups out "
             "to attack what it makes"
         )
 
-    def refined(self, seen: Seen) -> Refinements:
-        """The groups that the method may have made, where readers see those of one label as one."""
-        return self._reader.refined(seen, self.trust.least)
+    def see(self, groups: IntArray, codes: Codes) -> Observation:
+        """What a reader sees of groups alone."""
+        self._refuse_random(codes)
+        return self._reader.see(groups)
 
-    def weight(self, codes: Codes, seen: Seen) -> Weight:
+    # ---- worlds --------------------------------------------------------------------------------
+
+    def make(self, codes: Codes, seed: int | None = None) -> Observation | None:
+        """What a reader sees of the release that is made of a world; None if there is none."""
+        self.made += 1
+        try:
+            return self._made(codes, seed)
+        except (NoSafeRelease, BeyondReach):
+            return None
+
+    def weight(self, codes: Codes, seen: Observation) -> Weight:
         """How probable it is that the method makes a release, if a world is the true table."""
         key = hashlib.blake2b(codes.tobytes(), digest_size=16).digest()
-        found = self._known.get(key)
+        found = self._weights.get(key)
         if found is None:
-            found = self._weigh(codes, seen)
-            if len(self._known) < _MOST_KNOWN:
-                self._known[key] = found
+            found = self._weight(codes, seen)
+            if len(self._weights) < _MOST_KNOWN:
+                self._weights[key] = found
         return found
 
-    def _weigh(self, codes: Codes, seen: Seen) -> Weight:
-        if self._chance is not None:
-            each = self.refined(seen).each(seen.left_out)
-            return sum((self._chance_of(codes, groups) for groups in each), Fraction(0))
-        if self.seeds is None:
-            same = self._foresight.same(codes, seen)
-            if same is not None:
-                self.made += 1
-                return int(same)
-            same = self._makes(codes, seen)
-            if same:
-                self._foresight.learn(codes, seen)
-            return int(same)
-        hits = sum(self._makes(codes, seen, seed) for seed in self.seeds)
-        return Fraction(hits, len(self.seeds))
+    def refined(self, seen: Observation) -> Refinements:
+        """The groups that the method may have made, where readers see those of one label as one."""
+        return self._reader.refined(seen, self.known.least)
 
-    def _makes(self, codes: Codes, seen: Seen, seed: int | None = None) -> bool:
+    def distance(self, codes: Codes, seen: Observation) -> float:
+        """How far what is made of a world is from a release; 0 if that is possible."""
+        if self.random:
+            return 0.0 if self.weight(codes, seen) else 1.0
+        made = self.make(codes, self._first_seed)
+        if seen.what == "nothing":
+            return float(made is not None)
+        if made is None:
+            return 2.0
+        return 0.0 if made == seen else max(made.distance(seen), 1e-9)
+
+    def _weight(self, codes: Codes, seen: Observation) -> Weight:
+        if self.chances:
+            each = self.refined(seen).each()
+            return sum((self._chance_of(codes, groups) for groups in each), Fraction(0))
+        if self.seeds is not None:
+            hits = sum(self._makes(codes, seen, seed) for seed in self.seeds)
+            return Fraction(hits, len(self.seeds))
+        said = self._foretold(codes, seen)
+        if said is not None:
+            self.made += 1
+            return int(said)
+        same = self._makes(codes, seen)
+        if same and self.known.replayed and seen not in self._replays:
+            self._replays[seen] = self._replay(codes, seen)
+        return int(same)
+
+    def _makes(self, codes: Codes, seen: Observation, seed: int | None = None) -> bool:
         made = self.make(codes, seed)
         return seen.what == "nothing" if made is None else made == seen
 
+    def _foretold(self, codes: Codes, seen: Observation) -> bool | None:
+        """Whether a release is made of a world; None if the method must be run."""
+        if seen.what != "groups":
+            return None
+        if self.known.could_make is not None:
+            refined = self.refined(seen)
+            if refined.number is None:
+                return None
+            world = self.microdata.dealt(codes)
+            rows = map(self.microdata.rows_of, refined.each())
+            said = [self.known.could_make(world, self._policy, own) for own in rows]
+            # No groups at all: labels came from elsewhere, of which nothing was asked.
+            return False if said and all(one is False for one in said) else None
+        replay = self._replays.get(seen)
+        return None if replay is None else replay.same(codes)
+
+    def _replay(self, codes: Codes, seen: Observation) -> Replay | None:
+        """What one run, on a world that the release is made of, says of runs on others."""
+        apart = not self._labelled or all(
+            len(set(map(text_of, a.domain))) == len(a.domain) for a in self.microdata.attributes
+        )
+        if not apart or self._policy is None or seen.what != "groups":
+            return None
+        found = Replay.of(self.method, self.microdata.dealt(codes), self._policy)
+        # A reader takes groups of one label for one: their bags are then not known one by one.
+        same = found is not None and np.array_equal(numbered(found.groups), seen.groups)
+        return found if same else None
+
     def _chance_of(self, codes: Codes, groups: IntArray) -> Fraction:
         """How probable the method says some groups are."""
-        assert self._chance is not None
+        assert self._likelihood is not None
         self.made += 1
         world = self.microdata.dealt(codes)
         try:
-            found = self._chance(world, self._policy, self.microdata.rows_of(groups))
+            found = self._likelihood(world, self._policy, self.microdata.rows_of(groups))
         except NoSafeRelease:
             return Fraction(0)
         try:
@@ -344,59 +245,48 @@ class Runs:
             raise InputError(f"{self.name}.chance gives {found}, which is no probability")
         return chance
 
-    def check_again(self, worlds: Iterable[Codes], seen: Seen, until: float | None) -> None:
-        """Run the method again on worlds that were looked at, while there is time.
+    # ---- claims that are tried -----------------------------------------------------------------
 
-        Raises
-        ------
-        UnsupportedError
-            If it makes something else of one. That nothing else is made is no proof that it
-            never is.
-        """
-        if self._chance is not None or self._settled:
+    def check_again(self, worlds: Iterable[Codes], seen: Observation, until: float | None) -> None:
+        """Run the method again on worlds, while there is time: that it is random may show."""
+        if self.chances or self._settled:
             return
         for codes in worlds:
             if until is not None and time.monotonic() > until:
                 return
             hits = [self._makes(codes, seen, seed) for seed in self.seeds or (None,)]
             if Fraction(sum(hits), len(hits)) != self.weight(codes, seen):
-                raise self._random()
+                raise self._random_error()
 
-    def check_symmetric(self, each: Iterable[Codes], seen: Seen) -> None:
-        """Try worlds in which people who are taken to be alike changed places.
-
-        Raises
-        ------
-        InputError
-            If the method makes something else of one.
-        """
+    def check_symmetric(self, alike: Iterable[Codes], seen: Observation) -> None:
+        """Try worlds in which people who are taken to be alike changed places."""
         if not self.symmetric:
             return
         if is_foreknows(self.method):
-            if self.seeds is not None and self.trust.chance is not None:
+            if self.seeds is not None and self.known.likelihood is not None:
                 raise InputError(
                     f"{self.name} goes by the order of rows when its seed is known: leave "
                     "symmetric out"
                 )
             return
-        first: Weight | None = None
-        for codes in each:
-            weight = self._weigh(codes, seen)
-            first = weight if first is None else first
-            if weight != first:
-                raise InputError(
-                    f"{self.name} is said to be symmetric, but makes another release where people "
-                    "with equal quasi-identifiers change places"
-                )
+        if len({self._weight(codes, seen) for codes in alike}) > 1:
+            raise InputError(
+                f"{self.name} is said to be symmetric, but makes another release where people "
+                "with equal quasi-identifiers change places"
+            )
+
+    @property
+    def _first_seed(self) -> int | None:
+        return None if self.seeds is None else self.seeds[0]
 
     @property
     def _settled(self) -> bool:
         """Whether it is known to make one release of each table, and seed."""
-        return self.trust.deterministic or (self.seeds is not None and is_foreknows(self.method))
+        return self.known.deterministic or (self.seeds is not None and is_foreknows(self.method))
 
-    def _refuse_random(self, codes: Codes, seen: Seen | None = None) -> None:
-        """Try the method on a table again, and twice on some others; lots are known of ours."""
-        if self._chance is not None or self._settled:
+    def _refuse_random(self, codes: Codes, seen: Observation | None = None) -> None:
+        """Try the method on a table again, and twice on some others."""
+        if self.chances or self._settled:
             return
         if isinstance(self.method, ART) and self.seeds is None:
             raise UnsupportedError(
@@ -404,39 +294,32 @@ class Runs:
                 "seeds = those that it may draw, each as likely; one seed is a seed that everybody "
                 "knows"
             )
-        seed = None if self.seeds is None else self.seeds[0]
-        random = np.random.default_rng(0)
+        random, seed = np.random.default_rng(0), self._first_seed
         others = [random.permutation(codes) for _ in range(_OTHERS)]
         seen = self.make(codes, seed) if seen is None else seen
         again = [self.make(codes, seed) for _ in range(_TRIED)]
         twice = [self.make(other, seed) == self.make(other, seed) for other in others]
         if any(made != seen for made in again) or not all(twice):
-            raise self._random()
+            raise self._random_error()
 
-    def _random(self) -> UnsupportedError:
+    def _random_error(self) -> UnsupportedError:
         if self.seeds is not None:
             return UnsupportedError(f"{self.name} makes other releases with the same seed")
-        inherited = hasattr(self.method, "chance") and self.trust.chance is None
+        inherited = hasattr(self.method, "chance") and self.known.likelihood is None
         more = "; what its class inherits does not count" if inherited else ""
         return UnsupportedError(
             f"{self.name} makes another release each time; give it a method "
             f"chance(microdata, policy, groups), or seeds = the seeds it may draw{more}"
         )
 
-    def _styles(self) -> Mapping[str, str] | None:
-        """How groups are labelled; None where they are not."""
-        policy = self._policy
-        if policy is None or not hasattr(self.method, "partition"):
-            return None
-        return policy.options.labels if policy.options.form == "generalized" else None
-
     # ---- one run -------------------------------------------------------------------------------
 
-    def _made(self, codes: Codes, seed: int | None) -> Seen | None:
-        if hasattr(self.method, "partition"):
+    def _made(self, codes: Codes, seed: int | None) -> Observation | None:
+        if self._anonymizer:
+            world = self.microdata.dealt(codes)
             # A method without a policy is given None, as it is by whoever calls it.
-            found = grouping_of(self.method, self.microdata.dealt(codes), self._policy, seed)  # type: ignore[arg-type]
-            if found.floors is not None and self._chance is not None and self._styles():
+            found = grouping_of(self.method, world, self._policy, seed)  # type: ignore[arg-type]
+            if found.floors is not None and self.chances and self._labelled:
                 raise UnsupportedError(
                     f"{self.name} states chances of groups, which do not tell at which levels they "
                     'are written; attack the bucketized form, options with form="bucketized"'
@@ -445,16 +328,20 @@ class Runs:
         given = self._called(codes, seed)
         if given is None:
             return None
-        made, published = read_returned(given, self.name, self.microdata.schema)
-        if made is None:
-            return Seen.of_everybody(len(codes), "table", published)
-        seen = self._reader.see(self._of_people(made))
-        return seen if published is None else Seen(seen.groups, published, seen.left_out)
+        groups, published = read_returned(given, self.name, self.microdata.schema)
+        if groups is None:
+            return Observation.of_everybody(len(codes), "table", published)
+        seen = self._reader.see(self._of_people(groups))
+        return seen if published is None else Observation(seen.groups, published, seen.left_out)
 
     def _called(self, codes: Codes, seed: int | None) -> Any:
-        """What a callable makes of the table of a world."""
-        if self._rows is None:
-            self._rows = self._all_rows()
+        """What a function makes of the table of a world."""
+        if self._rows is None:  # every column of the source, and a row that has each value
+            own, first = np.unique(self.microdata.sensitive_codes, return_index=True)
+            of_value = np.zeros(len(self.microdata.values), dtype=np.int64)
+            of_value[own] = self.microdata.kept[first]
+            source = self.microdata.source
+            self._rows = source.arrow(source.columns), of_value
         rows, of_value = self._rows
         at = np.arange(rows.num_rows)
         at[self.microdata.kept] = of_value[codes]
@@ -468,14 +355,6 @@ class Runs:
                 f"{self.name} fails on a possible table: {type(error).__name__}: {error}"
             ) from error
 
-    def _all_rows(self) -> tuple[Any, IntArray]:
-        """Every column of the source, and a row that has each value."""
-        table = self.microdata.source
-        codes, first = np.unique(self.microdata.sensitive_codes, return_index=True)
-        of_value = np.zeros(len(self.microdata.values), dtype=np.int64)
-        of_value[codes] = self.microdata.kept[first]
-        return table.arrow(table.columns), of_value
-
     def _of_people(self, of_row: IntArray) -> IntArray:
         if of_row.shape != (self.microdata.n_rows,):
             raise InputError(
@@ -486,28 +365,65 @@ class Runs:
         return groups
 
 
+def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) -> None:
+    """Refuse what is no table, no method or no policy, and what is not worked out."""
+    if not isinstance(microdata, Microdata):
+        raise InputError(
+            f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "
+            "columns, Microdata(table, schema)"
+        )
+    if isinstance(method, type):
+        raise InputError(f"give a method, such as {method.__name__}(), not its class")
+    if not hasattr(method, "partition") and not callable(method):
+        raise InputError(
+            f"{method!r} is no method: give an anonymizer, or a function from a table to the "
+            "group of each row"
+        )
+    if policy is not None and not isinstance(policy, Policy):
+        raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
+    if isinstance(method, FullDomain) and method.seconds is not None:
+        raise UnsupportedError(
+            "FullDomain with a time budget makes what the clock allows, which nobody can "
+            "recompute; attack it without seconds"
+        )
+    if microdata.schema.semantics != "single":
+        raise UnsupportedError(
+            f"semantics {microdata.schema.semantics!r}: the adversary who knows the algorithm is "
+            "worked out only where everybody has one sensitive value"
+        )
+
+
+def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+    given = tuple(seeds)
+    if not given or any(isinstance(s, bool) or not isinstance(s, int) or s < 0 for s in given):
+        raise InputError(f"seeds must be whole numbers from 0, at least one, not {seeds!r}")
+    return given
+
+
+def _require_seed(method: Any, name: str) -> None:
+    """Refuse seeds for a function that takes none."""
+    try:
+        taken = "seed" in inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        taken = False
+    if not taken:
+        raise InputError(f"seeds are given, but {name} takes none: define it as f(table, seed)")
+
+
 @contextmanager
 def said_once(method: Any) -> Iterator[None]:
     """Let what a method logs through the logger of its module pass once, while this is open."""
+    said: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        message, before = record.getMessage(), len(said)
+        said.add(message)
+        return len(said) > before
+
     name = getattr(method, "__module__", None) or type(method).__module__
-    logger, once = logging.getLogger(name), _Once()
-    logger.addFilter(once)
+    logger = logging.getLogger(name)
+    logger.addFilter(is_new)
     try:
         yield
     finally:
-        logger.removeFilter(once)
-
-
-class _Once(logging.Filter):
-    """Stops messages that came before."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._said: set[str] = set()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        said = record.getMessage()
-        if said in self._said:
-            return False
-        self._said.add(said)
-        return True
+        logger.removeFilter(is_new)

@@ -1,11 +1,10 @@
-"""What a reader sees of a release: who is in which group, and what else its labels tell."""
+"""What a reader sees of a release: who is in which group, and what else is published."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations, product
 from math import prod
 from typing import Any, Literal, TypeAlias
@@ -23,188 +22,47 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
 from foreknow.publishing.tables import GROUP
 
-# Ways for one release, and groups that are tried in order to find them.
+# Ways to divide the groups of one release, and subsets that are tried to find them.
 _MOST_WAYS, _MOST_TRIED = 5_000, 50_000
+What: TypeAlias = Literal["groups", "table", "nothing"]
 # A group that a reader sees, as the groups that it may consist of.
 Parts: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Refinements:
-    """The groups that a method may have made, where a reader sees those of one label as one.
-
-    Attributes
-    ----------
-    groups : int64 array, shape (people,)
-        As a reader sees them.
-    ways : list
-        For each group the ways to divide it into groups that all bear its label; None where
-        there are too many.
-    """
-
-    groups: IntArray
-    ways: list[list[Parts] | None]
-
-    @classmethod
-    def of(
-        cls,
-        groups: IntArray,
-        left_out: int | None,
-        labels: Sequence[Hashable],
-        label: Callable[[tuple[int, ...]], Hashable],
-        least: int,
-    ) -> Refinements:
-        """Divide groups.
-
-        Parameters
-        ----------
-        groups : int64 array, shape (people,)
-        left_out : int, optional
-            The group of people who are left out, which is no group.
-        labels : sequence
-            Of the other groups.
-        label : callable
-            The label of some people as a group.
-        least : int
-            People of the smallest groups.
-        """
-        sizes = np.bincount(groups)
-        members = np.split(np.argsort(groups, kind="stable"), np.cumsum(sizes)[:-1])
-        divided = _Divided(label, least)
-        shown = [group for group in range(len(sizes)) if group != left_out]
-        whole = dict(zip(shown, labels, strict=True))
-        found: list[list[Parts] | None] = [None] * len(sizes)
-        for group in np.argsort(sizes, kind="stable").tolist():
-            people = tuple(members[group].tolist())
-            alone = group == left_out or len(people) < 2 * least
-            found[group] = [(people,)] if alone else divided.ways(people, whole[group])
-        return cls(groups, found)
-
-    @cached_property
-    def one(self) -> NDArray[np.bool_]:
-        """Which groups can be one group only."""
-        return np.array([ways is not None and len(ways) == 1 for ways in self.ways])
-
-    @cached_property
-    def number(self) -> int | None:
-        """How many ways there are in all; None for too many."""
-        if any(ways is None for ways in self.ways):
-            return None
-        number = prod(len(ways) for ways in self.ways if ways is not None and len(ways) > 1)
-        return number if number <= _MOST_WAYS else None
-
-    def each(self, left_out: int | None) -> Iterator[IntArray]:
-        """Everybody's group in each way; -1 for people who are left out."""
-        for chosen in product(*(ways or [] for ways in self.ways)):
-            made = np.full(len(self.groups), -1, dtype=np.int64)
-            number = 0
-            for group, parts in enumerate(chosen):
-                for part in parts if group != left_out else ():
-                    made[list(part)] = number
-                    number += 1
-            yield made
-
-
-class _Divided:
-    """The ways to divide groups, while there are not too many, and not too much was tried."""
-
-    def __init__(self, label: Callable[[tuple[int, ...]], Hashable], least: int) -> None:
-        self._label, self._least, self._tried = label, least, 0
-
-    def ways(self, people: tuple[int, ...], whole: Hashable) -> list[Parts] | None:
-        found = []
-        try:
-            for way in self._each(people, whole):
-                found.append(way)
-                if len(found) > _MOST_WAYS:
-                    return None
-        except OverflowError:
-            return None
-        return found
-
-    def _each(self, people: tuple[int, ...], whole: Hashable) -> Iterator[Parts]:
-        """Every way; the first of the people are in the first part."""
-        if not people:
-            yield ()
-            return
-        first, others = people[0], people[1:]
-        for size in range(self._least, len(people) + 1):
-            if 0 < len(people) - size < self._least:
-                continue
-            for more in combinations(others, size - 1):
-                self._tried += 1
-                if self._tried > _MOST_TRIED:
-                    raise OverflowError
-                part = (first, *more)
-                if self._label(part) == whole:
-                    rest = tuple(person for person in others if person not in more)
-                    for parts in self._each(rest, whole):
-                        yield (part, *parts)
-
-
-What: TypeAlias = Literal["groups", "table", "nothing"]
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
+class Observation:
     """A release as a reader sees it; equal to any that a reader cannot tell from it.
 
-    Its bags are not compared: worlds deal out the bags of the release, group by group, so that
-    worlds with the same groups have the same bags.
-
-    Attributes
-    ----------
-    groups : int64 array, shape (people,)
-        Numbered by their first members: how a method numbers them tells nothing. People who are
-        left out are one more group.
-    published : hashable
-        What else is published: labels, the level of a generalization; None where nothing is.
-    left_out : int, optional
-        The group of people who are left out.
-    what : {"groups", "table", "nothing"}
-        Whether groups are seen; or a table, of which it is not known who is in which row; or that
-        nothing is published. Of the last two, `groups` holds one group of everybody.
+    Bags are not compared: worlds have the bags of the release, group by group. Of a published
+    table, of which it is not known who is in which row, and where nothing is published, `groups`
+    holds one group of everybody.
     """
 
-    groups: IntArray
-    published: Any = None
-    left_out: int | None = None
+    groups: IntArray  # numbered by their first members: a method's numbers tell nothing
+    published: Any = None  # labels with their levels, or what a function publishes
+    left_out: int | None = None  # the group of people who are left out
     what: What = "groups"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Seen):
+        if not isinstance(other, Observation):
             return NotImplemented
-        return (
-            np.array_equal(self.groups, other.groups)
-            and self.left_out == other.left_out
-            and self.what == other.what
-            and _equal(self.published, other.published)
-        )
+        if self.left_out != other.left_out or self.what != other.what:
+            return False
+        return np.array_equal(self.groups, other.groups) and _equal(self.published, other.published)
 
     def __hash__(self) -> int:
         return hash((self.groups.tobytes(), self.left_out, self.what))
 
     @classmethod
-    def of_everybody(cls, people: int, what: What, published: Any = None) -> Seen:
+    def of_everybody(cls, people: int, what: What, published: Any = None) -> Observation:
         """What is seen where it is not known who is in which group."""
         return cls(np.zeros(people, dtype=np.int64), published, None, what)
 
-    @property
-    def as_made(self) -> IntArray:
-        """The groups, and -1 for people who are left out."""
-        if self.left_out is None:
-            return self.groups
-        return np.where(self.groups == self.left_out, -1, self.groups)
-
-    def apart(self, other: Seen) -> float:
+    def distance(self, other: Observation) -> float:
         """The share of pairs of people who are together in one release and not in the other."""
-        both = np.bincount(self.groups * (int(other.groups.max()) + 1) + other.groups)
-        pairs = [float((n.astype(float) ** 2).sum()) for n in (both, *map(_sizes, (self, other)))]
-        return (pairs[1] + pairs[2] - 2 * pairs[0]) / len(self.groups) ** 2
-
-
-def _sizes(seen: Seen) -> IntArray:
-    return np.bincount(seen.groups)
+        both = self.groups * (int(other.groups.max()) + 1) + other.groups
+        pairs = [float((np.bincount(g) ** 2.0).sum()) for g in (self.groups, other.groups, both)]
+        return (pairs[0] + pairs[1] - 2 * pairs[2]) / len(self.groups) ** 2
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -229,40 +87,120 @@ def numbered(groups: IntArray) -> IntArray:
     return rank[place.reshape(-1)]
 
 
-class Reader:
-    """Says what a reader sees of groups, once for each grouping.
+# ---- groups of one label -------------------------------------------------------------------------
 
-    In the generalized form, groups are published with their labels. Groups with equal labels are
-    one group to a reader. Labels can tell more than the groups: at which level they were made.
-    In the bucketized form only the groups are seen.
+
+class Refinements:
+    """The groups that a method may have made, where a reader sees those of one label as one."""
+
+    def __init__(
+        self,
+        seen: Observation,
+        labels: Sequence[Hashable],
+        label: Callable[[tuple[int, ...]], Hashable],
+        least: int,
+    ) -> None:
+        self._seen, self._label, self._least, self._tried = seen, label, least, 0
+        sizes = np.bincount(seen.groups)
+        members = np.split(np.argsort(seen.groups, kind="stable"), np.cumsum(sizes)[:-1])
+        whole = dict(zip((g for g in range(len(sizes)) if g != seen.left_out), labels, strict=True))
+        self._ways: dict[int, list[Parts] | None] = {}
+        for group in np.argsort(sizes, kind="stable").tolist():
+            people = tuple(members[group].tolist())
+            single = group == seen.left_out or len(people) < 2 * least
+            self._ways[group] = [(people,)] if single else self._divided(people, whole[group])
+
+    @property
+    def single(self) -> NDArray[np.bool_]:
+        """Which of the groups that are seen can be one group only."""
+        each = (self._ways[group] for group in range(len(self._ways)))
+        return np.array([ways is not None and len(ways) == 1 for ways in each])
+
+    @property
+    def number(self) -> int | None:
+        """How many ways to divide there are in all; None for too many."""
+        each = list(self._ways.values())
+        number = prod(0 if ways is None else len(ways) for ways in each)
+        return None if None in each or number > _MOST_WAYS else number
+
+    def each(self) -> Iterator[IntArray]:
+        """Everybody's group in each way; -1 for people who are left out."""
+        shown = [ways or [] for group, ways in self._ways.items() if group != self._seen.left_out]
+        for chosen in product(*shown):
+            made = np.full(len(self._seen.groups), -1, dtype=np.int64)
+            for number, part in enumerate(part for parts in chosen for part in parts):
+                made[list(part)] = number
+            yield made
+
+    def _divided(self, people: tuple[int, ...], whole: Hashable) -> list[Parts] | None:
+        """Every way to divide people into groups of one label; None for too many."""
+        found: list[Parts] = []
+        try:
+            for way in self._each(people, whole):
+                found.append(way)
+                if len(found) > _MOST_WAYS:
+                    return None
+        except OverflowError:
+            return None
+        return found
+
+    def _each(self, people: tuple[int, ...], whole: Hashable) -> Iterator[Parts]:
+        """Every way; the first of the people are in the first part."""
+        if not people:
+            yield ()
+            return
+        first, others = people[0], people[1:]
+        for size in range(self._least, len(people) + 1):
+            if 0 < len(people) - size < self._least:
+                continue
+            for more in combinations(others, size - 1):
+                self._tried += 1
+                if self._tried > _MOST_TRIED:
+                    raise OverflowError
+                if self._label((first, *more)) == whole:
+                    rest = tuple(person for person in others if person not in more)
+                    for parts in self._each(rest, whole):
+                        yield ((first, *more), *parts)
+
+
+class Reader:
+    """What a reader sees of groups.
+
+    In the generalized form (`styles` of labels by column) groups of equal labels are one group to
+    a reader, and labels can tell more than groups: at which level they were made. In the
+    bucketized form (None) only the groups are seen.
     """
 
     def __init__(self, microdata: Microdata, styles: Mapping[str, str] | None) -> None:
-        self._attributes = microdata.attributes
-        self._styles = styles
-        self._known: dict[bytes, Seen] = {}
+        self._attributes, self._styles = microdata.attributes, styles
+        self._known: dict[bytes, Observation] = {}
         self._label_of: dict[Hashable, Hashable] = {}
-        self._refined: dict[Seen, Refinements] = {}
+        self._refined: dict[Observation, Refinements] = {}
 
-    def see(self, groups: IntArray, floors: Mapping[str, IntArray] | None = None) -> Seen:
-        """What is seen of groups, of which some may be written at given levels at least."""
-        key = groups.tobytes()
-        if self._styles is not None and floors is not None:
-            key += b"".join(floor.tobytes() for floor in floors.values())
+    def see(self, groups: IntArray, floors: Mapping[str, IntArray] | None = None) -> Observation:
+        """What is seen of groups (below 0: left out), written at the levels of `floors` or above.
+
+        >>> import pyarrow as pa
+        >>> rows = pa.table({"age": [1, 2, 50], "disease": list("abc")})
+        >>> schema = Schema(quasi_identifiers=["age"], sensitive="disease")
+        >>> seen = Reader(Microdata(rows, schema), {}).see(np.array([4, 4, -1]))
+        >>> seen.groups.tolist(), seen.left_out, seen.published
+        ([0, 0, 1], 1, (('1 to 2',),))
+        """
+        levels = floors if floors is not None and self._styles is not None else {}
+        key = groups.tobytes() + b"".join(floor.tobytes() for floor in levels.values())
         if key not in self._known:
-            self._known[key] = self._seen(groups, floors or {})
+            self._known[key] = self._seen(groups, levels)
         return self._known[key]
 
-    def refined(self, seen: Seen, least: int) -> Refinements:
-        """The groups that may hide behind equal labels, of at least so many people."""
+    def refined(self, seen: Observation, least: int) -> Refinements:
+        """The groups of at least so many people that may hide behind equal labels."""
         if seen not in self._refined:
-            shown = int(seen.groups.max()) + 1 - (seen.left_out is not None)
             labels: Sequence[Hashable] = seen.published or ()
             if self._styles is None:  # groups are told apart
-                least, labels = len(seen.groups), [None] * shown
-            self._refined[seen] = Refinements.of(
-                seen.groups, seen.left_out, labels, self._label, least
-            )
+                least = len(seen.groups)
+                labels = [None] * (int(seen.groups.max()) + 1 - (seen.left_out is not None))
+            self._refined[seen] = Refinements(seen, labels, self._label, least)
         return self._refined[seen]
 
     def _label(self, people: tuple[int, ...]) -> Hashable:
@@ -270,91 +208,50 @@ class Reader:
         rows = np.array(people)
         key = tuple(tuple(np.unique(a.codes[rows]).tolist()) for a in self._attributes)
         if key not in self._label_of:
-            alone = np.zeros(len(rows), dtype=np.int64)
-            self._label_of[key] = self._labels(alone, rows, {})[0]
+            self._label_of[key] = self._labels(np.zeros(len(rows), dtype=np.int64), rows, {})[0]
         return self._label_of[key]
 
-    def _seen(self, groups: IntArray, floors: Mapping[str, IntArray]) -> Seen:
+    def _seen(self, groups: IntArray, floors: Mapping[str, IntArray]) -> Observation:
         inside = groups >= 0
         names, place = np.unique(groups[inside], return_inverse=True)
-        place = place.reshape(-1).astype(np.int64)
-        labels: list[Hashable] = []
+        place, published = place.reshape(-1).astype(np.int64), None
         if self._styles is not None and len(names):
             each = self._labels(place, inside, {key: of[names] for key, of in floors.items()})
             known = {label: i for i, label in enumerate(dict.fromkeys(each))}
             place = np.array([known[label] for label in each], dtype=np.int64)[place]
-            labels = list(known)
+            published = tuple(list(known)[i] for i in dict.fromkeys(place.tolist()))
         merged = np.full(len(groups), -1, dtype=np.int64)
         merged[inside] = place
         found = numbered(merged)
-        published = None
-        if labels:
-            _, first = np.unique(found[inside], return_index=True)
-            published = tuple(labels[g] for g in place[first].tolist())
-        return Seen(found, published, None if inside.all() else int(found[~inside][0]))
+        return Observation(found, published, None if inside.all() else int(found[~inside][0]))
 
     def _labels(
         self, groups: IntArray, inside: NDArray[Any], floors: Mapping[str, IntArray]
     ) -> list[Hashable]:
         """The labels of each group of those who are published."""
         assert self._styles is not None
-        n_groups, columns = int(groups.max()) + 1, []
+        columns = []
         for attribute in self._attributes:
             style = style_of(attribute, self._styles.get(attribute.name))
             own = replace(attribute, codes=attribute.codes[inside])
             floor = floors.get(attribute.name)
-            columns.append(labels_of(own, groups, n_groups, style, floor)[0])
+            columns.append(labels_of(own, groups, int(groups.max()) + 1, style, floor)[0])
         return list(zip(*columns, strict=True))
 
 
+# ---- what a function returns -----------------------------------------------------------------
+
+
 def read_returned(given: Any, name: str, schema: Schema) -> tuple[IntArray | None, Any]:
-    """Read what a function returned: groups, and what is published beside them or instead.
-
-    Parameters
-    ----------
-    given : groups, published table, or both
-    name : str
-        Of the function, for messages.
-    schema : Schema
-
-    Returns
-    -------
-    groups : int64 array, optional
-        Below 0 for rows that are left out; None if there are none but those of the published table.
-    published : object
-        None if nothing is published besides.
-    """
-    if is_published(given):
-        return None, as_published(given, schema)
+    """Read groups, and what is published beside them (or None); groups are None of tables."""
+    if isinstance(given, Release) or hasattr(given, "columns") or _tables(given) is not None:
+        return None, _comparable(given, schema)
     published = None
     # A pair of texts is the groups of two rows.
     plain = isinstance(given, tuple) and len(given) == 2 and not isinstance(given[0], (str, bytes))
     if plain and hasattr(given[0], "__len__"):
         given, published = given
-    return groups_from(given, name), as_published(published, schema)
-
-
-def is_published(given: Any) -> bool:
-    """Whether it is a table, or what `publish` makes, and not groups."""
-    return isinstance(given, Release) or hasattr(given, "columns") or _tables(given) is not None
-
-
-def as_published(given: Any, schema: Schema) -> Any:
-    """Make what is published comparable; the order of a table's rows does not count."""
-    tables = _tables(given)
-    if tables is not None:
-        return _grouped(tables) or tuple((key, as_published(tables[key], schema)) for key in tables)
-    if isinstance(given, Release):
-        return _counted(given, schema)
-    if hasattr(given, "columns"):
-        return _rows(given)
-    if isinstance(given, np.ndarray):
-        return given.shape, repr(given.tolist())
-    if isinstance(given, (tuple, list)):
-        return type(given).__name__, tuple(as_published(one, schema) for one in given)
-    if isinstance(given, Mapping):
-        return {key: as_published(one, schema) for key, one in given.items()}
-    return given
+    return groups_from(given, name), _comparable(published, schema)
 
 
 def groups_from(given: Any, name: str) -> IntArray:
@@ -377,21 +274,34 @@ def groups_from(given: Any, name: str) -> IntArray:
         found = [-1 if label is None else place.setdefault(label, len(place)) for label in labels]
     except TypeError:
         raise InputError(f"{name} gives groups that are no plain labels") from None
-    return numbered(np.array(found)) if -1 not in found else np.array(found, dtype=np.int64)
+    return np.array(found, dtype=np.int64)
+
+
+def _comparable(given: Any, schema: Schema) -> Any:
+    """What is published, comparable; the order of a table's rows does not count."""
+    tables = _tables(given)
+    if tables is not None:
+        return _grouped(tables) or tuple((key, _comparable(tables[key], schema)) for key in tables)
+    if isinstance(given, Release):
+        return _counted(given, schema)
+    if hasattr(given, "columns"):
+        table = open_table(given)
+        names = tuple(table.columns)
+        each = [column.to_pylist() for column in fetch(table, names).columns]
+        return names, frozenset(Counter(zip(*each, strict=True)).items())
+    if isinstance(given, np.ndarray):
+        return given.shape, repr(given.tolist())
+    if isinstance(given, (tuple, list)):
+        return type(given).__name__, tuple(_comparable(one, schema) for one in given)
+    if isinstance(given, Mapping):
+        return {key: _comparable(one, schema) for key, one in given.items()}
+    return given
 
 
 def _tables(given: Any) -> Mapping[str, Any] | None:
     """The tables of a publication."""
     tables = getattr(given, "tables", None)
     return tables if isinstance(tables, Mapping) and hasattr(given, "certificate") else None
-
-
-def _rows(frame: Any) -> Hashable:
-    """The columns of a table, and how often it has each row."""
-    table = open_table(frame)
-    names = tuple(table.columns)
-    each = [column.to_pylist() for column in fetch(table, names).columns]
-    return names, frozenset(Counter(zip(*each, strict=True)).items())
 
 
 def _grouped(tables: Mapping[str, Any]) -> Hashable:
@@ -418,11 +328,11 @@ def _counted(release: Release, schema: Schema) -> Hashable:
     for group, label in enumerate(counts.groups or range(counts.n_groups)):
         here = slice(int(counts.offsets[group]), int(counts.offsets[group + 1]))
         values = [counts.values[code] for code in counts.codes[here].tolist()]
-        people: list[tuple[Any, int]] = []
+        people: frozenset[Any] = frozenset()
         if seen is not None:
             own = slice(int(seen.offsets[group]), int(seen.offsets[group + 1]))
             signatures = [tuple(seen.labels[code]) for code in seen.codes[own].tolist()]
-            people = list(zip(signatures, seen.people[own].tolist(), strict=True))
+            people = frozenset(zip(signatures, seen.people[own].tolist(), strict=True))
         bag = frozenset(zip(values, counts.counts[here].tolist(), strict=True))
-        found[label if labelled else None, bag, frozenset(people)] += 1
+        found[label if labelled else None, bag, people] += 1
     return "release", frozenset(found.items())

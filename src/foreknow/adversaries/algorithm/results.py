@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -13,15 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow._version import __version__
-from foreknow.adversaries.algorithm.beliefs import Beliefs, Case, badness
+from foreknow.adversaries.algorithm.exact import Posteriors
 from foreknow.adversaries.algorithm.observation import What
-from foreknow.adversaries.algorithm.search import Reasoned
 from foreknow.adversaries.algorithm.worlds import amount_text
 from foreknow.data.engines.columns import fetch
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import DataError, InputError, UnsupportedError
+from foreknow.errors import InputError, UnsupportedError
 from foreknow.output import write_json_for_owner, write_whole
 from foreknow.policy.policy import Policy
 
@@ -30,6 +29,66 @@ FORMAT, FORMAT_VERSION = "foreknow attack", 1
 _MOST = 100
 # An interval as wide as this says nothing.
 _UNKNOWN = 0.999
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the adversary believes of some people who are alike to them, about one value.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Their rows in the table, from 1.
+    value : label
+    probability : float
+        The posterior of each of them; an estimate where `exact` is None.
+    exact : Fraction or None
+    low, high : float
+        Its interval; both the posterior where it is exact.
+    share : Fraction
+        The share of the value in their group: what the release says by itself. Of people who are
+        left out it says nothing: the share in the whole table.
+    limit : Fraction or None
+        The lowest limit that the policy sets for the value.
+    """
+
+    rows: tuple[int, ...]
+    value: Label
+    probability: float
+    exact: Fraction | None
+    low: float
+    high: float
+    share: Fraction
+    limit: Fraction | None
+
+    @property
+    def surer(self) -> bool:
+        """Whether the adversary becomes surer by knowing the algorithm."""
+        return (self.low if self.exact is None else self.exact) > self.share
+
+    @property
+    def certain(self) -> bool:
+        """Whether the posterior is exactly 1, though the release itself does not say so."""
+        return self.exact == 1 and self.share < 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        interval = {} if self.exact is not None else {"interval": [self.low, self.high]}
+        return {
+            "rows": list(self.rows),
+            "value": self.value,
+            "probability": self.probability,
+            "exact": None if self.exact is None else str(self.exact),
+            **interval,
+            "group": str(self.share),
+            "limit": None if self.limit is None else str(self.limit),
+        }
+
+    def __repr__(self) -> str:
+        many = len(self.rows)
+        who = f"row {self.rows[0]}" if many == 1 else f"{many} people"
+        said = str(self.exact) if self.exact is not None else f"about {self.probability:.3g}"
+        return f"Case({who}, {self.value!r}: {said}, the group says {self.share})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,8 +100,6 @@ class Attack:
     method : mapping
         The name and settings of the method.
     policy : Policy or None
-    n_people, n_groups : int
-        Of the release that the method made, as a reader sees it.
     what : {"groups", "table", "nothing"}
         What is seen: who is in which group; a published table, without being told who is in which
         row; or that nothing is published. Of the last two there is one group, of everybody.
@@ -50,76 +107,79 @@ class Attack:
 
     method: Mapping[str, Any]
     policy: Policy | None
-    n_people: int
-    n_groups: int
     _microdata: Microdata = field(repr=False)
-    _reasoned: Reasoned = field(repr=False)
+    _posteriors: Posteriors = field(repr=False)
     _limits: Mapping[int, tuple[Fraction, bool]] = field(repr=False)
     _left_out: int | None = field(repr=False, default=None)
     what: What = "groups"
 
     @property
-    def _beliefs(self) -> Beliefs:
-        return self._reasoned.beliefs
+    def n_people(self) -> int:
+        """People of the release, with those who are left out."""
+        return self._posteriors.worlds.n_people
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of the release as a reader sees it."""
+        return self._posteriors.worlds.n_groups
 
     @property
     def exact(self) -> bool:
         """Whether posteriors are exact: every world was looked at, or a proof says them."""
-        return self._beliefs.exact
+        return self._posteriors.exact
 
     @property
     def how(self) -> str:
         """How: "enumeration", "proof", "bound", "independent worlds" or "chains"."""
-        return self._beliefs.how
+        return self._posteriors.how
 
     @property
     def highest(self) -> Fraction | None:
         """Where a proof says no more (`how` is "bound"): what no posterior exceeds."""
-        return self._beliefs.highest
+        return self._posteriors.highest
 
     @property
     def n_worlds(self) -> int:
         """How many worlds the release has, if nobody knew the algorithm."""
-        return self._beliefs.worlds.n_worlds
+        return self._posteriors.worlds.n_worlds
 
     @property
     def looked(self) -> int:
         """Worlds that were looked at; of chains, their steps; of a proof, none."""
-        return self._beliefs.looked
+        return self._posteriors.looked
 
     @property
     def consistent(self) -> int:
         """Worlds among them that the release is possible in; of chains, steps to another world."""
-        return self._beliefs.consistent
+        return self._posteriors.consistent
 
     @property
     def parts(self) -> int:
         """Of chains: parts of the possible worlds that were met and not found to be joined."""
-        return self._beliefs.parts
+        return self._posteriors.parts
 
     @property
     def runs(self) -> int:
         """How often the method was run."""
-        return self._beliefs.runs
+        return self._posteriors.runs
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        """Whom the adversary becomes surer of than the release itself makes them, worst first."""
-        found = self._beliefs
-        above = (found.high if not found.exact else found.mean) > self._shares - 1e-9
+        """The people of whom the adversary becomes surer than the release makes them."""
+        found = self._posteriors
+        above = (found.mean if found.exact else found.high) > self._shares - 1e-9
         if found.how in ("proof", "bound"):  # nobody else is above what their group says
-            outside = -1 if self._left_out is None else self._left_out
-            above &= (found.worlds.group_of_cell == outside)[:, None]
+            above &= (found.worlds.group_of_cell == self._left_out)[:, None]
         cells, codes = np.nonzero(above & (found.mean > 0) & (found.worlds.shares > 0))
         cases = [self._case(*pair) for pair in zip(cells.tolist(), codes.tolist(), strict=True)]
-        # Of an estimate, whoever seems to reach a limit counts, unless nothing is known of them.
+        # Of an estimate, a case that seems to reach a limit counts, unless nothing is known of it.
         kept = (
             c
             for c in cases
             if c.surer
             or (c.high - c.low <= _UNKNOWN and c.probability > c.share and self._reaches(c))
         )
-        return tuple(sorted(kept, key=badness))
+        return tuple(sorted(kept, key=_badness))
 
     @property
     def worst(self) -> Case | None:
@@ -133,22 +193,18 @@ class Attack:
 
     @cached_property
     def certain_by_release(self) -> tuple[int, ...]:
-        """Rows of people whose group has one value only: whoever knows no algorithm is certain.
+        """Rows of people whose group has one value only, certain without any algorithm.
 
         They are not among `certain`, and not counted as found: an audit tells of them.
         """
-        worlds = self._beliefs.worlds
-        alone = np.count_nonzero(worlds.bags, axis=1) == 1
-        if self._left_out is not None:
-            alone[self._left_out] = False
-        return self._all_rows(np.flatnonzero(alone[worlds.group_of_cell]))
+        worlds = self._posteriors.worlds
+        alone = ~np.isin(worlds.group_of_cell, worlds.mixed)
+        return self._rows(alone & (worlds.group_of_cell != self._left_out))
 
     @cached_property
     def left_out(self) -> tuple[int, ...]:
         """Rows of people who are left out of the release."""
-        if self._left_out is None:
-            return ()
-        return self._all_rows(np.flatnonzero(self._beliefs.worlds.group_of_cell == self._left_out))
+        return self._rows(self._posteriors.worlds.group_of_cell == self._left_out)
 
     @cached_property
     def not_refuted(self) -> tuple[int, ...]:
@@ -156,7 +212,7 @@ class Attack:
 
         A world in which they have another was looked for and not found, which is no proof.
         """
-        return self._all_rows(self._reasoned.not_refuted)
+        return self._rows(self._posteriors.not_refuted)
 
     @cached_property
     def unsettled(self) -> tuple[int, ...]:
@@ -166,30 +222,19 @@ class Attack:
         world to world, so that an interval goes from 0 to 1. Of a bound: it does not say that
         they stay below a limit of the policy.
         """
-        found = self._beliefs
-        cells = self._reasoned.unsettled
-        if found.how == "bound":
-            cells = np.flatnonzero(self._unproved.any(axis=1))
-        elif not found.exact:
-            wide = (found.high - found.low > _UNKNOWN) & (found.worlds.shares > 0)
-            cells = np.union1d(cells, np.flatnonzero(wide.any(axis=1)))
-            cells = np.setdiff1d(cells, self._reasoned.not_refuted)
-        return self._all_rows(cells.astype(np.int64))
+        found = self._posteriors
+        if found.how == "bound":  # cells that it allows to reach a limit that no frequency does
+            reached = [code for code in self._limits if self._is_reached(code, found.highest or 1)]
+            doubtful = found.high > found.low
+            return self._rows(np.flatnonzero(doubtful[:, reached].any(axis=1)))
+        wide = (found.high - found.low > _UNKNOWN) & (found.worlds.shares > 0)
+        cells = np.union1d(found.unsettled, np.flatnonzero(wide.any(axis=1)))
+        return self._rows(np.setdiff1d(cells, found.not_refuted))
 
     @cached_property
     def breaches(self) -> tuple[Case, ...]:
         """The cases that reach a limit of the policy; of an estimate, that probably do."""
         return tuple(case for case in self.cases if self._reaches(case))
-
-    @cached_property
-    def _unproved(self) -> NDArray[np.bool_]:
-        """Of a bound: which cells it allows to reach a limit that the frequency does not."""
-        found = self._beliefs
-        some = np.zeros(found.high.shape, dtype=np.bool_)
-        for code in self._limits:
-            for cell in np.flatnonzero(found.high[:, code] > found.low[:, code]).tolist():
-                some[cell, code] = self._is_reached(code, found.highest or Fraction(1))
-        return some
 
     @property
     def found(self) -> bool:
@@ -199,16 +244,16 @@ class Attack:
     def posterior(self, row: int, value: Label) -> Fraction | float:
         """What the adversary believes of one person and value; a float where it is estimated.
 
-        Raises
-        ------
-        UnsupportedError
-            If only a bound is known: see `highest`.
-
         Parameters
         ----------
         row : int
             In the table, from 1.
         value : label
+
+        Raises
+        ------
+        UnsupportedError
+            If only a bound is known: see `highest`.
         """
         people = np.flatnonzero(self._microdata.kept == row - 1)
         if not len(people):
@@ -216,11 +261,11 @@ class Attack:
         codes = self._microdata.values.codes
         if value not in codes:
             raise InputError(f"nobody in the table has the sensitive value {value!r}")
-        cell, code = int(self._beliefs.worlds.cell_of[people[0]]), codes[value]
-        exact = self._beliefs.posterior(cell, code)
         if self.how == "bound":
             raise UnsupportedError(f"it is only known that no posterior exceeds {self.highest}")
-        return float(self._beliefs.mean[cell, code]) if exact is None else exact
+        cell, code = int(self._posteriors.worlds.cell_of[people[0]]), codes[value]
+        exact = self._posteriors.posterior(cell, code)
+        return float(self._posteriors.mean[cell, code]) if exact is None else exact
 
     def worst_people(self, most: int = 10, names: str | None = None) -> list[dict[str, Any]]:
         """The people whom the adversary becomes surest of, worst first.
@@ -238,14 +283,11 @@ class Attack:
         """
         named: list[Any] | None = None
         if names is not None:
-            column = fetch(self._microdata.source, [names]).column(names)
-            named = column.to_pylist()
+            named = fetch(self._microdata.source, [names]).column(names).to_pylist()
         found: list[dict[str, Any]] = []
         for case in self.cases:
-            for row in case.rows:
-                if len(found) >= most:
-                    return found
-                said = {key: x for key, x in case.to_dict().items() if key != "rows"}
+            said = {key: x for key, x in case.to_dict().items() if key != "rows"}
+            for row in case.rows[: most - len(found)]:
                 who = {"row": row} if named is None else {"name": named[row - 1]}
                 found.append({**who, **said})
         return found
@@ -290,99 +332,94 @@ class Attack:
 
         write_whole(path, attack_page(self), private=True)
 
-    def _case(self, cell: int, code: int) -> Case:
-        found = self._beliefs
-        exact, mean = found.posterior(cell, code), float(found.mean[cell, code])
-        own = found.share(cell, code)
-        if own in (0, 1):
-            exact = own  # though others are estimated
-        limit = self._limits.get(code)
-        return Case(
-            self._rows(cell),
-            self._microdata.values[code],
-            mean,
-            exact,
-            float(found.low[cell, code]),
-            float(found.high[cell, code]),
-            self._of_table[code] if self._is_left_out(cell) else own,
-            None if limit is None else limit[0],
-        )
-
-    @cached_property
-    def _of_table(self) -> list[Fraction]:
-        """The share of each value in the whole table."""
-        each = self._beliefs.worlds.bags.sum(axis=0)
-        return [Fraction(int(many), int(each.sum())) for many in each]
-
-    @cached_property
-    def _shares(self) -> NDArray[np.float64]:
-        """What the release itself says of each cell and value."""
-        worlds = self._beliefs.worlds
-        found = worlds.shares.copy()
-        if self._left_out is not None:
-            found[worlds.group_of_cell == self._left_out] = [float(x) for x in self._of_table]
-        return found
-
-    def _is_left_out(self, cell: int) -> bool:
-        return int(self._beliefs.worlds.group_of_cell[cell]) == self._left_out
-
-    def _rows(self, cell: int) -> tuple[int, ...]:
-        people = np.flatnonzero(self._beliefs.worlds.cell_of == cell)
-        return tuple((self._microdata.kept[people] + 1).tolist())
-
-    def _all_rows(self, cells: IntArray) -> tuple[int, ...]:
-        return tuple(sorted(row for cell in cells.tolist() for row in self._rows(cell)))
-
-    def _reaches(self, case: Case) -> bool:
-        """Whether a case reaches the limit for its value."""
-        probability = case.probability if case.exact is None else case.exact
-        return self._is_reached(self._microdata.values.codes[case.value], probability)
-
-    def _is_reached(self, code: int, probability: Fraction | float) -> bool:
-        limit = self._limits.get(code)
-        if limit is None:
-            return False
-        return probability > limit[0] if limit[1] else probability >= limit[0]
-
     def _repr_html_(self) -> str:
         from foreknow.report.pages.attack import attack_summary
 
         return attack_summary(self)
 
     def __rich__(self) -> Any:
-        from foreknow.report.pages.attack_terminal import attack_table
+        from foreknow.report.pages.attack import attack_table
 
         return attack_table(self)
 
     def __repr__(self) -> str:
-        name = self.method["name"]
         if self.certain:
             said = f"{len(self.certain)} of {self.n_people} people certain"
-        elif self.worst is None:
-            seen = "" if self.exact else "seen to be "
-            said = f"nobody {seen}found out any further"
-            if self.highest is not None:
-                said = f"no posterior above {self.highest}"
-        else:
+        elif self.worst is not None:
             said = f"worst {self.worst!r}"
-        doubt = "" if self.exact or self.how == "bound" else ", estimated"
+        elif self.highest is not None:
+            said = f"no posterior above {self.highest}"
+        else:
+            said = f"nobody {'' if self.exact else 'seen to be '}found out any further"
         more = f", {len(self.not_refuted)} not refuted" if self.not_refuted else ""
         more += f", {len(self.unsettled)} unsettled" if self.unsettled else ""
-        return f"Attack({name}: {said}{more}{doubt})"
+        doubt = "" if self.exact or self.how == "bound" else ", estimated"
+        return f"Attack({self.method['name']}: {said}{more}{doubt})"
+
+    def _case(self, cell: int, code: int) -> Case:
+        found, own = self._posteriors, self._posteriors.share(cell, code)
+        # What the release itself says is exact, though others are estimated.
+        exact = own if own in (0, 1) else found.posterior(cell, code)
+        bags, limit = found.worlds.bags, self._limits.get(code)
+        if found.worlds.group_of_cell[cell] == self._left_out:
+            own = Fraction(int(bags[:, code].sum()), int(bags.sum()))
+        return Case(
+            self._rows(np.array([cell])),
+            self._microdata.values[code],
+            float(found.mean[cell, code]),
+            exact,
+            float(found.low[cell, code]),
+            float(found.high[cell, code]),
+            own,
+            None if limit is None else limit[0],
+        )
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float64]:
+        """What the release itself says of each cell and value; the table, of those left out."""
+        worlds = self._posteriors.worlds
+        outside = (worlds.group_of_cell == self._left_out)[:, None]
+        found: NDArray[np.float64] = np.where(
+            outside, worlds.bags.sum(axis=0) / worlds.n_people, worlds.shares
+        )
+        return found
+
+    def _rows(self, cells: IntArray | NDArray[np.bool_]) -> tuple[int, ...]:
+        """Rows of the people of some cells: their numbers, or a mask."""
+        worlds = self._posteriors.worlds
+        chosen = np.flatnonzero(cells) if cells.dtype == np.bool_ else cells
+        people = np.flatnonzero(np.isin(worlds.cell_of, chosen))
+        return tuple(sorted((self._microdata.kept[people] + 1).tolist()))
+
+    def _reaches(self, case: Case) -> bool:
+        probability = case.probability if case.exact is None else case.exact
+        return self._is_reached(self._microdata.values.codes[case.value], probability)
+
+    def _is_reached(self, code: int, probability: Fraction | float) -> bool:
+        """Whether a probability reaches the limit for a value."""
+        if code not in self._limits:
+            return False
+        limit, inclusive = self._limits[code]
+        return probability > limit if inclusive else probability >= limit
 
 
-def refuse_other_table(groups: IntArray, microdata: Microdata) -> IntArray:
-    """Read the groups of a release that was made of a table.
+def limits_of(policy: Policy | None, microdata: Microdata) -> dict[int, tuple[Fraction, bool]]:
+    """The lowest limit for each value, and whether it may be reached."""
+    found: dict[int, tuple[Fraction, bool]] = {}
+    for requirement in policy.requirements if policy is not None else ():
+        for code in np.flatnonzero(requirement.mask(microdata.values)).tolist():
+            for point in requirement.points:
+                if point.relative:
+                    raise UnsupportedError(
+                        f"{requirement.name}: at_most_times is relative to priors, which an attack "
+                        "does not use, since all ways to assign the values are as likely to it; "
+                        "attack by a policy without it"
+                    )
+                own = point.below, point.inclusive
+                found[code] = min(found.get(code, own), own)
+    return found
 
-    Raises
-    ------
-    DataError
-        If they are not one for each row.
-    """
-    try:
-        of_row = np.asarray(groups)
-    except ValueError:
-        of_row = np.empty(0, dtype=np.int64)
-    if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
-        raise DataError(f"groups must be one whole number for each of the {microdata.n_rows} rows")
-    return of_row[microdata.kept].astype(np.int64)
+
+def _badness(case: Case) -> tuple[float, float, Sequence[int]]:
+    """Worst first: the highest posterior, then the most that the algorithm adds."""
+    return -case.probability, float(case.share), case.rows

@@ -1,71 +1,47 @@
-"""Worlds: every way to deal the bags of a release to its members, as few as soundness allows."""
+"""Worlds: every assignment of a release's bags to its members, as few as soundness allows."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.data.engines.worlds import table_of_texts
-from foreknow.data.labels import Label
-from foreknow.data.microdata import Attribute, Microdata
-from foreknow.data.schema import Schema
+from foreknow.data.microdata import Attribute
 from foreknow.data.sparse import IntArray, combine
-from foreknow.errors import InputError, UnsupportedError
 
 Codes: TypeAlias = NDArray[Any]
 
 _MOST_DIGITS = 18
 # Of one group; they are kept in memory.
-_MOST_DEALINGS = 200_000
-# Cells or values of a group; more have too many dealings in any case, and would recurse too deep.
+_MOST_ASSIGNMENTS = 200_000
+# Cells or values of a group; more have too many assignments in any case, and recurse too deep.
 _DEEPEST = 200
 
 
-@dataclass(frozen=True, eq=False)
-class Dealing:
-    """One way to deal a group's bag out to its cells.
-
-    Attributes
-    ----------
-    codes : int array, shape (members,)
-        The value of each member, in the order of `Worlds.members`; within a cell ascending.
-    ways : int
-        How many ways to deal it out to people it stands for.
-    """
+class Assignment(NamedTuple):
+    """Values of a group's members, in the order of `Worlds.members`, ascending within a cell."""
 
     codes: Codes
-    ways: int
+    ways: int  # assignments to people that it stands for
 
 
 @dataclass(frozen=True, eq=False)
 class Worlds:
-    """The worlds of a release: each group's bag, dealt out to its members.
+    """The worlds of a release.
 
     People of one group are in *cells*. People of one cell are interchangeable: a method that
-    treats rows alike makes the same release whoever of them has which of their values. Where
+    treats rows alike makes the same release whichever of them has which of their values. Where
     that is not known of a method, everybody is a cell of their own.
-
-    Attributes
-    ----------
-    groups : int64 array, shape (people,)
-        The group of everybody, from 0.
-    codes : int array, shape (people,)
-        Some world: the value of everybody, as a code.
-    cell_of : int64 array, shape (people,)
-    n_values : int
-        Codes are below this.
     """
 
     groups: IntArray
-    codes: Codes
+    codes: Codes  # some world
     cell_of: IntArray
     n_values: int
 
@@ -77,10 +53,9 @@ class Worlds:
         n_values: int,
         attributes: list[Attribute] | None = None,
     ) -> Worlds:
-        """Find the cells: people of one group with equal attributes, or everybody by themselves."""
-        if attributes is None:
-            cell_of = np.arange(len(groups))
-        else:
+        """Cells are people of one group with equal attributes, or everybody by themselves."""
+        cell_of = np.arange(len(groups))
+        if attributes is not None:
             columns = [groups, *(a.codes for a in attributes)]
             sizes = [int(groups.max()) + 1, *(len(a.domain) for a in attributes)]
             cell_of, _ = combine(columns, sizes)
@@ -88,7 +63,7 @@ class Worlds:
 
     @property
     def n_people(self) -> int:
-        """People of the release."""
+        """People of the release, with those who are left out."""
         return len(self.groups)
 
     @cached_property
@@ -133,10 +108,20 @@ class Worlds:
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Share of each value in each cell's group: what the release itself says of people."""
+        """What the release itself says: the share of each value in each cell's group."""
         sizes = self.bags.sum(axis=1, keepdims=True)
         shares: NDArray[np.float64] = (self.bags / sizes)[self.group_of_cell]
         return shares
+
+    @cached_property
+    def open(self) -> NDArray[np.bool_]:
+        """Which cells and values the release itself leaves open."""
+        return (self.shares > 0) & (self.shares < 1)
+
+    @cached_property
+    def mixed(self) -> IntArray:
+        """The groups with several values."""
+        return np.flatnonzero(np.count_nonzero(self.bags, axis=1) > 1)
 
     @cached_property
     def n_worlds(self) -> int:
@@ -145,52 +130,55 @@ class Worlds:
 
     def tally(self, codes: Codes) -> IntArray:
         """How many people of each cell have each value in a world, shape (cells, values)."""
-        flat = np.bincount(
-            self.cell_of * self.n_values + codes, minlength=self.n_cells * self.n_values
-        )
+        size = self.n_cells * self.n_values
+        flat = np.bincount(self.cell_of * self.n_values + codes, minlength=size)
         return flat.reshape(self.n_cells, self.n_values)
 
-    def standing_for(self, codes: Codes) -> Codes:
-        """The world that stands for all that differ within cells only: values ascend there."""
+    def representative(self, codes: Codes) -> Codes:
+        """The world for all that differ within cells only: values ascend there."""
         found = np.empty_like(codes)
-        by_value = np.lexsort((codes, self.cell_of, self.groups))
-        found[self.order] = codes[by_value]
+        found[self.order] = codes[np.lexsort((codes, self.cell_of, self.groups))]
         return found
 
-    def dealings(self, group: int, most: int, until: float | None = None) -> list[Dealing] | None:
-        """Every way to deal out one group's bag; None if there are too many, or no time."""
-        most = min(most, _MOST_DEALINGS)
-        people, bag = self.members[group], self.bags[group]
-        present = np.flatnonzero(bag)
-        _, sizes = np.unique(self.cell_of[people], return_counts=True)
-        if len(present) == 1 or len(sizes) == 1:
-            dealt = np.repeat(present, bag[present]).astype(self.codes.dtype)
-            return [Dealing(dealt, _ways(bag[present].tolist()))]
-        if max(len(present), len(sizes)) > _DEEPEST:
-            return None
-        found: list[Dealing] = []
-        for codes, ways in _dealt(tuple(sizes.tolist()), tuple(bag[present].tolist())):
-            late = until is not None and not len(found) % 1000 and time.monotonic() > until
-            if len(found) >= most or late:
-                return None
-            found.append(Dealing(present[list(codes)].astype(self.codes.dtype), ways))
+    def at_random(self, random: np.random.Generator) -> Codes:
+        """Any world, as likely as any other."""
+        found = np.empty_like(self.codes)
+        found[self.order] = self.codes[np.lexsort((random.random(self.n_people), self.groups))]
         return found
 
-    def every(self, most: int, until: float | None = None) -> list[list[Dealing]] | None:
-        """Dealings of each group; None if they make more than `most` worlds, or take too long."""
+    def exchanged(self, codes: Codes, one: int, other: int, groups: IntArray) -> Codes:
+        """Exchange two values in those of some groups that have as many of both."""
+        alike = groups[self.bags[groups, one] == self.bags[groups, other]]
+        inside = np.isin(self.groups, alike)
+        turned = np.where(codes == one, other, np.where(codes == other, one, codes))
+        return np.where(inside, turned, codes).astype(codes.dtype)
+
+    def every(self, most: int, until: float | None = None) -> list[list[Assignment]] | None:
+        """Assignments of each group; None if they make more than `most` worlds, or take long."""
         each, left = [], most
         for group in range(self.n_groups):
-            found = self.dealings(group, left, until)
+            found = self._assignments(group, min(left, _MOST_ASSIGNMENTS), until)
             if found is None:
                 return None
             each.append(found)
             left //= len(found)
         return each
 
-    def at_random(self, random: np.random.Generator) -> Codes:
-        """Deal every bag out at random: any world, as likely as any other."""
-        found = np.empty_like(self.codes)
-        found[self.order] = self.codes[np.lexsort((random.random(self.n_people), self.groups))]
+    def _assignments(self, group: int, most: int, until: float | None) -> list[Assignment] | None:
+        bag = self.bags[group]
+        present = np.flatnonzero(bag)
+        _, sizes = np.unique(self.cell_of[self.members[group]], return_counts=True)
+        if len(present) == 1 or len(sizes) == 1:
+            codes = np.repeat(present, bag[present]).astype(self.codes.dtype)
+            return [Assignment(codes, _ways(bag[present].tolist()))]
+        if max(len(present), len(sizes)) > _DEEPEST:
+            return None
+        found: list[Assignment] = []
+        for places, ways in _assigned(tuple(sizes.tolist()), tuple(bag[present].tolist())):
+            late = until is not None and not len(found) % 1000 and time.monotonic() > until
+            if len(found) >= most or late:
+                return None
+            found.append(Assignment(present[list(places)].astype(self.codes.dtype), ways))
         return found
 
 
@@ -205,12 +193,12 @@ def amount_text(many: int) -> str:
 
 
 def _ways(bag: list[int]) -> int:
-    """How many ways there are to deal a bag to people."""
+    """How many ways there are to assign a bag to people."""
     return math.factorial(sum(bag)) // math.prod(map(math.factorial, bag))
 
 
-def _dealt(sizes: tuple[int, ...], bag: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Every way to deal a bag out to cells, and how many ways to deal to people it stands for."""
+def _assigned(sizes: tuple[int, ...], bag: tuple[int, ...]) -> Iterator[tuple[Any, int]]:
+    """Every assignment of a bag to cells, and how many assignments to people it stands for."""
     if not sizes:
         yield (), 1
         return
@@ -218,7 +206,7 @@ def _dealt(sizes: tuple[int, ...], bag: tuple[int, ...]) -> Iterator[tuple[tuple
         own = tuple(code for code, many in enumerate(taken) for _ in range(many))
         rest = tuple(a - b for a, b in zip(bag, taken, strict=True))
         ways = _ways(list(taken))
-        for others, more in _dealt(sizes[1:], rest):
+        for others, more in _assigned(sizes[1:], rest):
             yield own + others, ways * more
 
 
@@ -231,79 +219,3 @@ def _taken(many: int, bag: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     for own in range(max(0, many - sum(bag[1:])), min(many, bag[0]) + 1):
         for rest in _taken(many - own, bag[1:]):
             yield own, *rest
-
-
-@dataclass(frozen=True, eq=False)
-class Register:
-    """Everybody in a release, in some world.
-
-    Attributes
-    ----------
-    microdata : Microdata
-        Rows in order of groups; each group's values dealt out in some way.
-    groups : int64 array, shape (people,)
-    labels : sequence of labels
-        Of the groups.
-    values : sequence of labels
-        The release's own, by their codes in `microdata`.
-    """
-
-    microdata: Microdata
-    groups: IntArray
-    labels: Sequence[Label]
-    values: Sequence[Label]
-
-    def signature(self, person: int) -> dict[str, Label]:
-        """The quasi-identifiers of somebody."""
-        own = self.microdata.attributes
-        return {a.name: a.domain[int(a.codes[person])] for a in own}
-
-
-def register_of(release: HasCounts, schema: Schema) -> Register:
-    """Take the people out of a release that keeps their quasi-identifiers.
-
-    Raises
-    ------
-    InputError
-        If it does not keep them.
-    UnsupportedError
-        If people have several values.
-    """
-    counts = counts_of(release)
-    if counts.semantics != "single":
-        raise UnsupportedError(
-            f"semantics {counts.semantics!r}: the adversary who knows the algorithm is worked out "
-            "only where everybody has one sensitive value"
-        )
-    find = getattr(release, "signatures", None)
-    if find is None:
-        raise InputError(
-            "Algorithm needs to know who is in which group: give a Release of a table that keeps "
-            "everybody's quasi-identifiers, not counts"
-        )
-    signatures = find(schema.quasi_identifiers)
-    groups = np.repeat(
-        np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets)), signatures.people
-    )
-    of_person = np.repeat(signatures.codes, signatures.people).tolist()
-    columns: dict[str, list[str | None]] = {
-        name: [signatures.labels[code][i] for code in of_person]
-        for i, name in enumerate(schema.quasi_identifiers)
-    }
-    names = {str(value): value for value in counts.values}
-    if len(names) < len(counts.values):
-        raise InputError("several sensitive values print alike; make their labels differ")
-    dealt = np.repeat(counts.codes, counts.counts)  # rows of groups, as the people are
-    columns[schema.sensitive] = [str(counts.values[code]) for code in dealt.tolist()]
-    plain = replace(
-        schema,
-        identifiers=(),
-        other=(),
-        person=None,
-        group=None,
-        missing="error",
-    )
-    name = str(getattr(release, "name", "the release"))
-    microdata = Microdata(table_of_texts(columns, name), plain)
-    values = [names.get(str(value), value) for value in microdata.values]
-    return Register(microdata, groups, counts.groups or range(counts.n_groups), values)

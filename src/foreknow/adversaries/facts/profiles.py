@@ -165,13 +165,6 @@ class Profiles:
 
         Floats that lie close together are not taken for equal, so that nothing is dropped that
         might be a little worse.
-
-        Parameters
-        ----------
-        effort : int, optional
-            Each round keeps one profile per value, drops what it dominates, and goes on with the
-            rest. Once so many times as many profiles were looked at as there are, the rest is
-            kept unseen; without a limit none is left that another one dominates.
         """
         alive = self
         kept: list[Profiles] = []
@@ -221,15 +214,6 @@ def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = Non
     """Profiles of all cells of the wanted values when l other values are used.
 
     They come in the order of the groups.
-
-    Parameters
-    ----------
-    counts : GroupCounts
-    l : int
-        How many other values are excluded, or known to come only with the target value; as many
-        as there are where there are fewer.
-    wanted : bool array, shape (values,), optional
-        Which values; all when left out.
     """
     cells = slice(None) if wanted is None else np.flatnonzero(wanted[counts.codes])
     return profiles_of(counts, l, cells)

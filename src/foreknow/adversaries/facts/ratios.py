@@ -137,14 +137,7 @@ def v_multiset(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
 
 
 def spare_set(n: IntArray, tops: IntArray) -> FloatArray:
-    """Chance of having none of some values under ``set``.
-
-    Parameters
-    ----------
-    n : int64 array, shape (cells,)
-    tops : int64 array, shape (cells, values)
-        How often each of the values occurs in the group; 0 for one that does not.
-    """
+    """Chance of having none of some values under ``set``."""
     chance = np.ones(len(n))
     for column in tops.T:
         chance = times(chance, (n - column) / n)

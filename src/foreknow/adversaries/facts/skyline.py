@@ -39,16 +39,7 @@ _OVERHEAD = 2048
 
 
 def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:  # noqa: E741
-    """Undominated profiles of all values, or of one, in order of value; worked out once.
-
-    Parameters
-    ----------
-    counts : GroupCounts
-        Remembers them, up to 64 MB: whatever is asked later at this l costs microseconds.
-    l : int
-    code : int, optional
-        A value; all when left out.
-    """
+    """Undominated profiles of all values or one, by value; the counts remember up to 64 MB."""
     l = min(l, counts.n_values)  # noqa: E741
     memory = counts.memory
     if ("front", l) in memory:

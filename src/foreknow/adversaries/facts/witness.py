@@ -76,16 +76,7 @@ def witness_of(
     amounts: tuple[int, int, int],
     found: ExactMinimum,
 ) -> FactsWitness:
-    """Spell out an exact minimum as facts, no more of them than attain it.
-
-    Parameters
-    ----------
-    counts : GroupCounts
-    code : int
-        The sensitive value.
-    amounts : (l, k, m)
-    found : ExactMinimum
-    """
+    """Spell out an exact minimum as facts, no more of them than attain it."""
     value = counts.values[code]
     bag = counts.bag(found.target)
     bag.pop(value)

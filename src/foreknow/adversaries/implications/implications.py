@@ -1,4 +1,4 @@
-"""Implications(k): an adversary who knows any k implications between people's values.
+"""Implications(k) and Negations(k): an adversary who knows any k of these about people's values.
 
 From "Worst-Case Background Knowledge for Privacy-Preserving Data Publishing" (Martin, Kifer,
 Machanavajjhala, Gehrke, Halpern), sections 2 and 3.
@@ -6,7 +6,7 @@ Machanavajjhala, Gehrke, Halpern), sections 2 and 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.minima import (
     Attained,
     ImplicationsMeasure,
@@ -27,7 +28,7 @@ from foreknow.adversaries.implications.minima import (
 )
 from foreknow.adversaries.implications.witness import ImplicationsWitness, witness_of
 from foreknow.adversaries.ledger import MinLedger
-from foreknow.adversaries.protocol import HasCounts, Mask, counts_of, whole_amount
+from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import InputError, UnsupportedError
@@ -150,7 +151,7 @@ class Implications:
         semantics : "single"
             No other is supported.
         """
-        _refuse(semantics)
+        _refuse("Implications", semantics)
         return MinLedger(ImplicationsMeasure(self.k, values), as_threshold(threshold), values)
 
     @classmethod
@@ -164,7 +165,7 @@ class Implications:
 
     def _counts(self, release: HasCounts) -> GroupCounts:
         counts = counts_of(release)
-        _refuse(counts.semantics)
+        _refuse("Implications", counts.semantics)
         return counts
 
     def _most(self, counts: GroupCounts) -> int:
@@ -231,8 +232,75 @@ class Implications:
         return Disclosure(value, chance, exact, witness)
 
 
-def _refuse(semantics: Semantics) -> None:
+def _refuse(kind: str, semantics: Semantics) -> None:
     if semantics != "single":
         raise UnsupportedError(
-            f"Implications are about one sensitive value per person, not semantics {semantics!r}"
+            f"{kind} are about one sensitive value per person, not semantics {semantics!r}"
         )
+
+
+@dataclass(frozen=True)
+class Negations:
+    """An adversary who knows at most k times that somebody does not have some value.
+
+    Parameters
+    ----------
+    k : int
+        How many negations, about any people.
+
+    Raises
+    ------
+    InputError
+        If the number is negative or not whole.
+
+    Notes
+    -----
+    Weaker than `Implications` of the same k, or as strong: a negation is an implication between
+    the values of one person. Safety below c / (c + 1) is strict recursive (c, k + 2)-diversity.
+
+    Examples
+    --------
+    >>> from foreknow.data.counts import GroupCounts
+    >>> counts = GroupCounts.from_bags([["AIDS", "Flu", "Flu", "Cancer", "Cold"]])
+    >>> [str(Negations(k).disclosure(counts).exact) for k in (0, 1, 2, 3)]
+    ['2/5', '1/2', '2/3', '1']
+    """
+
+    k: int = 0
+    key: ClassVar[str] = "negations"
+    settings: ClassVar[type[Settings]] = AmountSettings
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole_amount("Negations", "k", self.k))
+
+    def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
+        """Find the highest posterior that some person has the value, or any value."""
+        return self._facts(release).disclosure(release, value)
+
+    def disclosures(self, release: HasCounts) -> Mapping[Label, Disclosure]:
+        """Every sensitive value's disclosure."""
+        return self._facts(release).disclosures(release)
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Whether merging groups never raises the breach probability."""
+        return semantics == "single"
+
+    def ledger(
+        self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
+    ) -> Ledger:
+        """Return a ledger for a search; see `Facts.ledger`."""
+        _refuse("Negations", semantics)
+        return Facts(l=self.k).ledger(threshold, values)
+
+    @classmethod
+    def from_settings(cls, read: Any, folder: Path) -> Negations:
+        """Make them of their table in a policy file."""
+        return cls(read.k)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"negations": {"k": ...}}``, as in a policy file."""
+        return {"negations": {"k": self.k}}
+
+    def _facts(self, release: HasCounts) -> Facts:
+        _refuse("Negations", counts_of(release).semantics)
+        return Facts(l=self.k)

@@ -60,13 +60,7 @@ class Buckets:
         return least
 
     def target_value(self, bucket: IntArray, holders: IntArray) -> FloatArray:
-        """Odds against a given value, when x atoms are spent; shape (k + 1, cells).
-
-        Parameters
-        ----------
-        bucket, holders : int64 arrays, shape (cells,)
-            The bucket of each cell, and how often its value occurs there.
-        """
+        """Odds against a given value, when x atoms are spent; shape (k + 1, cells)."""
         n, tops = self.n[bucket], self.tops[:, bucket]
         odds = np.full((self.k + 1, len(bucket)), np.inf)
         for a in range(self.k + 1):
@@ -117,16 +111,7 @@ class Buckets:
 
 
 def exact_odds(n: int, counts: Sequence[int], holders: int, k: int) -> list[Fraction]:
-    """`Buckets.target_value` of one cell as fractions, for 0 to k atoms.
-
-    Parameters
-    ----------
-    n : int
-    counts : sequence of int
-        Of all values of the bucket, largest first.
-    holders : int
-        Of the target's value, one of the counts.
-    """
+    """`Buckets.target_value` of one cell as fractions, for 0 to k atoms."""
     chances = _ExactChances(n, counts)
     tops = chances.tops
     least: list[Fraction] = []
@@ -243,15 +228,7 @@ class Targets:
 
 
 def atoms_and_odds(counts: GroupCounts, k: int, cells: Targets) -> tuple[FloatArray, FloatArray]:
-    """M1 of every group, and the odds against each cell's value in its own group.
-
-    Returns
-    -------
-    atoms : float64 array, shape (k + 1, groups)
-        Least chance that 0 to k atoms about the group all fail.
-    odds : float64 array, shape (k + 1, cells)
-        When 0 to k atoms are spent in the cell's group.
-    """
+    """M1 of every group, and the odds against each cell's value in its own group."""
     tops = _tops(counts, k)
     atoms = np.ones((k + 1, counts.n_groups))
     odds = np.ones((k + 1, len(cells.group)))
@@ -415,15 +392,7 @@ class Attained:
         return self._exact
 
     def plan(self, k: int, cells: Targets, odds: FloatArray) -> Plan | None:
-        """Spend k atoms best on one of some targets; None where there is no cell.
-
-        Parameters
-        ----------
-        k : int
-        cells : Targets
-        odds : float64 array, shape (at least k + 1, cells)
-            See `atoms_and_odds`.
-        """
+        """Spend k atoms best on one of some targets; None where there is no cell."""
         if not len(cells.group):
             return None
         products, parts = self._products(k)

@@ -1,18 +1,18 @@
-r"""Exact: the number of ways to deal in which formulas hold, by recursion over what was dealt.
+r"""Exact: the chance that a formula holds, by polynomials in what its people are assigned.
 
-To deal a variable p that may take the options R is a signed expansion. With W(F, S) the chance
-that the formulas F hold once S has been dealt, and r of n left of the bag x,
+Write a formula as a polynomial in its atoms. People of a group are exchangeable, so the chance of
+a product of atoms depends only on how many of them are about each value; so all atoms of a value
+in a group become one symbol t, beside a symbol s for the people of the pool. With c people who
+have the value, of n, a monomial s^k t^k ... has the chance perm(c, k) ... / perm(n, k). Under
+``multiset``, where o occurrences are assigned independently, an atom says that a person has none
+of them, and s^k has the chance ((n - k)/n)^o.
 
-    W(F, S) = W(F|none, S) + sum over x in R of r/n (W(F|p=x, S-x) - W(F|none, S-x))
+The polynomial W(F) comes by assigning variables one by one. If p may take the options R,
 
-where F|none is F if p takes none of R. There, p is free: it returns to the others, who are
-exchangeable. So a state holds no negative knowledge, only how much was dealt from each pool and
-bag that still matters. Under ``multiset``, the recorded option is that p gets none of the s
-occurrences of the value, which has the chance ((n - 1)/n)^s. A prior multiplies terms by weights.
+    W(F) = W(F|none) + sum over x in R of s t_x (W(F|p=x) - W(F|none))
 
-All numbers are whole: W times the ways to deal to everybody whom F mentions. Formulas that share
-no variable are counted apart. What they deal from in common is then *open*: each part returns a
-polynomial in how much it dealt from it, and the product is evaluated where the parts meet.
+A prior multiplies terms by weights. Formulas that share no variable are multiplied. A symbol that
+nothing outside of F mentions is *closed*: its powers give way to their moments, in whole numbers.
 
 Decision diagrams and model counters (dd, PySDD) weigh their variables independently of each other;
 the cardinalities of bags and the exchangeable rest would first have to be spelled out for them.
@@ -20,169 +20,280 @@ the cardinalities of bags and the exchangeable rest would first have to be spell
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from heapq import heapify, heappop, heappush
+from math import prod
+from typing import TypeAlias, TypeVar
 
-from foreknow.adversaries.statements.nodes import FALSE, Node
-from foreknow.adversaries.statements.plans import Deal, Option, Plan, Planner, Split, Step
-from foreknow.adversaries.statements.pools import Dealing, Slot
-from foreknow.errors import InternalError
+from foreknow.adversaries.statements.model import FALSE, TRUE, Model, Node
 
-State: TypeAlias = tuple[int, ...]
-# Coefficients by monomial: one number that holds the power of each open slot in bits of its own.
+# Coefficients by monomial.
 Polynomial: TypeAlias = dict[int, int]
-Value: TypeAlias = "int | Polynomial"
-Key: TypeAlias = tuple[Plan, State]
-Term: TypeAlias = tuple[int, int, Key]
+# A formula, and those of its symbols that others mention, too.
+Key: TypeAlias = tuple[Node, frozenset[int]]
+T = TypeVar("T", bound=Hashable)
 
-_OPEN = -1  # what a state holds for a slot that is open
-# How many monomials, or formulas of a new plan, are as much work as one step.
-_MONOMIALS, _FORMULAS = 16, 4
+# How many monomials, or parts of a conjunction, are as much work as one step.
+_MONOMIALS, _PARTS = 16, 4
+# Beyond so many neighbours no order of variables helps.
+_DENSE = 30
+# How many plans are forgotten together.
+_MANY = 100_000
 
 
 class OutOfReach(Exception):
     """More steps than the budget allows."""
 
 
-@dataclass(frozen=True)
-class Memory:
-    """What was worked out, and which plans were made for it."""
+def components(nodes: Iterable[int], links: Callable[[int], Iterable[T]]) -> list[list[int]]:
+    """Divide nodes into sets that share no link.
 
-    values: dict[Key, Value] = field(default_factory=dict)
-    plans: set[Plan] = field(default_factory=set)
+    >>> links = {1: "ab", 2: "c", 3: "bd"}
+    >>> components(links, links.__getitem__)
+    [[1, 3], [2]]
+    """
+    parts: dict[int, list[int]] = {}
+    home: dict[T, int] = {}  # the part of each link
+    for node in nodes:
+        own = tuple(links(node))
+        joined = {home[link] for link in own if link in home}
+        part = max(joined, key=lambda p: len(parts[p]), default=node)
+        parts.setdefault(part, []).append(node)
+        for other in joined - {part}:
+            for moved in parts[other]:
+                home.update(dict.fromkeys(links(moved), part))
+            parts[part] += parts.pop(other)
+        home.update(dict.fromkeys(own, part))
+    return list(parts.values())
 
 
-class Counter:
-    """Counts ways to deal; remembers what it worked out.
+def elimination_rank(together: Iterable[Iterable[int]]) -> dict[int, int]:
+    """In which order to assign variables, some of which stand in one formula: the lowest first.
 
-    Parameters
-    ----------
-    dealing : Dealing
-    rank : mapping of variable -> int
-        In which order to deal.
+    What is eliminated last separates the others, so it goes first. Those with fewest neighbours
+    are eliminated first, and of chains every second one, so that both fall into halves.
+
+    >>> rank = elimination_rank([(i, i + 1) for i in range(7)])
+    >>> sorted(rank, key=rank.get)
+    [7, 3, 5, 1, 6, 4, 2, 0]
+    """
+    near: dict[int, set[int]] = {}
+    for variables in together:
+        for v in variables:
+            near.setdefault(v, set()).update(variables)
+    height = dict.fromkeys(near, 0)
+
+    def key(v: int) -> tuple[int, int, int]:
+        return max(len(near[v]), 3), height[v], v
+
+    heap = [key(v) for v in near]
+    heapify(heap)
+    last: list[int] = []
+    while heap:
+        entry = heappop(heap)
+        v = entry[2]
+        if v not in near or entry != key(v):
+            continue
+        if len(near[v]) > _DENSE:
+            last += sorted(near, key=lambda w: (len(near[w]), w))
+            break
+        last.append(v)
+        own = near.pop(v) - {v}
+        for w in own:
+            near[w] = (near[w] | own) - {v}
+            height[w] = max(height[w], height[v] + 1)
+        for w in own:
+            heappush(heap, key(w))
+    return {v: i for i, v in enumerate(reversed(last))}
+
+
+@dataclass(frozen=True, slots=True)
+class _Expansion:
+    """A variable that is assigned: the symbols that this concerns, and the terms that it leaves."""
+
+    own: frozenset[int]
+    terms: list[tuple[int, int, Node]]  # factor, monomial, formula
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """Formulas that share no variable, and the symbols that several of them mention."""
+
+    shared: frozenset[int]
+    parts: list[Node]
+
+
+class Exact:
+    """The chance of one formula, and of others given it, each within a budget of steps.
+
+    What was worked out for the formula is remembered; for the others, it takes as many steps as if
+    each were the first.
     """
 
-    def __init__(self, dealing: Dealing, rank: Mapping[int, int]) -> None:
-        self._dealing = dealing
-        self._planner = Planner(dealing, rank)
+    def __init__(self, model: Model, formula: Node, rank: Mapping[int, int], budget: int) -> None:
         self.steps = 0
-        self._limit = 0
-        self._base = Memory({(self._planner.plan(frozenset()), ()): 1})
-        self._planner.keep()
+        self._model, self._formula, self._rank, self._budget = model, formula, rank, budget
+        self._plans: dict[Node, _Expansion | _Product] = {}
+        self._symbols: dict[Node, frozenset[int]] = {}
+        self._known: dict[Key, Polynomial] = {(TRUE, frozenset()): {0: 1}}
+        self.chance = self._chance(formula, self._known)
+        """Times the weights of the prior; None where that is out of reach."""
 
-    def ways(
-        self, formulas: frozenset[Node], budget: int, *, keep: bool = False
-    ) -> tuple[int, int]:
-        """Count the ways to deal in which formulas hold, and all ways.
+    def given(self, node: Node) -> Fraction | None:
+        """The chance of another formula given this one, which must be possible."""
+        if not self.chance:
+            return None
+        if len(self._plans) > _MANY:
+            self._plans.clear()
+            self._symbols.clear()
+        found = self._chance(self._model.nodes.all_of((self._formula, node)), {})
+        return None if found is None else found / self.chance
 
-        Parameters
-        ----------
-        formulas : frozenset of Node
-        budget : int
-            The most steps.
-        keep : bool
-            Whether to remember what is new. If not, later questions take as many steps as if they
-            were the first.
+    def _chance(self, formula: Node, memory: dict[Key, Polynomial]) -> Fraction | None:
+        if formula == FALSE:
+            return Fraction(0)
+        self._limit = self.steps + self._budget
+        try:
+            found = self._value((formula, frozenset()), memory)
+        except OutOfReach:
+            return None
+        of = prod(self._model.symbols[s].moment(0) for s in self._symbols_of(formula))
+        return Fraction(found.get(0, 0), of)
 
-        Raises
-        ------
-        OutOfReach
-        """
-        if FALSE in formulas:
-            return 0, 1
-        plan = self._planner.plan(formulas)
-        total = 1
-        for slot, people in plan.people.items():
-            total *= slot.ways(0, people, 0)
-        self._limit = self.steps + budget
-        new = Memory()
-        found = self._value((plan, (0,) * len(plan.slots)), new)
-        if not isinstance(found, int):
-            raise InternalError("an open slot at the top of a count")
-        if keep:
-            self._base.values.update(new.values)
-            self._base.plans.update(new.plans)
-            self._planner.keep()
-        self._planner.forget()
-        return found, total
-
-    def _value(self, root: Key, memory: Memory) -> Value:
-        """Evaluate a plan in a state; with a stack of its own, so that depth is no limit."""
-        known, new = self._base.values, memory.values
-        stack: list[tuple[Key, list[Term] | None]] = [(root, None)]
+    def _value(self, root: Key, new: dict[Key, Polynomial]) -> Polynomial:
+        """Evaluate a formula; with a stack of its own, so that depth is no limit."""
+        known = self._known
+        stack: list[tuple[Key, list[Key] | None]] = [(root, None)]
         while stack:
-            key, terms = stack.pop()
+            key, needed = stack.pop()
             if key in new or key in known:
                 continue
-            plan, state = key
-            how = self._planner.how(plan)
-            if terms is None:
-                self._visit(plan, memory)
-                terms = _parts(how, state) if isinstance(how, Split) else _terms(how, state)
-                missing = [k for _, _, k in terms if k not in new and k not in known]
+            formula, outside = key
+            plan = self._plan(formula)
+            if needed is None:
+                self._spend(1 + len(self._model.nodes.parts(formula)) // _PARTS)
+                if isinstance(plan, _Product):
+                    inside, after = plan.shared, plan.parts
+                else:
+                    inside, after = plan.own, [term[2] for term in plan.terms]
+                open_symbols = outside | inside
+                needed = [(node, self._symbols_of(node) & open_symbols) for node in after]
+                missing = [k for k in needed if k not in new and k not in known]
                 if missing:
-                    stack.append((key, terms))
+                    stack.append((key, needed))
                     stack += [(k, None) for k in missing]
                     continue
-            values = [new[k] if k in new else known[k] for _, _, k in terms]
-            if isinstance(how, Split):
-                new[key] = self._product(plan, how, state, values)
-            elif _OPEN in state:
-                new[key] = self._sum(terms, values)
+            values = [new[k] if k in new else known[k] for k in needed]
+            if isinstance(plan, _Product):
+                new[key] = self._product(plan.shared - outside, needed, values)
             else:
-                new[key] = _number(terms, values)
+                new[key] = self._sum(formula, outside, plan, values)
         return new[root] if root in new else known[root]
-
-    def _visit(self, plan: Plan, memory: Memory) -> None:
-        """Count a step; to make the plan counts too, even if an earlier question needed it."""
-        self._spend(1)
-        if plan not in self._base.plans and plan not in memory.plans:
-            memory.plans.add(plan)
-            self._spend(len(plan.formulas) // _FORMULAS)
 
     def _spend(self, steps: int) -> None:
         self.steps += steps
         if self.steps > self._limit:
             raise OutOfReach
 
-    # ---- products of parts ----------------------------------------------------------------
+    def _symbols_of(self, node: Node) -> frozenset[int]:
+        if node not in self._symbols:
+            atoms = self._model.nodes.atoms[node]
+            found = (self._model.atoms[atom].symbols for atom in atoms)
+            self._symbols[node] = frozenset().union(*found)
+        return self._symbols[node]
 
-    def _product(self, plan: Plan, how: Split, state: State, values: list[Value]) -> Value:
-        """The product of parts, evaluated for what no others deal from."""
-        number = 1
-        factors: list[Polynomial] = []
-        users: dict[Slot, set[int]] = {slot: set() for slot, at in how.shared if state[at] >= 0}
-        for (part, _, _), value in zip(how.parts, values, strict=True):
-            if isinstance(value, int):
-                number *= value
-                continue
-            for slot in part.slots:
-                if slot in users:
-                    users[slot].add(len(factors))
-            factors.append(value)
-        place = dict(how.shared)
-        standing = set(range(len(factors)))
+    # ---- plans ----------------------------------------------------------------------------
+
+    def _plan(self, formula: Node) -> _Expansion | _Product:
+        if formula not in self._plans:
+            nodes = self._model.nodes
+            own = components(nodes.parts(formula), nodes.variables.__getitem__)
+            if len(own) > 1:
+                parts = [nodes.all_of(part) for part in own]
+                users = Counter(symbol for part in parts for symbol in self._symbols_of(part))
+                shared = frozenset(symbol for symbol, n in users.items() if n > 1)
+                self._plans[formula] = _Product(shared, parts)
+            else:
+                self._plans[formula] = self._expansion(formula)
+        return self._plans[formula]
+
+    def _expansion(self, formula: Node) -> _Expansion:
+        model, nodes = self._model, self._model.nodes
+        parts = nodes.parts(formula)
+        known = [v for n in parts if nodes.kinds[n] == "atom" for v in nodes.variables[n]]
+        number = min(
+            known or nodes.variables[formula], key=lambda v: (self._rank.get(v, len(self._rank)), v)
+        )
+        variable = model.variables[number]
+        pool, base = variable.pool, variable.base
+        asked = [atom for atom in variable.options if atom in nodes.atoms[formula]]
+        counts = [pool.counts[variable.options[atom]] for atom in asked]
+        none = nodes.given(formula, number, -1)
+        if not pool.multiset and sum(counts) == pool.size:
+            none = FALSE  # it takes one of them for certain
+        terms = Counter[tuple[int, Node]]()
+        terms[0, none] += base
+        for atom in asked:
+            power = model.atoms[atom].power
+            terms[power, nodes.given(formula, number, atom)] += variable.weights.get(atom, base)
+            terms[power, none] -= base
+        own = frozenset().union(*(model.atoms[atom].symbols for atom in asked))
+        left = [
+            (factor, power, node)
+            for (power, node), factor in terms.items()
+            if factor and node != FALSE and not (power + model.bias) & model.guards
+        ]
+        return _Expansion(own, left)
+
+    # ---- polynomials ----------------------------------------------------------------------
+
+    def _sum(
+        self, formula: Node, outside: frozenset[int], plan: _Expansion, values: list[Polynomial]
+    ) -> Polynomial:
+        """The sum of the terms of an expansion, in the symbols that are mentioned outside."""
+        symbols, bias, guards = self._model.symbols, self._model.bias, self._model.guards
+        within = self._symbols_of(formula) - outside - plan.own
+        found: Polynomial = {}
+        for (factor, power, node), value in zip(plan.terms, values, strict=True):
+            for symbol in within - self._symbols_of(node):
+                factor *= symbols[symbol].moment(0)
+            self._spend(len(value) // _MONOMIALS)
+            for other, coefficient in value.items():
+                at = power + other
+                if not (at + bias) & guards:
+                    found[at] = found.get(at, 0) + factor * coefficient
+        for symbol in plan.own - outside:
+            found = self._closed(found, symbol)
+        return {power: coefficient for power, coefficient in found.items() if coefficient}
+
+    def _product(
+        self, closing: frozenset[int], needed: list[Key], values: list[Polynomial]
+    ) -> Polynomial:
+        """The product of parts, in the symbols that are mentioned outside."""
+        factors = dict(enumerate(values))
+        users = {
+            symbol: {i for i, (_, symbols) in enumerate(needed) if symbol in symbols}
+            for symbol in sorted(closing)
+        }
         while users:
-            # What makes the smallest product first: a slot is closed once all its users are one.
-            slot = min(users, key=lambda s: _size(factors, users[s]))
-            mine = users.pop(slot)
-            people = plan.people.get(slot, 0)
-            joined = self._multiply([factors[i] for i in mine])
-            factors.append(_close(joined, slot, state[place[slot]], people))
-            standing = (standing - mine) | {len(factors) - 1}
+            # The smallest product first: a symbol is closed once all its users are one.
+            symbol = min(users, key=lambda s: prod(len(factors[i]) for i in users[s]))
+            mine = users.pop(symbol)
+            joined = self._multiplied([factors.pop(i) for i in mine])
+            whole = min(mine)
+            factors[whole] = self._closed(joined, symbol)
             for others in users.values():
                 if others & mine:
                     others -= mine
-                    others.add(len(factors) - 1)
-        whole = self._multiply([factors[i] for i in standing])
-        if _OPEN in state:
-            return {power: number * c for power, c in whole.items() if c}
-        return number * whole.get(0, 0)
+                    others.add(whole)
+        return self._multiplied(list(factors.values()))
 
-    def _multiply(self, factors: list[Polynomial]) -> Polynomial:
+    def _multiplied(self, factors: list[Polynomial]) -> Polynomial:
         whole: Polynomial = {0: 1}
-        bias, guards = self._dealing.bias, self._dealing.guards
+        bias, guards = self._model.bias, self._model.guards
         for factor in sorted(factors, key=len):
             self._spend(len(whole) * len(factor) // _MONOMIALS)
             before, whole = whole, {}
@@ -193,122 +304,15 @@ class Counter:
                         whole[at] = whole.get(at, 0) + coefficient * number
         return whole
 
-    def _sum(self, terms: list[Term], values: list[Value]) -> Polynomial:
-        """The sum of terms, as a polynomial."""
-        found: Polynomial = {}
-        bias, guards = self._dealing.bias, self._dealing.guards
-        for (factor, monomial, _), value in zip(terms, values, strict=True):
-            polynomial = {0: value} if isinstance(value, int) else value
-            self._spend(len(polynomial) // _MONOMIALS)
-            for power, coefficient in polynomial.items():
-                at = power + monomial
-                if not (at + bias) & guards:
-                    found[at] = found.get(at, 0) + factor * coefficient
-        return {power: coefficient for power, coefficient in found.items() if coefficient}
-
-
-def _size(factors: list[Polynomial], which: set[int]) -> tuple[int, int]:
-    size = 1
-    for i in which:
-        size *= len(factors[i])
-    return size, min(which, default=0)
-
-
-def _close(found: Polynomial, slot: Slot, dealt: int, people: int) -> Polynomial:
-    """Evaluate a polynomial in how much is dealt from a slot, beyond what is dealt already."""
-    closed: Polynomial = {}
-    ways: dict[int, int] = {}
-    for power, coefficient in found.items():
-        more = (power >> slot.shift) & slot.mask
-        if more not in ways:
-            ways[more] = slot.ways(dealt, people, more)
-        rest = power - (more << slot.shift)
-        closed[rest] = closed.get(rest, 0) + coefficient * ways[more]
-    return {power: coefficient for power, coefficient in closed.items() if coefficient}
-
-
-def _parts(split: Split, state: State) -> list[Term]:
-    """The parts of a plan that splits; what several of them deal from is open."""
-    found = []
-    for part, take, shared in split.parts:
-        own = [state[at] for at in take]
-        for at in shared:
-            own[at] = _OPEN
-        found.append((1, 0, (part, tuple(own))))
-    return found
-
-
-# ---- the expansion of a variable ---------------------------------------------------------------
-
-
-def _terms(deal: Deal, state: State) -> list[Term]:
-    """The signed expansion of a variable."""
-    found: list[Term] = []
-
-    def add(factor: int, step: Step | None, option: Option | None) -> None:
-        if step is not None and factor:
-            found.append(_term(deal, state, factor, step, option))
-
-    left = [_left(option, state[option.at]) for option in deal.options]
-    if _certain(deal, state, left) and not any(option.same for option in deal.options):
-        # It takes one of the options for certain, so what else there is adds up to nothing.
-        for n, option in zip(left, deal.options, strict=True):
-            add(n * option.weight, option.given, option)
-        return found
-    add(deal.base, deal.free, None)
-    for n, option in zip(left, deal.options, strict=True):
-        if option.same:
-            add(n * (option.weight - deal.base), option.given or option.lost, option)
-        else:
-            add(n * option.weight, option.given, option)
-            add(-n * deal.base, option.lost, option)
-    return found
-
-
-def _left(option: Option, dealt: int) -> int:
-    """Occurrences left in a bag; 1 where it is open, for they are multiplied in when it closes.
-
-    Under ``multiset`` the option is to get none of them, so they do not multiply.
-    """
-    if dealt == _OPEN or option.slot.spread:
-        return 1
-    return max((option.slot.count or 0) - dealt, 0)
-
-
-def _certain(deal: Deal, state: State, left: list[int]) -> bool:
-    """Whether nothing is left in the pool but the options."""
-    if deal.covers or deal.pool.spread or state[deal.at] == _OPEN:
-        return deal.covers
-    if any(state[option.at] == _OPEN for option in deal.options):
-        return False
-    return sum(left) == (deal.pool.size or 0) - state[deal.at]
-
-
-def _term(deal: Deal, state: State, factor: int, step: Step, option: Option | None) -> Term:
-    """A term of the expansion; `option` is what was dealt, if anything was."""
-    for slot, at, before, now in step.fills:
-        if state[at] != _OPEN:
-            more = deal.mass if option is not None and slot is deal.pool else 0
-            factor *= slot.ways_left(state[at] + more, before, now)
-    after = [state[at] for at in step.take]
-    monomial = 0
-    if option is not None:
-        if state[deal.at] == _OPEN:
-            monomial += deal.mass << deal.pool.shift
-        elif step.pool_at >= 0:
-            after[step.pool_at] += deal.mass
-        if option.slot is not deal.pool:
-            if state[option.at] == _OPEN:
-                monomial += 1 << option.slot.shift
-            elif step.bag_at >= 0:
-                after[step.bag_at] += 1
-    return factor, monomial, (step.plan, tuple(after))
-
-
-def _number(terms: list[Term], values: list[Value]) -> int:
-    """The sum of terms, where no slot is open."""
-    return sum(
-        factor * value
-        for (factor, _, _), value in zip(terms, values, strict=True)
-        if isinstance(value, int)
-    )
+    def _closed(self, found: Polynomial, symbol: int) -> Polynomial:
+        """Replace the powers of a symbol by their moments."""
+        _, moment, shift, mask = self._model.symbols[symbol]
+        moments: dict[int, int] = {}
+        closed: Polynomial = {}
+        for power, coefficient in found.items():
+            own = (power >> shift) & mask
+            if own not in moments:
+                moments[own] = moment(own)
+            rest = power - (own << shift)
+            closed[rest] = closed.get(rest, 0) + coefficient * moments[own]
+        return {power: coefficient for power, coefficient in closed.items() if coefficient}

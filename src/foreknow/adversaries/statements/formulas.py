@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from foreknow.errors import InputError
 
@@ -20,8 +20,11 @@ _PLAIN = re.compile(PLAIN_NAME)
 _ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 
 
-class _Connectives:
+class _Formula:
     """The operators that all formulas share."""
+
+    _looseness: ClassVar[int] = 0  # of its connective; looser ones go into parentheses
+    _depth = 0
 
     def __and__(self, other: Formula) -> And:
         return And((as_formula(self), as_formula(other)))
@@ -45,9 +48,17 @@ class _Connectives:
         raise InputError("a formula is neither true nor false; combine formulas with &, | and ~")
 
 
+class _Compound(_Formula):
+    def __post_init__(self) -> None:
+        depth = 1 + max(as_formula(part)._depth for part in parts_of(as_formula(self)))
+        if depth > MOST_DEEP:
+            raise InputError(f"a formula may nest {MOST_DEEP} levels deep, not more")
+        object.__setattr__(self, "_depth", depth)
+
+
 @dataclass(frozen=True)
-class Has(_Connectives):
-    """Somebody has a value.
+class Has(_Formula):
+    """A person has a value.
 
     Parameters
     ----------
@@ -72,81 +83,8 @@ class Has(_Connectives):
 
 
 @dataclass(frozen=True)
-class Not(_Connectives):
-    """The part does not hold."""
-
-    part: Formula
-
-    def __post_init__(self) -> None:
-        _check_depth(self)
-
-    def __str__(self) -> str:
-        if isinstance(self.part, Has):
-            return f"{quoted(self.part.person)} != {quoted(self.part.value)}"
-        return f"not {_inside(self.part, (Has, Same, Not))}"
-
-
-@dataclass(frozen=True)
-class And(_Connectives):
-    """All parts hold."""
-
-    parts: tuple[Formula, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", _flat(And, self.parts))
-        _check_depth(self)
-
-    def __str__(self) -> str:
-        return " and ".join(_inside(part, (Has, Same, Not)) for part in self.parts)
-
-
-@dataclass(frozen=True)
-class Or(_Connectives):
-    """At least one part holds."""
-
-    parts: tuple[Formula, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", _flat(Or, self.parts))
-        _check_depth(self)
-
-    def __str__(self) -> str:
-        return " or ".join(_inside(part, (Has, Same, Not, And)) for part in self.parts)
-
-
-@dataclass(frozen=True)
-class Implies(_Connectives):
-    """If the first holds, so does the second."""
-
-    first: Formula
-    second: Formula
-
-    def __post_init__(self) -> None:
-        _check_depth(self)
-
-    def __str__(self) -> str:
-        first = _inside(self.first, (Has, Same, Not, And, Or))
-        return f"{first} -> {_inside(self.second, (Has, Same, Not, And, Or, Implies))}"
-
-
-@dataclass(frozen=True)
-class Iff(_Connectives):
-    """Both parts hold or neither does."""
-
-    first: Formula
-    second: Formula
-
-    def __post_init__(self) -> None:
-        _check_depth(self)
-
-    def __str__(self) -> str:
-        first = _inside(self.first, (Has, Same, Not, And, Or, Implies, Iff))
-        return f"{first} <-> {_inside(self.second, (Has, Same, Not, And, Or, Implies))}"
-
-
-@dataclass(frozen=True)
-class Same(_Connectives):
-    """Whatever value one of these people has, all of them have; made by `same`."""
+class Same(_Formula):
+    """All of these people have the same value or values; made by `same`."""
 
     people: tuple[str, ...]
 
@@ -158,6 +96,72 @@ class Same(_Connectives):
 
     def __str__(self) -> str:
         return f"same({', '.join(map(quoted, self.people))})"
+
+
+@dataclass(frozen=True)
+class Not(_Compound):
+    """The part does not hold."""
+
+    part: Formula
+
+    def __str__(self) -> str:
+        if isinstance(self.part, Has):
+            return f"{quoted(self.part.person)} != {quoted(self.part.value)}"
+        return f"not {_inside(self.part, 0)}"
+
+
+@dataclass(frozen=True)
+class And(_Compound):
+    """All parts hold."""
+
+    parts: tuple[Formula, ...]
+    _looseness = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", _flat(And, self.parts))
+        super().__post_init__()
+
+    def __str__(self) -> str:
+        return " and ".join(_inside(part, 0) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Or(_Compound):
+    """At least one part holds."""
+
+    parts: tuple[Formula, ...]
+    _looseness = 2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", _flat(Or, self.parts))
+        super().__post_init__()
+
+    def __str__(self) -> str:
+        return " or ".join(_inside(part, 1) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Implies(_Compound):
+    """If the first holds, so does the second."""
+
+    first: Formula
+    second: Formula
+    _looseness = 3
+
+    def __str__(self) -> str:
+        return f"{_inside(self.first, 2)} -> {_inside(self.second, 3)}"
+
+
+@dataclass(frozen=True)
+class Iff(_Compound):
+    """Both parts hold or neither does."""
+
+    first: Formula
+    second: Formula
+    _looseness = 4
+
+    def __str__(self) -> str:
+        return f"{_inside(self.first, 4)} <-> {_inside(self.second, 3)}"
 
 
 Formula: TypeAlias = Has | Not | And | Or | Implies | Iff | Same
@@ -222,12 +226,5 @@ def _flat(kind: type[And | Or], parts: tuple[Formula, ...]) -> tuple[Formula, ..
     return tuple(flat)
 
 
-def _check_depth(formula: Formula) -> None:
-    depth = 1 + max(getattr(as_formula(part), "_depth", 0) for part in parts_of(formula))
-    if depth > MOST_DEEP:
-        raise InputError(f"a formula may nest {MOST_DEEP} levels deep, not more")
-    object.__setattr__(formula, "_depth", depth)
-
-
-def _inside(part: Formula, bare: tuple[type, ...]) -> str:
-    return str(part) if isinstance(part, bare) else f"({part})"
+def _inside(part: Formula, loosest: int) -> str:
+    return f"({part})" if part._looseness > loosest else str(part)

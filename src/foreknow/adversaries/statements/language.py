@@ -16,7 +16,6 @@ from foreknow.adversaries.statements.formulas import (
     Implies,
     Not,
     Or,
-    Same,
     quoted,
     same,
 )
@@ -39,8 +38,8 @@ _GRAMMAR = rf"""
       | _NOT plain                           -> negation
       | name _EQUAL name                     -> has
       | name _UNEQUAL name                   -> lacks
-      | name _IN name                        -> within
-      | name _NOT _IN name                   -> without
+      | name _IN name                        -> in_person
+      | name _NOT _IN name                   -> not_in_person
       | _SAME "(" name ("," name)+ ")"       -> same
 name: NAME -> plain_name
     | QUOTED -> quoted_name
@@ -76,15 +75,8 @@ _INSTEAD = {"&": "'and'", "|": "'or'", "~": "'not'", "!": "'not' or '!='", ";": 
 
 
 def parse(text: str) -> Formula:
-    """Read one statement.
+    """Read one statement; a `StatementError` has a caret below the place where that fails.
 
-    Raises
-    ------
-    StatementError
-        With a caret below the place, and what was expected there.
-
-    Examples
-    --------
     >>> parse("Ann = AIDS -> Flu not in Tom and 'Ed Lee' != Flu")
     Implies(first=Has(person='Ann', value='AIDS'),
             second=And(parts=(Not(part=Has(person='Tom', value='Flu')),
@@ -109,7 +101,7 @@ def parse(text: str) -> Formula:
 
 
 def place_of(text: str, role: Literal["person", "value"], name: str) -> int:
-    """Find where a text first names somebody, or a value."""
+    """Find where a text first names a person, or a value."""
     tokens = _tokens(text)
     kinds = ["", *(token.type for token in tokens), ""]
     for i, token in enumerate(tokens, 1):
@@ -132,41 +124,28 @@ def _parser() -> Lark:
     class Build(Transformer[Any, Formula]):
         """Makes formulas while the parser runs, so that depth costs no recursion."""
 
-        def plain_name(self, token: Token) -> str:
-            return str(token)
-
-        def quoted_name(self, token: Token) -> str:
-            return _plain(token)
-
-        def has(self, person: str, value: str) -> Formula:
-            return Has(person, value)
+        plain_name = staticmethod(str)
+        quoted_name = staticmethod(_plain)
+        has = staticmethod(Has)
+        same = staticmethod(same)
+        negation = staticmethod(Not)
+        implies = staticmethod(Implies)
+        iff = staticmethod(Iff)
 
         def lacks(self, person: str, value: str) -> Formula:
             return Not(Has(person, value))
 
-        def within(self, value: str, person: str) -> Formula:
+        def in_person(self, value: str, person: str) -> Formula:
             return Has(person, value)
 
-        def without(self, value: str, person: str) -> Formula:
+        def not_in_person(self, value: str, person: str) -> Formula:
             return Not(Has(person, value))
-
-        def same(self, *people: str) -> Same:
-            return same(*people)
-
-        def negation(self, part: Formula) -> Formula:
-            return Not(part)
 
         def both(self, *parts: Formula) -> Formula:
             return And(parts)
 
         def either(self, *parts: Formula) -> Formula:
             return Or(parts)
-
-        def implies(self, first: Formula, second: Formula) -> Formula:
-            return Implies(first, second)
-
-        def iff(self, first: Formula, second: Formula) -> Formula:
-            return Iff(first, second)
 
     return Lark(
         _GRAMMAR,

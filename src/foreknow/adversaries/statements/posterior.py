@@ -1,4 +1,4 @@
-"""Posterior: how likely it is that somebody has a value, once statements are known."""
+"""Posterior: how likely it is that a person has a value, once statements are known."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from html import escape
 from itertools import islice
 from typing import Any
 
@@ -99,104 +100,70 @@ class Posterior:
         return f"Posterior({self.person!r}, {self.value!r}: {sure})"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         return f"<code>{escape(repr(self))}</code>"
 
 
-class Posteriors(Mapping[Label, Mapping[Label, Posterior]]):
-    """Posteriors by person and value; each is worked out when it is asked for.
+class Answers(Mapping[Label, Any]):
+    """Answers by label, each worked out when it is asked for."""
 
-    Parameters
-    ----------
-    people : Labels
-    values_of : function of person
-        The values to tell of them.
-    answer : function of person and value
-    """
+    def __init__(self, labels: Iterable[Label], answer: Callable[[Label], Any]) -> None:
+        self._labels = labels if isinstance(labels, Labels) else Labels(labels)
+        self._answer = answer
 
-    def __init__(
-        self,
-        people: Labels,
-        values_of: Callable[[Label], tuple[Label, ...]],
-        answer: Callable[[Label, Label], Posterior],
-    ) -> None:
-        self._people, self._values_of, self._answer = people, values_of, answer
-
-    def __getitem__(self, person: Label) -> Mapping[Label, Posterior]:
-        if person not in self:
-            raise KeyError(person)
-        return PosteriorsOfOne(person, self._values_of(person), self._answer)
+    def __getitem__(self, label: Label) -> Any:
+        if label not in self:
+            raise KeyError(label)
+        return self._answer(label)
 
     def __iter__(self) -> Iterator[Label]:
-        return iter(self._people)
+        return iter(self._labels)
 
     def __len__(self) -> int:
-        return len(self._people)
+        return len(self._labels)
 
-    def __contains__(self, person: object) -> bool:
-        return person in self._people.codes
+    def __contains__(self, label: object) -> bool:
+        return label in self._labels.codes
+
+    def answers(self) -> Iterator[Posterior]:
+        """All answers, one by one."""
+        yield from self.values()
 
     def to_dict(self) -> dict[str, Any]:
         """All answers as plain values for JSON; works all of them out."""
-        return {"answers": [answer.to_dict() for row in self.values() for answer in row.values()]}
-
-    def __repr__(self) -> str:
-        return f"Posteriors({len(self)} people)"
+        return {"answers": [answer.to_dict() for answer in self.answers()]}
 
     def _repr_html_(self) -> str:
-        return _table((row, value) for row in self.values() for value in row)
+        """A table of the first answers; the others are not worked out."""
+        shown = list(islice(self.answers(), _ROWS + 1))
+        rows = [_row(("person", "value", "before", "after"), "th")]
+        for found in shown[:_ROWS]:
+            before = "not known" if found.before is None else _chance(found.before)
+            rows.append(_row((found.person, found.value, before, _after(found))))
+        if len(shown) > _ROWS:
+            rows.append(_row(["…"] * 4))
+        return f"<table>{''.join(rows)}</table>"
 
 
-class PosteriorsOfOne(Mapping[Label, Posterior]):
+class PosteriorsOfOne(Answers):
     """Posteriors of one person by value."""
-
-    def __init__(
-        self,
-        person: Label,
-        values: tuple[Label, ...],
-        answer: Callable[[Label, Label], Posterior],
-    ) -> None:
-        self._person, self._values, self._answer = person, values, answer
-
-    def __getitem__(self, value: Label) -> Posterior:
-        if value not in self._values:
-            raise KeyError(value)
-        return self._answer(self._person, value)
-
-    def __iter__(self) -> Iterator[Label]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All answers as plain values for JSON; works all of them out."""
-        return {"answers": [answer.to_dict() for answer in self.values()]}
 
     def __repr__(self) -> str:
         return f"{{{', '.join(f'{value!r}: {self[value]!r}' for value in self)}}}"
 
-    def _repr_html_(self) -> str:
-        return _table((self, value) for value in self)
+
+class Posteriors(Answers):
+    """Posteriors by person and value; each is worked out when it is asked for."""
+
+    def answers(self) -> Iterator[Posterior]:
+        """All answers, one by one."""
+        return (answer for row in self.values() for answer in row.answers())
+
+    def __repr__(self) -> str:
+        return f"Posteriors({len(self)} people)"
 
 
-def _table(pairs: Iterable[tuple[Mapping[Label, Posterior], Label]]) -> str:
-    """An HTML table of the first answers; the others are not worked out."""
-    from html import escape
-
-    def row(cells: Iterable[object], kind: str = "td") -> str:
-        return f"<tr>{''.join(f'<{kind}>{escape(str(cell))}</{kind}>' for cell in cells)}</tr>"
-
-    shown = list(islice(pairs, _ROWS + 1))
-    rows = [row(("person", "value", "before", "after"), "th")]
-    for answers, value in shown[:_ROWS]:
-        found = answers[value]
-        before = "not known" if found.before is None else _chance(found.before)
-        rows.append(row((found.person, found.value, before, _after(found))))
-    if len(shown) > _ROWS:
-        rows.append(row(["…"] * 4))
-    return f"<table>{''.join(rows)}</table>"
+def _row(cells: Iterable[object], kind: str = "td") -> str:
+    return f"<tr>{''.join(f'<{kind}>{escape(str(cell))}</{kind}>' for cell in cells)}</tr>"
 
 
 def _after(found: Posterior) -> str:

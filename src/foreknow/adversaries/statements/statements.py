@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from html import escape
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, Mask
-from foreknow.adversaries.statements.contradictions import contradiction
-from foreknow.adversaries.statements.exact import Counter, OutOfReach
-from foreknow.adversaries.statements.formulas import Formula, as_formula
-from foreknow.adversaries.statements.grounding import Ground, Unknown, Weights, read_prior
+from foreknow.adversaries.statements.exact import Exact, components, elimination_rank
+from foreknow.adversaries.statements.formulas import Formula, Has, Not, as_formula
 from foreknow.adversaries.statements.language import parse
-from foreknow.adversaries.statements.nodes import FALSE, Node
-from foreknow.adversaries.statements.plans import components, dealing_rank
-from foreknow.adversaries.statements.pools import Pool
-from foreknow.adversaries.statements.posterior import Estimate, Posterior, Posteriors
+from foreknow.adversaries.statements.model import (
+    FALSE,
+    Model,
+    Node,
+    Pool,
+    Unknown,
+    Weights,
+    read_prior,
+)
+from foreknow.adversaries.statements.posterior import (
+    Estimate,
+    Posterior,
+    Posteriors,
+    PosteriorsOfOne,
+)
 from foreknow.adversaries.statements.sampling import Sample
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Label, Labels
-from foreknow.errors import InputError, StatementError, UnsupportedError
+from foreknow.data.labels import Label
+from foreknow.errors import ContradictionError, InputError, StatementError, UnsupportedError
 from foreknow.numbers import CLOSE, Number
 
 Answer: TypeAlias = "Fraction | Estimate"
@@ -35,56 +45,24 @@ _log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class Part:
-    """Formulas that deal from pools of their own.
+    """Formulas about pools of their own; `answers` are those that were asked for so far."""
 
-    Attributes
-    ----------
-    formulas : frozenset of Node
-    counter : Counter
-    seed : list of int
-    ways : (int, int) or None
-        To deal so that they hold, of all; None where that is out of reach.
-    variables : frozenset of int
-    codes : frozenset of int
-        Values that they mention.
-    answers : dict of (person, or a group's unnamed members, and value) -> Fraction or None
-        What was asked so far; None where that is out of reach.
-    sample : Sample or None
-        Drawn once it is needed.
-    """
-
-    formulas: frozenset[Node]
-    counter: Counter
+    formula: Node
+    exact: Exact
     seed: list[int]
-    ways: tuple[int, int] | None
-    variables: frozenset[int]
-    codes: frozenset[int]
+    codes: frozenset[int]  # values that they mention
     answers: dict[tuple[int, int], Fraction | None] = field(default_factory=dict)
     sample: Sample | None = None
 
 
 class Case:
-    """Statements about one release.
+    """Statements about one release."""
 
-    Parameters
-    ----------
-    ground : Ground
-    statements : sequence of Formula
-    budget : int
-    seed : int
-    """
-
-    def __init__(
-        self, ground: Ground, statements: Sequence[Formula], budget: int, seed: int
-    ) -> None:
-        self.ground = ground
-        self._statements, self._budget, self._seed = statements, budget, seed
-        self._dealing = ground.dealing()
-        self._dealing.check_prior()
-        self._said = [ground.node(formula, self._dealing) for formula in statements]
-        rank = dealing_rank(self._together())
-        # Apart, so that what is asked first does not change the steps of what is asked later.
-        self._counter, self._alone = Counter(self._dealing, rank), Counter(self._dealing, rank)
+    def __init__(self, model: Model, known: Statements) -> None:
+        self.model, self._nodes = model, model.nodes
+        self._statements, self._budget, self._seed = known.statements, known.budget, known.seed
+        together = (part for node in model.said for part in self._nodes.parts(node))
+        self._rank = elimination_rank(self._nodes.variables[part] for part in together)
         self._priors: dict[Pool, Part] = {}
 
     # ---- asking ---------------------------------------------------------------------------
@@ -92,221 +70,258 @@ class Case:
     def posterior(self, person: int, code: int) -> Posterior:
         """What the statements say of a person and a value."""
         answer = self.answer(person, code)
-        exact = answer if isinstance(answer, Fraction) else None
-        estimate = None if isinstance(answer, Fraction) else answer
-        names, values = self.ground.members.names, self.ground.counts.values
-        return Posterior(
-            names[person], values[code], exact, estimate, lambda: self.before(person, code)
-        )
+        exact, estimate = (answer, None) if isinstance(answer, Fraction) else (None, answer)
+        name, value = self.model.members.names[person], self.model.counts.values[code]
+        return Posterior(name, value, exact, estimate, lambda: self.before(person, code))
 
     def answer(self, person: int, code: int) -> Answer:
         """The probability that a person has a value; a fraction unless that is out of reach."""
         self.check()
-        pool = self._dealing.pool(self.ground.group_of(person), code)
+        pool = self.model.pool(self.model.group_of(person), code)
         if pool is None:
             return Fraction(0)
         part = self._parts.get(pool) or self._prior_of(pool)
         exact = self._exactly(part, person, code)
-        return self._estimate(part, person, code) if exact is None else exact
+        if exact is not None:
+            return exact
+        number = self.model.variable(person, code)
+        return (
+            Estimate(0.0, 0.0, 0.0) if number is None else self._sample(part).estimate(number, code)
+        )
 
     def check(self) -> None:
-        """Refuse statements that cannot hold together, or of which nothing tells whether they can.
+        """Refuse statements that cannot hold together, or of which nothing shows whether they can.
 
         Their number of worlds is a factor of every probability, about whomever.
         """
-        for part in self._uncounted:
-            self._sample(part)
+        for part in dict.fromkeys(self._parts.values()):
+            if part.exact.chance is None:
+                self._sample(part)
 
     def before(self, person: int, code: int) -> Fraction | None:
         """The same without the statements; None where it is out of reach."""
-        pool = self._dealing.pool(self.ground.group_of(person), code)
+        pool = self.model.pool(self.model.group_of(person), code)
         if pool is None:
             return Fraction(0)
         return self._exactly(self._prior_of(pool), person, code)
 
+    def highest(self, code: int) -> Disclosure:
+        """The highest posterior of a value; of an estimate, the upper end of its interval.
+
+        As long as one person's is an estimate, so is the highest of all: theirs may be higher.
+        """
+        self.check()
+        counts, members = self.model.counts, self.model.members
+        found: list[tuple[Answer, int, int | None]] = [
+            (self.answer(person, code), self.model.group_of(person), person)
+            for person in self._candidates
+        ]
+        unnamed = _best_unnamed(counts, code, self.model.named)
+        if unnamed is not None:
+            found.append((*unnamed, None))
+
+        def height(answer: Answer) -> tuple[Fraction, bool]:  # if equal, the one that is known
+            if isinstance(answer, Estimate):
+                return Fraction(answer.high), False
+            return answer, True
+
+        value = counts.values[code]
+        best, group, person = max(
+            found, key=lambda row: height(row[0]), default=(Fraction(0), 0, 0)
+        )
+        bound = height(best)[0]
+        if not bound:
+            return Disclosure(value, 0.0, lambda: Fraction(0))
+        guesses = [answer.high for answer, *_ in found if isinstance(answer, Estimate)]
+        # Nothing is higher than 1.
+        estimated = any(guesses) and best != Fraction(1)
+        exact = None if estimated or isinstance(best, Estimate) else best
+        interval = (best.low, best.high) if isinstance(best, Estimate) else None
+
+        def witness() -> StatementsWitness:
+            name = members.of_group(group)[0] if person is None else members.names[person]
+            return StatementsWitness(name, value, counts.group_label(group), interval)
+
+        return Disclosure(value, float(bound), lambda: exact, witness, estimated=estimated)
+
     @property
     def steps(self) -> int:
         """Steps of exact inference so far."""
-        return self._counter.steps + self._alone.steps
+        parts = dict.fromkeys((*self._parts.values(), *self._priors.values()))
+        return sum(part.exact.steps for part in parts)
 
     @cached_property
-    def touched(self) -> dict[int, list[int]]:
-        """Groups that statements or the prior name, each with the people named."""
-        found: dict[int, list[int]] = {}
-        used = sorted({v for node in self._said for v in self._dealing.nodes.variables[node]})
-        people = [*(self._dealing.variables[v].person for v in used), *self.ground.prior]
-        for person in dict.fromkeys(people):
-            found.setdefault(self.ground.group_of(person), []).append(person)
+    def _candidates(self) -> list[int]:
+        """The people who are named, and one of the others in each of their groups."""
+        found: list[int] = []
+        for group, named in self.model.named.items():
+            members = np.flatnonzero(self.model.members.groups == group)
+            found += [*named, *np.setdiff1d(members, list(named))[:1].tolist()]
         return found
 
     # ---- parts ----------------------------------------------------------------------------
 
     @cached_property
     def _parts(self) -> dict[Pool, Part]:
-        """The parts of all statements, by the pools that they deal from; none is impossible."""
+        """The parts of all statements, by their pools; none is impossible."""
         found: dict[Pool, Part] = {}
-        formulas = self._marked(self._said)
-        if FALSE in formulas:
-            raise contradiction(
-                self.ground, self._statements, range(len(self._statements)), self._possible
-            )
-        parts = components(formulas, self._slots)
-        nodes = self._dealing.nodes
-        in_order = sorted(parts, key=lambda part: min(min(nodes.variables[n]) for n in part))
-        for number, own in enumerate(in_order):
-            part = self._part(own, self._counter, number + 1)
-            if part.ways is not None and not part.ways[0]:
-                self._refuse(part)
-            found.update(dict.fromkeys(self._pools(own), part))
+        formula = self.model.marked(self.model.said)
+        if formula == FALSE:
+            raise self._contradiction(range(len(self._statements)))
+        parts = components(self._nodes.parts(formula), self.model.pools)
+        for number, own in enumerate(sorted(parts, key=self._first_variable), 1):
+            part = self._part(self._nodes.all_of(own), number)
+            if part.exact.chance == 0:
+                raise self._contradiction(self._suspects(part))
+            found.update(dict.fromkeys(self.model.pools(part.formula), part))
         return found
 
-    @cached_property
-    def _uncounted(self) -> list[Part]:
-        """The parts of which only samples can tell whether they are possible."""
-        return [part for part in dict.fromkeys(self._parts.values()) if part.ways is None]
+    def _first_variable(self, own: list[Node]) -> int:
+        return min(min(self._nodes.variables[node]) for node in own)
 
     def _prior_of(self, pool: Pool) -> Part:
         """The part of a pool that no statement is about."""
         if pool not in self._priors:
-            marks = frozenset(self._dealing.marks(pool))
-            self._priors[pool] = self._part(marks, self._alone, 0)
+            self._priors[pool] = self._part(self._nodes.all_of(self.model.marks(pool)), 0)
         return self._priors[pool]
 
-    def _part(self, formulas: frozenset[Node], counter: Counter, number: int) -> Part:
-        nodes, variables = self._dealing.nodes, self._dealing.variables
-        own = frozenset(v for node in formulas for v in nodes.variables[node])
-        atoms = {atom for node in formulas for atom in nodes.atoms[node]}
-        codes = frozenset(variables[nodes.owner[atom]].atoms[atom] for atom in atoms)
-        ways: tuple[int, int] | None = None
-        try:
-            ways = counter.ways(formulas, self._budget, keep=True)
-        except OutOfReach:
-            _log.info("exact inference is out of reach for %d formulas", len(formulas))
-        return Part(formulas, counter, [self._seed, number], ways, own, codes)
-
-    def _marked(self, said: Iterable[Node]) -> frozenset[Node]:
-        """Formulas, and whom else the prior makes be dealt along with them."""
-        formulas = self._dealing.nodes.conjuncts(said)
-        marks = [mark for pool in self._pools(formulas) for mark in self._dealing.marks(pool)]
-        return formulas.union(marks)
-
-    def _together(self) -> list[frozenset[int]]:
-        """Variables that stand in one formula."""
-        nodes = self._dealing.nodes
-        parts = [
-            part
-            for node in self._said
-            for part in (nodes.kids[node] if nodes.kinds[node] == "all" else (node,))
-        ]
-        return [nodes.variables[part] for part in parts]
-
-    def _pools(self, formulas: Iterable[Node]) -> list[Pool]:
-        nodes, variables = self._dealing.nodes, self._dealing.variables
-        used = {v for node in formulas for v in nodes.variables[node]}
-        return list(dict.fromkeys(variables[v].pool for v in sorted(used)))
-
-    def _slots(self, node: Node) -> list[int]:
-        """The pools that a formula deals from, as numbers."""
-        return [pool.slot.number for pool in self._pools((node,))]
+    def _part(self, formula: Node, number: int) -> Part:
+        exact = Exact(self.model, formula, self._rank, self._budget)
+        if exact.chance is None:
+            _log.info(
+                "exact inference is out of reach for %d formulas", len(self._nodes.parts(formula))
+            )
+        variables = self.model.variables
+        atoms = ((atom, variables[self._nodes.owner[atom]]) for atom in self._nodes.atoms[formula])
+        codes = frozenset(variable.options[atom] for atom, variable in atoms)
+        return Part(formula, exact, [self._seed, number], codes)
 
     # ---- answering ------------------------------------------------------------------------
 
     def _exactly(self, part: Part, person: int, code: int) -> Fraction | None:
         """The probability as a fraction; None where it is out of reach."""
-        if part.ways is None:
+        if part.exact.chance is None:
             return None
         who, asked, share = self._alike(part, person, code)
         if (who, asked) not in part.answers:
-            node = self._dealing.atom(person, self.ground.group_of(person), asked)
-            formulas = self._dealing.nodes.conjuncts((node,), part.formulas)
-            try:
-                hits, of = part.counter.ways(formulas, self._budget)
-                # Both are shares of all ways to deal to those whom the formulas mention.
-                found = Fraction(hits * part.ways[1], of * part.ways[0])
-            except OutOfReach:
-                found = None
-            part.answers[who, asked] = found
+            part.answers[who, asked] = part.exact.given(self.model.has(person, asked))
         answer = part.answers[who, asked]
         return None if answer is None else answer * share
 
     def _alike(self, part: Part, person: int, code: int) -> tuple[int, int, Fraction]:
         """Whom and what to ask instead, and the factor; the same for all who are exchangeable."""
-        number = self._dealing.variable(person, self.ground.group_of(person), code)
+        number = self.model.variable(person, code)
         if number is None:
             return person, code, Fraction(1)
-        variable = self._dealing.variables[number]
-        pool = variable.pool
-        named = number in part.variables or (pool.spread and self._weighs(person, code))
-        who = person if named else -1 - pool.group
+        pool = self.model.variables[number].pool
+        named = number in self._nodes.variables[part.formula]
+        if pool.multiset and code in self.model.prior.get(person, ()):
+            named = True
         asked = code
         if pool.code < 0 and code not in part.codes:
             # Of the values that nobody speaks of, each has its share.
-            asked = next(c for c in pool.bags if c not in part.codes)
-        return who, asked, Fraction(pool.count(code), pool.count(asked))
-
-    def _weighs(self, person: int, code: int) -> bool:
-        return code in self.ground.prior.get(person, ())
-
-    def _estimate(self, part: Part, person: int, code: int) -> Estimate:
-        number = self._dealing.variable(person, self.ground.group_of(person), code)
-        if number is None:
-            return Estimate(0.0, 0.0, 0.0)
-        return self._sample(part).estimate(number, code)
+            asked = next(c for c in pool.counts if c not in part.codes)
+        share = Fraction(pool.counts[code], pool.counts[asked])
+        return person if named else -1 - pool.group, asked, share
 
     def _sample(self, part: Part) -> Sample:
         """Worlds of a part; there must be some."""
         if part.sample is None:
-            part.sample = Sample(self._dealing, part.formulas, part.seed)
+            part.sample = Sample(self.model, part.formula, part.seed)
         if part.sample.empty:
             raise UnsupportedError(
                 f"it is not known whether these statements can hold together: {self._budget:,} "
-                "steps did not suffice to tell, and no sampled world agrees with them; give a "
+                "steps did not suffice to decide it, and no sampled world agrees with them; give a "
                 "larger budget or fewer statements"
             )
         return part.sample
 
-    # ---- refusing -------------------------------------------------------------------------
+    # ---- contradictions -------------------------------------------------------------------
 
-    def _refuse(self, part: Part) -> None:
-        """Raise the error for a part that no world agrees with."""
-        # One statement may have simplified another, so all that are linked are suspects.
-        linked = {slot for node in part.formulas for slot in self._slots(node)}
-        for said in components(self._said, self._slots):
-            if any(not linked.isdisjoint(self._slots(node)) for node in said):
-                linked.update(slot for node in said for slot in self._slots(node))
-        suspects = [
-            i for i, node in enumerate(self._said) if not linked.isdisjoint(self._slots(node))
-        ]
-        raise contradiction(self.ground, self._statements, suspects, self._possible)
+    def _suspects(self, part: Part) -> list[int]:
+        """Places of the statements that are linked to a part that no world agrees with.
 
-    def _possible(self, places: Sequence[int]) -> bool | None:
+        One statement may have simplified another, so those that share a pool with it count, too.
+        """
+        pools = set(self.model.pools(part.formula))
+        linked = dict(enumerate(map(self.model.pools, self.model.said)))
+        for places in components(linked, linked.__getitem__):
+            own = {pool for place in places for pool in linked[place]}
+            if not own.isdisjoint(pools):
+                pools |= own
+        return [place for place, own in linked.items() if not pools.isdisjoint(own)]
+
+    def _possible(self, places: Iterable[int]) -> bool | None:
         """Whether statements can hold together; None where that is out of reach."""
-        formulas = self._marked([self._said[i] for i in places])
-        try:
-            return self._counter.ways(formulas, self._budget)[0] > 0
-        except OutOfReach:
-            return None
+        formula = self.model.marked(self.model.said[place] for place in places)
+        chance = Exact(self.model, formula, self._rank, self._budget).chance
+        return None if chance is None else chance > 0
+
+    def _contradiction(self, suspects: Sequence[int]) -> ContradictionError:
+        """Which of some statements that cannot all hold are to blame: as few as possible."""
+        shown = self._statements
+        for i in suspects:
+            if self._possible([i]) is False:
+                message = f"statement {i + 1} cannot hold in this release: {shown[i]}"
+                return ContradictionError(message + self._reason(shown[i]), (i,))
+        few, certain = fewest(suspects, self._possible)
+        *others, last = [f"{i + 1} ({shown[i]})" for i in few]
+        noun = "statement" if len(others) == 1 else "statements"
+        listed = " and ".join([", ".join(others[:-1]), others[-1]] if others[1:] else others)
+        message = f"statement {last} contradicts {noun} {listed}"
+        if not certain:
+            message = f"statements {listed} and {last} cannot hold together"
+        return ContradictionError(message, tuple(few))
+
+    def _reason(self, formula: Formula) -> str:
+        """Why a single statement cannot hold, where that is simple."""
+        negated = isinstance(formula, Not)
+        part = formula.part if isinstance(formula, Not) else formula
+        if not isinstance(part, Has):
+            return ""
+        model = self.model
+        group = model.group_of(model.people.of_text(part.person))
+        count = model.bag(group).get(model.values.of_text(part.value), 0)
+        if not count and not negated:
+            return f"; nobody in the group of {part.person} has {part.value}"
+        everybody = count == model.counts.sizes[group] and model.counts.semantics != "multiset"
+        if everybody and negated:
+            return f"; everybody in the group of {part.person} has {part.value}"
+        return "; the prior rules it out" if model.prior else ""
+
+
+def fewest(
+    suspects: Sequence[int], possible: Callable[[list[int]], bool | None]
+) -> tuple[list[int], bool]:
+    """Drop what is not needed to make the rest impossible; and whether no more can be dropped."""
+    certain = True
+    few = list(suspects)
+    # The first ones that cannot hold, so that the last of them is the one to blame.
+    low, high = 1, len(few)
+    while low < high:
+        middle = (low + high) // 2
+        if possible(few[:middle]) is False:
+            high = middle
+        else:
+            low = middle + 1
+    few = few[:high]
+    for i in few[:-1]:
+        others = [j for j in few if j != i]
+        answer = possible(others)
+        if answer is False:
+            few = others
+        certain &= answer is not None
+    return few, certain
 
 
 @dataclass(frozen=True)
 class StatementsWitness:
-    """The person of whom a value is most likely.
-
-    Attributes
-    ----------
-    person, value, group : label
-    interval : (float, float) or None
-        Of an estimate.
-
-    Notes
-    -----
-    `to_dict` leaves out the person: who it is, is told on request only.
-    """
+    """The person of whom a value is most likely; `to_dict` names their group only."""
 
     person: Label
     value: Label
     group: Label
-    interval: tuple[float, float] | None
+    interval: tuple[float, float] | None  # of an estimate
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, which name nobody."""
@@ -316,101 +331,30 @@ class StatementsWitness:
         }
 
 
-@dataclass(frozen=True)
-class Highest:
-    """Finds the highest posterior of values."""
-
-    case: Case
-
-    def disclosure(self, code: int) -> Disclosure:
-        """The highest posterior of a value; of an estimate, the upper end of its interval.
-
-        As long as somebody's is an estimate, so is the highest of all: theirs may be higher.
-        """
-        self.case.check()
-        estimated = sure = False
-        best: tuple[Fraction, Answer, int | None, int] | None = None
-        for person, group, answer in self._candidates(code):
-            bound = Fraction(answer.high) if isinstance(answer, Estimate) else answer
-            known = not isinstance(answer, Estimate)
-            estimated |= not known and bound > 0
-            # Of two that are equal, the one that is known.
-            if best is None or bound > best[0] or (bound == best[0] and known and not sure):
-                sure = known
-                best = (bound, answer, person, group)
-        value = self.case.ground.counts.values[code]
-        if best is None or not best[0]:
-            return Disclosure(value, 0.0, lambda: Fraction(0))
-        bound, answer, person, group = best
-        # Nothing is higher than 1.
-        estimated &= answer != Fraction(1)
-        exact = None if estimated or isinstance(answer, Estimate) else answer
-        interval = (answer.low, answer.high) if isinstance(answer, Estimate) else None
-
-        def witness() -> StatementsWitness:
-            ground = self.case.ground
-            who = ground.members.of_group(group)[0] if person is None else None
-            name = ground.members.names[person] if person is not None else who
-            return StatementsWitness(name, value, ground.counts.group_label(group), interval)
-
-        return Disclosure(value, float(bound), lambda: exact, witness, estimated=estimated)
-
-    def _candidates(self, code: int) -> Iterator[tuple[int | None, int, Answer]]:
-        """Person, group and probability: of those named, and of one of the others in each group."""
-        case = self.case
-        for group, named in case.touched.items():
-            others = self._others.get(group)
-            for person in (*named, *(() if others is None else (others,))):
-                yield person, group, case.answer(person, code)
-        found = _best_untouched(case.ground.counts, code, list(case.touched))
-        if found is not None:
-            yield None, *found
-
-    @cached_property
-    def _others(self) -> dict[int, int]:
-        """A member of each touched group whom nothing names."""
-        found = {}
-        for group, named in self.case.touched.items():
-            members = np.flatnonzero(self.case.ground.members.groups == group)
-            free = np.setdiff1d(members, named)
-            if len(free):
-                found[group] = int(free[0])
-        return found
-
-
-def _best_untouched(
-    counts: GroupCounts, code: int, touched: list[int]
-) -> tuple[int, Fraction] | None:
-    """The group where somebody is most likely to have a value, by its counts alone."""
+def _best_unnamed(
+    counts: GroupCounts, code: int, named: Iterable[int]
+) -> tuple[Fraction, int] | None:
+    """The highest chance of a value by counts alone, and its group, where nobody is named."""
     cells = np.flatnonzero(counts.codes == code)
-    groups = counts.cell_groups[cells]
-    free = ~np.isin(groups, touched)
-    groups, occurrences = groups[free], counts.counts[cells[free]]
-    if not len(groups):
+    cells = cells[~np.isin(counts.cell_groups[cells], list(named))]
+    if not len(cells):
         return None
+    groups, occurrences = counts.cell_groups[cells], counts.counts[cells]
     people = counts.sizes[groups]
-    if counts.semantics == "multiset":
-        with np.errstate(divide="ignore"):
-            shares = -np.expm1(occurrences * np.log1p(-1 / people))
-    else:
-        shares = occurrences / people
+    multiset = counts.semantics == "multiset"
+    with np.errstate(divide="ignore"):
+        shares = (
+            -np.expm1(occurrences * np.log1p(-1 / people)) if multiset else occurrences / people
+        )
     near = np.flatnonzero(shares >= shares.max() - CLOSE)
     pairs, first = np.unique(np.stack([people[near], occurrences[near]]), axis=1, return_index=True)
-    found = [
-        (_share(int(n), int(o), counts.semantics), int(groups[near[i]]))
+    return max(
+        (1 - Fraction(n - 1, n) ** o if multiset else Fraction(o, n), int(groups[near[i]]))
         for (n, o), i in zip(pairs.T.tolist(), first.tolist(), strict=True)
-    ]
-    share, group = max(found)
-    return group, share
+    )
 
 
-def _share(people: int, occurrences: int, semantics: str) -> Fraction:
-    if semantics == "multiset":
-        return 1 - Fraction(people - 1, people) ** occurrences
-    return Fraction(occurrences, people)
-
-
-# About ten seconds.
+# Steps of exact inference: about ten seconds.
 BUDGET = 1_000_000
 
 
@@ -439,14 +383,14 @@ class Statements:
     Raises
     ------
     StatementError
-        If a statement cannot be read, or, once a release is asked about, names somebody or
-        something that is not in it.
+        If a statement cannot be read, or, once a release is asked about, names a person or value
+        that is not in it.
     ContradictionError
         If no world agrees with all statements.
 
     Notes
     -----
-    A world deals the bag of each group to its members. Under ``single`` all distinct deals are
+    A world assigns the bag of each group to its members. Under ``single`` all distinct ways are
     equally likely. Under ``set``, each value that occurs o times goes to any o members, equally
     likely; under ``multiset``, each occurrence goes to any member; values are independent then.
     The posterior is the share of the worlds that agree with all statements in which the person
@@ -509,8 +453,8 @@ class Statements:
             As in the release, or as they print.
         """
         case = self._case(release)
-        ground = case.ground
-        return case.posterior(ground.people.of_label(person), ground.values.of_label(value))
+        model = case.model
+        return case.posterior(model.people.of_label(person), model.values.of_label(value))
 
     def posteriors(
         self,
@@ -518,39 +462,36 @@ class Statements:
         people: Iterable[Label] | None = None,
         values: Iterable[Label] | None = None,
     ) -> Posteriors:
-        """Posteriors by person and value; each is worked out when it is asked for.
+        """The same for many: a mapping person -> value -> `Posterior`, worked out when asked for.
 
         Parameters
         ----------
         release : Release
-        people : iterable of labels, optional
-            All people of the release when left out; of repeated ones, the first counts.
-        values : iterable of labels, optional
-            For each person the values of their group, when left out; of repeated ones, the
-            first counts.
+        people : iterable of label, optional
+            Everybody, when left out; of repeated ones, the first counts.
+        values : iterable of label, optional
+            All values of the person's group, when left out; of repeated ones, the first counts.
         """
         case = self._case(release)
-        ground = case.ground
-        names, labels = ground.members.names, ground.counts.values
-        asked = names
+        model = case.model
+        names, labels = model.members.names, model.counts.values
+        asked: Iterable[Label] = names
         if people is not None:
-            places = [ground.people.of_label(person) for person in _several(people)]
-            asked = Labels(names[place] for place in dict.fromkeys(places))
-        chosen: tuple[Label, ...] | None = None
+            places = [model.people.of_label(person) for person in _labels(people)]
+            asked = [names[place] for place in dict.fromkeys(places)]
+        chosen: list[int] | None = None
         if values is not None:
-            codes = [ground.values.of_label(value) for value in _several(values)]
-            chosen = tuple(labels[code] for code in dict.fromkeys(codes))
+            chosen = [model.values.of_label(value) for value in _labels(values)]
 
-        def values_of(person: Label) -> tuple[Label, ...]:
-            if chosen is not None:
-                return chosen
-            return tuple(ground.counts.bag(ground.group_of(names.codes[person])))
+        def row(name: Label) -> PosteriorsOfOne:
+            person = names.codes[name]
+            codes = list(model.bag(model.group_of(person))) if chosen is None else chosen
+            return PosteriorsOfOne(
+                [labels[code] for code in dict.fromkeys(codes)],
+                lambda value: case.posterior(person, labels.codes[value]),
+            )
 
-        return Posteriors(
-            asked,
-            values_of,
-            lambda person, value: case.posterior(names.codes[person], labels.codes[value]),
-        )
+        return Posteriors(asked, row)
 
     # ---- as an adversary ------------------------------------------------------------------
 
@@ -564,19 +505,16 @@ class Statements:
             return worst(self.disclosures(release).values())
         case = self._case(release)
         try:
-            code = case.ground.values.of_label(value)
+            code = case.model.values.of_label(value)
         except Unknown:
             case.check()
             return Disclosure(value, 0.0, lambda: Fraction(0))
-        return Highest(case).disclosure(code)
+        return case.highest(code)
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Find the highest posterior of every value over all people."""
-        highest = Highest(self._case(release))
-        return {
-            value: highest.disclosure(code)
-            for code, value in enumerate(highest.case.ground.counts.values)
-        }
+        case = self._case(release)
+        return {value: case.highest(code) for code, value in enumerate(case.model.counts.values)}
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises a disclosure: not with statements."""
@@ -585,7 +523,7 @@ class Statements:
     def ledger(
         self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
     ) -> NoReturn:
-        """Refuse: statements are about people, and a search deals with groups of nobody's name."""
+        """Refuse: statements name people, and a search sees only counts."""
         raise UnsupportedError(
             "a search cannot use Statements: they name people, and it sees only counts; judge "
             "the release that it makes"
@@ -609,8 +547,6 @@ class Statements:
         return f"Statements({', '.join(shown)}{', prior=...' if self.prior else ''})"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         return f"<code>{escape(repr(self))}</code>"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -622,10 +558,7 @@ class Statements:
         for known, case in self._last:
             if known is release:
                 return case
-        ground = Ground.of(release, self.prior)
-        for i, (formula, text) in enumerate(zip(self.statements, self._texts, strict=True)):
-            ground.check(formula, i, text)
-        case = Case(ground, self.statements, self.budget, self.seed)
+        case = Case(Model(release, self.prior, self.statements, self._texts), self)
         self._last[:] = [(release, case)]
         return case
 
@@ -651,7 +584,7 @@ def _whole(given: object, name: str, least: int) -> int:
     return given
 
 
-def _several(given: Iterable[Label]) -> Iterable[Label]:
+def _labels(given: Iterable[Label]) -> Iterable[Label]:
     if isinstance(given, str):
         raise InputError(f"expected a list of labels, not the text {given!r}")
     if not isinstance(given, Iterable):

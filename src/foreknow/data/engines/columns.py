@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.engines.sources import Table, require
 from foreknow.data.sparse import IntArray
-from foreknow.errors import DataError
+from foreknow.errors import DataError, SchemaError
 
 
 def fetch(table: Table, columns: Sequence[str], groups: Sequence[str] = ()) -> pa.Table:
@@ -43,12 +43,6 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
 
     NaN becomes null and minus zero zero; a null among the entries of a dictionary becomes a null
     of the column; entries that repeat are united; a column without a type is one of texts.
-
-    Raises
-    ------
-    DataError
-        If the column holds no plain values: lists, structs, binaries, objects; or codes that
-        point beyond the entries of their dictionary.
     """
     kind = array.type
     if pa.types.is_dictionary(kind):
@@ -229,27 +223,7 @@ def encode(
     declared: Kind | None = None,
     positions: IntArray | None = None,
 ) -> Column:
-    """Encode a column.
-
-    Parameters
-    ----------
-    name : str
-        For messages.
-    array : pyarrow.ChunkedArray
-    untyped : bool
-        The texts come from a file without types: a column is of whole numbers, decimal numbers
-        or dates if all its texts are; ``007`` is not a number but a code.
-    declared : {"number", "date", "text"}, optional
-        The type that the schema gives the column.
-    positions : int64 array, shape (rows,), optional
-        Where the rows are in the source, for messages.
-
-    Raises
-    ------
-    DataError
-        If the column is of a type that has no distinct values to speak of (lists, structs,
-        binaries), or a value is not of the declared type.
-    """
+    """Encode a column; `untyped` texts are numbers or dates if all are, and 007 is a code."""
     codes, found = distinct(name, array)
     if declared == "text":
         kind: Kind = "text"
@@ -396,3 +370,68 @@ _READERS: tuple[tuple[Kind, Callable[[Any], Any]], ...] = (
     ("date", _day),
     ("date", _moment),
 )
+
+
+class Relabel(str):
+    """A label that stands for missing sensitive values.
+
+    >>> Relabel("unknown")
+    'unknown'
+    """
+
+    __slots__ = ()
+
+
+Missing: TypeAlias = Literal["error", "drop"] | Relabel
+
+
+def as_missing(given: Any) -> Missing:
+    """Read "error", "drop", a `Relabel` or ``{"label": ...}``; anything else is an error."""
+    if isinstance(given, Relabel) or given in ("error", "drop"):
+        return given  # type: ignore[no-any-return]
+    if isinstance(given, Mapping) and list(given) == ["label"] and isinstance(given["label"], str):
+        return Relabel(given["label"])
+    raise SchemaError(f'missing must be "error", "drop" or {{ label = "..." }}, not {given!r}')
+
+
+def refuse_missing(missing: Missing, semantics: str) -> None:
+    """Raise `SchemaError` for a rule about nulls where a null just means no value."""
+    relabel = isinstance(missing, Relabel)
+    if semantics != "single" and (relabel or missing != "error"):
+        shown = f'{{ label = "{missing}" }}' if relabel else f'"{missing}"'
+        raise SchemaError(
+            f"missing = {shown} has no place under semantics {semantics!r}, where a null means "
+            "that the person has no value; leave it out"
+        )
+
+
+def settle_missing(
+    name: str,
+    rows: pa.Table,
+    sensitive: str,
+    missing: Missing,
+    *,
+    weights: NDArray[Any] | None = None,
+    in_order: bool = True,
+) -> tuple[pa.Table, IntArray | None]:
+    """Deal with null sensitive values."""
+    column = rows.column(sensitive)
+    if not column.null_count:
+        return rows, None
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    at = rows.column_names.index(sensitive)
+    if isinstance(missing, Relabel):
+        filled = pc.fill_null(column.cast(pa.string()), str(missing))
+        return rows.set_column(at, sensitive, filled), None
+    holes = pc.is_null(column).to_numpy()
+    if missing == "drop":
+        kept = np.flatnonzero(~holes)
+        return rows.set_column(at, sensitive, column).take(pa.array(kept)), kept
+    many = int(holes.sum() if weights is None else weights[holes].sum())
+    where = f", first in row {int(np.argmax(holes)) + 1}" if in_order else ""
+    raise DataError(
+        f"{name}: the sensitive column {sensitive!r} is missing in {many} "
+        f"row{'s' if many > 1 else ''}{where}; fill it, or say "
+        'missing = "drop" or missing = { label = "unknown" } in the schema'
+    )

@@ -10,15 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from foreknow.data.counts import GroupCounts
+from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import (
+    Missing,
     codes_of,
     fetch,
     plain_table,
     refuse_two_empties,
+    settle_missing,
     to_python,
 )
-from foreknow.data.engines.missing import Missing, settle_missing
 from foreknow.data.engines.people import People
 from foreknow.data.engines.sources import Table, require
 from foreknow.data.labels import Label, Labels, in_order
@@ -35,28 +36,7 @@ def count_groups(
     missing: Missing = "error",
     null_groups: bool = False,
 ) -> GroupCounts:
-    """Count one row per person by group and sensitive value.
-
-    Parameters
-    ----------
-    table : Table
-    groups : sequence of column names
-        One column with a group id; or the published quasi-identifiers, whose every combination
-        is a group.
-    sensitive : str
-        The column of sensitive values.
-    missing : "error", "drop" or Relabel
-        What to do with null sensitive values.
-    null_groups : bool
-        Whether a null in a group column is a value of its own (for quasi-identifiers), or an
-        error (for a group id).
-
-    Returns
-    -------
-    GroupCounts
-        Under ``single``. The groups are labelled by their id, or by the tuple of their published
-        values.
-    """
+    """Count one row per person by group and sensitive value."""
     columns = list(dict.fromkeys([*groups, sensitive]))
     require(table, columns)
     tallied = table.tally(columns)
@@ -174,13 +154,7 @@ def _ranked(codes: NDArray[Any], found: pa.Array) -> tuple[NDArray[Any], pa.Arra
 
 
 def places_of(name: str, labels: Sequence[Label], known: Sequence[Label]) -> IntArray:
-    """Find where some groups are among those that were counted.
-
-    Raises
-    ------
-    DataError
-        If one of them is not: the table was changed since.
-    """
+    """Find where some groups are among those that were counted."""
     place = Labels(known).codes
     for label in labels:
         if label not in place:
@@ -198,29 +172,7 @@ def count_signatures(
     as_tuples: bool,
     needed: str | None = None,
 ) -> Signatures:
-    """Count one row per person by group and signature, where the data lives.
-
-    Parameters
-    ----------
-    table : Table
-    groups : sequence of str
-        The columns that make a group.
-    known : sequence of labels
-        The groups by position, as they were counted.
-    attributes : sequence of str
-        The columns of the signature.
-    sizes : int64 array, shape (groups,)
-        How many people each group had when it was counted.
-    as_tuples : bool
-        Whether a group is labelled by the tuple of its columns.
-    needed : str, optional
-        A column without which a row was not counted.
-
-    Raises
-    ------
-    DataError
-        If a column does not exist, or the groups have other people than were counted.
-    """
+    """Count one row per person by group and signature, where the data lives."""
     extra = [] if needed is None else [needed]
     columns = list(dict.fromkeys([*groups, *attributes, *extra]))
     require(table, columns)
@@ -260,29 +212,7 @@ def place_people(
     as_tuples: bool,
     needed: str | None = None,
 ) -> tuple[Labels, IntArray]:
-    """Find the group of everybody.
-
-    Parameters
-    ----------
-    table : Table
-    person : str
-        The column that names people.
-    groups : sequence of str
-        The columns that make a group; equal in all rows of a person.
-    known : sequence of labels
-        The groups by position, as they were counted.
-    as_tuples : bool
-        Whether a group is labelled by the tuple of its columns.
-    needed : str, optional
-        A column without which a row was not counted.
-
-    Returns
-    -------
-    names : Labels
-        Everybody once, in order of first appearance.
-    positions : int64 array, shape (people,)
-        Position of each person's group in `known`.
-    """
+    """Find the group of everybody."""
     columns = [person, *groups, *([] if needed is None else [needed])]
     rows = fetch(table, list(dict.fromkeys(columns)))
     if needed is not None and rows.column(needed).null_count:
@@ -291,3 +221,108 @@ def place_people(
     of_row, labels = group_codes(rows, groups, as_tuples=as_tuples)
     positions = places_of(table.name, labels, known)
     return Labels(to_python(person, people.names)), positions[of_row[people.first]]
+
+
+def count_tally(
+    table: Table,
+    groups: Sequence[str],
+    sensitive: str,
+    count: str,
+    *,
+    people: Table | None = None,
+    semantics: Semantics = "single",
+    null_groups: bool = False,
+) -> GroupCounts:
+    """Read the (group, value, count) table of a release."""
+    rows = fetch(table, [*groups, sensitive, count], groups)
+    weights = _amounts(table, count, rows.column(count))
+    rows, _ = settle_missing(table.name, rows, sensitive, "error")
+    if not len(rows) and (people is None or semantics == "single"):
+        raise DataError(f"{table.name} has no rows")
+    of_row, labels = _groups_of(table, rows, groups, null_groups)
+    sizes: IntArray | None = None
+    if people is not None:
+        members = fetch(people, groups, groups)
+        if not len(members):
+            raise DataError(f"{people.name} has no rows")
+        of_member, known = _groups_of(people, members, groups, null_groups)
+        sizes = np.bincount(of_member, minlength=len(known))
+        of_row = _places(table, labels, people, known, of_row)[of_row]
+        labels = known
+    codes, found = codes_of(rows.column(sensitive))
+    given = to_python(sensitive, found)
+    values = Labels(in_order(given))
+    place = np.array([values.codes[v] for v in given], dtype=codes.dtype)
+    return GroupCounts.from_pairs(
+        of_row,
+        place[codes],
+        values=values,
+        n_groups=len(labels),
+        groups=labels,
+        weights=weights,
+        sizes=sizes,
+        semantics=semantics,
+    )
+
+
+def _groups_of(
+    table: Table, rows: pa.Table, groups: Sequence[str], null_groups: bool
+) -> tuple[NDArray[Any], list[Label]]:
+    for group in groups:
+        if not null_groups and rows.column(group).null_count:
+            refuse_null_group(table.name, group, rows.column(group), None)
+    return group_codes(rows, groups, as_tuples=null_groups)
+
+
+def _places(
+    table: Table, labels: list[Label], people: Table, known: list[Label], of_row: NDArray[Any]
+) -> IntArray:
+    """Where each group of the tally is among those of the people."""
+    as_texts = table.untyped != people.untyped  # a CSV file beside one that knows types
+    place = {_text(label) if as_texts else label: i for i, label in enumerate(known)}
+    places = np.array(
+        [place.get(_text(label) if as_texts else label, -1) for label in labels], dtype=np.int64
+    )
+    if len(places) and places.min() < 0:
+        row = int(np.argmax(places[of_row] < 0))
+        raise DataError(
+            f"{table.name}: row {row + 1}: group {labels[int(of_row[row])]!r} has no people in "
+            f"{people.name}"
+        )
+    return places
+
+
+def _text(label: Label) -> Label:
+    if isinstance(label, tuple):
+        return tuple(_text(part) for part in label)
+    return None if label is None else str(label)
+
+
+def _amounts(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
+    """Read how often each value occurs."""
+    if table.untyped:
+        amounts = _whole_numbers(table.name, count, amounts)
+    try:
+        if pa.types.is_decimal(amounts.type) or pa.types.is_unsigned_integer(amounts.type):
+            amounts = amounts.cast(pa.int64())
+    except pa.ArrowInvalid as error:
+        raise DataError(f"{table.name}: column {count!r}: {error}") from None
+    if amounts.null_count or not pa.types.is_integer(amounts.type):
+        raise DataError(f"{table.name}: column {count!r} must hold a whole number in each row")
+    weights: IntArray = amounts.to_numpy().astype(np.int64)
+    if len(weights) and weights.min() < 1:
+        row = int(np.argmin(weights)) + 1
+        raise DataError(f"{table.name}: row {row}: the count {weights.min()} is below 1")
+    return weights
+
+
+def _whole_numbers(name: str, column: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    texts = texts.cast(pa.string())
+    good = pc.fill_null(pc.match_substring_regex(texts, r"^\d{1,18}$"), False).to_numpy()
+    if not good.all():
+        row = int(np.argmin(good))
+        raise DataError(
+            f"{name}: column {column!r}: row {row + 1} holds {texts[row].as_py()!r}, "
+            "not a whole number"
+        )
+    return texts.cast(pa.int64())

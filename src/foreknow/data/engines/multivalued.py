@@ -16,16 +16,17 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import (
+    Missing,
     codes_of,
     fetch,
     is_listed,
     plain,
     refuse_twins,
     refuse_two_empties,
+    settle_missing,
     to_python,
 )
 from foreknow.data.engines.group_counts import joined, refuse_null_group
-from foreknow.data.engines.missing import Missing, settle_missing
 from foreknow.data.engines.people import People
 from foreknow.data.engines.sources import Table, require
 from foreknow.data.labels import Label, Labels, in_order
@@ -106,29 +107,7 @@ def read_held(
     semantics: str,
     groups: Sequence[str] = (),
 ) -> Held:
-    """Read people and their values under ``set`` or ``multiset``.
-
-    Parameters
-    ----------
-    table : Table
-    columns : sequence of str
-        Further columns to read.
-    sensitive : str
-        One value per row, of which a null adds none; or a list per row.
-    person : str, optional
-        The column that names people; needed unless the values are lists.
-    semantics : "set" or "multiset"
-        For messages.
-    groups : sequence of str
-        Which of the columns make the groups of a release.
-
-    Raises
-    ------
-    SchemaError
-        If nothing tells people apart.
-    DataError
-        If a row names nobody, somebody with a list stands in two rows, or a list holds a null.
-    """
+    """Read people and their values under ``set`` or ``multiset``."""
     names = list(dict.fromkeys([*columns, *([] if person is None else [person])]))
     require(table, [*names, sensitive])
     require_person(table, sensitive, person, semantics, listed=not table.untyped)
@@ -211,21 +190,7 @@ def count_held(
     semantics: Semantics,
     null_groups: bool = False,
 ) -> GroupCounts:
-    """Count people by group, and their values by group and value.
-
-    Parameters
-    ----------
-    table : Table
-    groups : sequence of column names
-        As in `count_groups`; equal in all rows of a person.
-    sensitive : str
-        One value per row, of which a null adds none; or a list per row.
-    person : str, optional
-        The column that names people; needed unless the values are lists.
-    semantics : "set" or "multiset"
-    null_groups : bool
-        Whether a null in a group column is a value of its own, or an error.
-    """
+    """Count people by group, and their values by group and value."""
     held = read_held(table, groups, sensitive, person, semantics, groups=groups)
     of_person, labels = people_groups(held.people, held.rows, groups, null_groups=null_groups)
     codes, found = codes_of(held.values)
@@ -248,13 +213,7 @@ def count_held(
 def people_groups(
     people: People, rows: pa.Table, groups: Sequence[str], *, null_groups: bool
 ) -> tuple[NDArray[Any], list[Label]]:
-    """Code of everybody's group, and the label of each group.
-
-    Raises
-    ------
-    DataError
-        If rows of one person are in different groups, or a row that needs a group has none.
-    """
+    """Code of everybody's group, and the label of each group."""
     encoded = []
     for name in groups:
         column = rows.column(name)
@@ -275,24 +234,7 @@ def hold_values(
     missing: Missing,
     known: Labels,
 ) -> Holdings:
-    """Find who has what.
-
-    Parameters
-    ----------
-    table : Table
-    person, sensitive : str
-        Its columns of names and of sensitive values, as they were counted.
-    semantics : {"single", "set", "multiset"}
-    missing : "error", "drop" or Relabel
-        What to do with null sensitive values under ``single``.
-    known : Labels
-        The values by code.
-
-    Returns
-    -------
-    Holdings
-        People in order of first appearance, as in `place_people`.
-    """
+    """Find who has what."""
     if semantics == "single":
         rows = fetch(table, [person, sensitive])
         rows, _ = settle_missing(table.name, rows, sensitive, missing)

@@ -87,17 +87,7 @@ class People:
         value: Callable[[int], Any],
         advice: str = "everybody has one published value",
     ) -> NDArray[Any]:
-        """Return the code of everybody; two in the rows of one person are a `DataError`.
-
-        Parameters
-        ----------
-        column : str
-            For messages.
-        codes : integer array, shape (rows,)
-        value : function of code
-            For messages too.
-        advice : str
-        """
+        """Return the code of everybody; two in the rows of one person are a `DataError`."""
         own: NDArray[Any] = codes[self.first]
         if len(self.first) == len(self.of_row):
             return own

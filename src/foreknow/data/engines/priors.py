@@ -34,22 +34,7 @@ class Chances(NamedTuple):
 
 
 def read_chances(source: Any) -> Chances:
-    """Read probabilities from a file or frame.
-
-    Parameters
-    ----------
-    source : path or frame
-        One row per signature and value, with columns ``value``, ``probability``, and one for each
-        attribute. A probability is a number, or a text such as ``0.1`` or ``1/3``; a float stands
-        for the decimal that it prints as. A column ``learned`` that says ``yes`` in each row is no
-        attribute: the priors were learned from people.
-
-    Raises
-    ------
-    DataError
-        Naming the row, if a probability is missing or no number, or a combination is given twice
-        or not at all.
-    """
+    """Read probabilities from a file or frame."""
     table = open_table(source)
     attributes = tuple(c for c in table.columns if c not in (VALUE, PROBABILITY))
     for column in (VALUE, PROBABILITY):
@@ -110,17 +95,7 @@ def _complete(
 def count_chances(
     source: Any, attributes: Sequence[str], sensitive: str, smoothing: Fraction
 ) -> Chances:
-    """Learn probabilities from a table of people: how frequent each value is for each signature.
-
-    Parameters
-    ----------
-    source : path or frame
-        One row per person; those whose sensitive value is missing do not count.
-    attributes : sequence of str
-    sensitive : str
-    smoothing : Fraction
-        How many people with the values of the whole table are added to each signature.
-    """
+    """Learn probabilities from a table of people: how frequent each value is for each signature."""
     table = open_table(source)
     rows = fetch(table, [*attributes, sensitive])
     rows = rows.filter(rows.column(sensitive).is_valid())

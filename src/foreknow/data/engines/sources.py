@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,20 +34,7 @@ class Table(Protocol):
 
 
 def open_table(source: Any) -> Table:
-    """Open a table of any supported kind.
-
-    Parameters
-    ----------
-    source : path or frame
-        A CSV file (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``), a Parquet file, a folder of
-        Parquet files, or a frame of pandas, Polars, PyArrow, DuckDB, PySpark or another library
-        that Narwhals knows. A table opened before is returned as it is.
-
-    Raises
-    ------
-    DataError
-        If there is no such file, it cannot be read as a table, or two columns share a name.
-    """
+    """Open a table of any supported kind."""
     if type(source).__module__.startswith("foreknow.data.engines"):
         table: Table = source
         return table
@@ -110,3 +98,41 @@ def require(table: Table, columns: Sequence[str]) -> None:
     for column in columns:
         if column not in table.columns:
             raise DataError.unknown_column(column, table.columns, table.name)
+
+
+class Snapshot:
+    """A table of which some columns are read once, on first use; others can only be counted."""
+
+    settled = True
+
+    def __init__(self, table: Table, columns: Sequence[str]) -> None:
+        self.name = table.name
+        self.columns = table.columns
+        self.untyped = table.untyped
+        self._table = table
+        self._held = list(dict.fromkeys(columns))
+
+    @cached_property
+    def _rows(self) -> pa.Table:
+        require(self._table, self._held)
+        return self._table.arrow(self._held)
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Give columns that were read."""
+        for column in columns:
+            if column not in self._held:
+                raise DataError(
+                    f"{self.name} has no order of rows, so column {column!r} cannot be read once "
+                    "more beside the others; collect it into a frame first, such as "
+                    ".to_arrow_table() or .collect()"
+                )
+        return self._rows.select(list(columns))
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
+        """Count equal rows: of the columns that were read here, else where the data lives."""
+        return None if set(columns) <= set(self._held) else self._table.tally(columns)
+
+
+def settled(table: Table, columns: Sequence[str]) -> Table:
+    """Return the table itself if each read gives one order of rows, else a snapshot of it."""
+    return table if table.settled else Snapshot(table, columns)

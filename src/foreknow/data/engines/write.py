@@ -19,21 +19,7 @@ _REARM = re.compile(r"'('*[=+\-@\t\r])")
 
 
 def write_csv(table: pa.Table, path: Path, *, escape_formulas: bool = False) -> None:
-    """Write a CSV file with a header; nulls are empty.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-    path : Path
-    escape_formulas : bool
-        Put an apostrophe before texts that a spreadsheet would run as a formula. It changes the
-        values, so it is only done when asked for.
-
-    Raises
-    ------
-    DataError
-        If a column holds what CSV cannot, such as lists.
-    """
+    """Write a CSV file with a header; nulls are empty."""
     columns, names = _simple(table), table.column_names
     if escape_formulas:
         columns = [_disarmed(c) if pa.types.is_string(c.type) else c for c in columns]

@@ -21,7 +21,7 @@ from foreknow.data.labels import Labels
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.methods.fulldomain.lattice import Node
-from foreknow.methods.mondrian.points import Points
+from foreknow.methods.mondrian.cuts import Points
 
 _BLOCK = 1 << 20
 # How many times the cells of the finest node the counts at hand may have together.

@@ -8,8 +8,7 @@ the person does not have.
 from __future__ import annotations
 
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.implications.implications import Implications
-from foreknow.adversaries.implications.negations import Negations
+from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.protocol import Adversary
 from foreknow.criteria.properties import All, Distinct, MaxRatio, Property, Recursive, RuledOut
 from foreknow.errors import PolicyError

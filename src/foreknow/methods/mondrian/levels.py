@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, count_pairs
-from foreknow.methods.mondrian.cuts import Cuts, cuts_of
-from foreknow.methods.mondrian.points import Points
-from foreknow.methods.mondrian.tally import Tally
+from foreknow.methods.mondrian.cuts import Cuts, Points, Tally, cuts_of
 from foreknow.policy.ledger import PolicyLedger, PolicyWeighing
 
 _log = logging.getLogger(__name__)
@@ -84,14 +82,7 @@ class Level:
         self._descend(divided, n_divided)
 
     def divide_one(self, ledger: PolicyLedger) -> tuple[bool, float] | None:
-        """Divide one group, so that the release is safe, or as near to it as one cut leads.
-
-        Returns
-        -------
-        safe, reach : bool and float
-            Whether it is safe now, and the worst share of any threshold that is reached; None
-            where no group has a candidate.
-        """
+        """Divide one group, so that the release is safe, or as near to it as one cut leads."""
         ranking = self._ranking()
         best: tuple[bool, float, int, int] | None = None
         for turn in range(ranking.turns):

@@ -1,4 +1,4 @@
-"""Mondrian foreseen: whether it would make the same groups of a table with other values dealt out.
+"""Replay: whether Mondrian would make the same groups of a table with other values assigned.
 
 An adversary who knows the method asks that of very many worlds, which all have the bags of the
 release. Most of a run is the same for all of them, and most answers follow from two questions to
@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
+from foreknow.methods.mondrian.cuts import Points, Tally
 from foreknow.methods.mondrian.levels import Level
 from foreknow.methods.mondrian.mondrian import Mondrian
-from foreknow.methods.mondrian.points import Points
-from foreknow.methods.mondrian.tally import Tally
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 
@@ -28,29 +27,22 @@ _MOST = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Foreseen:
-    """What is known of all runs on tables that deal out the bags of a release otherwise.
+class Replay:
+    """What one run says of all runs on tables that assign the bags of its groups otherwise.
 
-    Attributes
-    ----------
-    groups : int64 array, shape (people,)
-        The groups that Mondrian makes.
-
-    Notes
-    -----
-    Let the groups be those of a run on the true table. A cut along the borders of groups divides
-    the same bags in every world; so as long as a run on a world decides as the true one did, it
-    has the same ledger, and decides the same about such a cut. The first decision that differs, if
-    there is one, is then about a cut across some group. The true run refused it; so the other one
-    carries it out, and its groups differ. Hence a world leads to the same groups just if every
-    refused cut across a group is refused in it, too, each by the ledger of its moment.
+    A cut along the borders of groups divides the same bags in every world; so as long as a run on a
+    world decides as the true one did, it has the same ledger, and decides the same about such a
+    cut. The first decision that differs, if there is one, is then about a cut across some group.
+    The true run refused it; so the other one carries it out, and its groups differ. Hence a world
+    leads to the same groups just if every refused cut across a group is refused in it, too, each
+    by the ledger of its moment.
 
     Minima only fall: what the first ledger refuses all later ones refuse; what the last accepts
     all earlier ones accept. Only a cut in between needs a run.
     """
 
-    groups: IntArray
-    _people: IntArray
+    groups: IntArray  # of each person
+    _people: IntArray  # of the refused cuts across groups, with the child and cut of each
     _children: IntArray
     _owner: IntArray
     _first: PolicyLedger
@@ -58,17 +50,8 @@ class Foreseen:
     _labels: Labels = field(repr=False)
 
     @classmethod
-    def of(cls, method: Mondrian, microdata: Microdata, policy: Policy) -> Foreseen | None:
-        """Run the method, and keep the cuts that it refused; None where that says too little.
-
-        Parameters
-        ----------
-        method : Mondrian
-        microdata : Microdata
-            The method must make groups of it.
-        policy : Policy
-            None is returned unless merging can never hurt.
-        """
+    def of(cls, method: Mondrian, microdata: Microdata, policy: Policy) -> Replay | None:
+        """Run the method, and keep the cuts that it refused; None where that says too little."""
         policy = replace(policy, schema=microdata.schema)
         if microdata.schema.semantics != "single" or not policy.monotone():
             return None
@@ -85,21 +68,15 @@ class Foreseen:
         found = level.across(points.spread(np.arange(len(points))))
         if sum(len(people) for people, _, _ in found) > _MOST:
             return None
+        none = np.empty(0, dtype=np.int64)
         people, children, owner = (
-            np.concatenate([part[i] for part in found]) if found else np.empty(0, dtype=np.int64)
-            for i in range(3)
+            np.concatenate([none, *(part[i] for part in found)]) for i in range(3)
         )
         groups = points.spread(level.final)
         return cls(groups, people, children, owner, first, last, microdata.values)
 
     def same(self, codes: NDArray[Any]) -> bool | None:
-        """Whether the groups are the same in a world; None if a run must tell.
-
-        Parameters
-        ----------
-        codes : integer array, shape (people,)
-            Everybody's sensitive value; each group has the bag that it has in the true table.
-        """
+        """Whether a world, of equal bags, leads to the same groups; None if a run must tell."""
         if not len(self._owner):
             return True
         shape = len(self._owner), len(self._labels)
@@ -131,13 +108,7 @@ class _Refusals(Level):
         return accepted
 
     def across(self, point_of: IntArray) -> list[tuple[IntArray, IntArray, IntArray]]:
-        """The refused proposals that divide some final group.
-
-        Returns
-        -------
-        list of tuples
-            People and their children, numbered through, and the proposal of each child.
-        """
+        """Refused cuts across final groups: people, their children, and the cut of each child."""
         members = np.argsort(point_of, kind="stable")
         ends = np.cumsum(np.bincount(point_of, minlength=len(self.final)))
         starts = np.append(0, ends[:-1])

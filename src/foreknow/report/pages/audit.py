@@ -9,7 +9,7 @@ from markupsafe import Markup
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.witness import FactsWitness
-from foreknow.adversaries.implications.negations import Negations
+from foreknow.adversaries.implications.implications import Negations
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.auditing.audit import Audit, Verdict
 from foreknow.data.counts import GroupCounts

@@ -11,8 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.implications.implications import Implications
-from foreknow.adversaries.implications.negations import Negations
+from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.auditing.audit import Verdict
 from foreknow.auditing.curves import DisclosureCurves, curves_at, telling_groups
 from foreknow.data.counts import GroupCounts

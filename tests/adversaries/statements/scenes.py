@@ -1,14 +1,13 @@
-"""Small releases of named people, and random statements about them, for Hypothesis."""
+"""Small releases of named people, and random statements about them."""
 
 import random
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
-from hypothesis import strategies as st
 
+import foreknow as fk
 from foreknow.adversaries.statements.formulas import And, Has, Iff, Implies, Not, Or, Same
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
@@ -16,6 +15,7 @@ from foreknow.data.people import Members
 
 NAMES = ["Ann", "Bob Lee", "and", "O'Neil", "Ed", "漢字", "7"]
 VALUES = ["AIDS", "Flu", 'a "cold"', "not->in"]
+WEIGHTS = [Fraction(0), *map(Fraction, ["1/2", "2", "1/3", "5", "0.7", "3/2"])]
 
 
 @dataclass
@@ -39,12 +39,29 @@ class Scene:
     def values(self):
         return sorted({value for _, bag in self.groups for value in bag})
 
-    def __repr__(self):
-        return f"Scene({self.semantics!r}, {self.groups}, {self.prior}, {self.statements})"
+    @property
+    def pairs(self):
+        """Every person and value."""
+        return [(person, value) for person in self.people for value in self.values]
+
+    def known(self, **more):
+        """Statements as texts and formulas in turn."""
+        said = [text(s) if i % 2 else formula(s) for i, s in enumerate(self.statements)]
+        return fk.Statements(*said, prior=self.prior, **more)
+
+
+class Release(SimpleNamespace):
+    """A stand-in for a release: something with counts and members."""
+
+    def __init__(self, counts, members):
+        super().__init__(counts=counts, members=members)
+
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
 
 
 def release_of(groups, semantics="single"):
-    """A stand-in for a release: counts and members."""
+    """A release of groups, each (names, bag)."""
     values = sorted({value for _, bag in groups for value in bag})
     group_codes = [g for g, (_, bag) in enumerate(groups) for _ in bag]
     value_codes = [values.index(value) for _, bag in groups for value in bag]
@@ -59,16 +76,6 @@ def release_of(groups, semantics="single"):
     names = Labels(name for names, _ in groups for name in names)
     places = [g for g, (names_, _) in enumerate(groups) for _ in names_]
     return Release(counts, Members(names, np.array(places)))
-
-
-class Release(SimpleNamespace):
-    """Something with counts and members."""
-
-    def __init__(self, counts, members):
-        super().__init__(counts=counts, members=members)
-
-    __hash__ = object.__hash__
-    __eq__ = object.__eq__
 
 
 def formula(said):
@@ -102,65 +109,8 @@ def _quoted(name):
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-@st.composite
-def scenes(draw, most_people=6, semantics=None, weighted=None, most_statements=5):
-    """A release with statements; with a prior in a part of the cases."""
-    semantics = semantics or draw(st.sampled_from(["single", "set", "multiset"]))
-    many = semantics != "single"
-    n_people = draw(st.integers(1, most_people - many))
-    names = NAMES[:n_people]
-    cuts = draw(st.sets(st.integers(1, max(n_people - 1, 1)), max_size=2)) - {n_people}
-    edges = [0, *sorted(cuts), n_people]
-    groups = []
-    for low, high in pairwise(edges):
-        size = high - low
-        if semantics == "single":
-            bag = draw(st.lists(st.sampled_from(VALUES), min_size=size, max_size=size))
-        else:
-            most = min(size, 3) if semantics == "set" else 3
-            bag = []
-            for value in draw(st.sets(st.sampled_from(VALUES), max_size=3)):
-                bag += [value] * draw(st.integers(1, most))
-        groups.append((names[low:high], bag))
-    values = sorted({value for _, bag in groups for value in bag})
-    prior = {}
-    if values and (draw(st.booleans()) if weighted is None else weighted):
-        weights = st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(2), Fraction(1, 3)])
-        pairs = st.tuples(st.sampled_from(names), st.sampled_from(values))
-        prior = draw(st.dictionaries(pairs, weights, max_size=6))
-    statements = []
-    if values:
-        said = said_about(names, values)
-        statements = draw(st.lists(said, min_size=1, max_size=most_statements))
-    return Scene(semantics, groups, prior, statements)
-
-
-def said_about(names, values):
-    """Statements about people and values, nested."""
-    has = st.tuples(st.just("has"), st.sampled_from(names), st.sampled_from(values))
-    leaf = st.one_of(has, has, has.map(lambda h: ("not", h)))
-    if len(names) > 1:
-        chosen = st.lists(st.sampled_from(names), min_size=2, max_size=3, unique=True)
-        leaf = st.one_of(leaf, leaf, chosen.map(lambda people: ("same", *people)))
-
-    def grown(inner):
-        pair = st.tuples(st.sampled_from(["->", "<->"]), inner, inner)
-        several = st.lists(inner, min_size=2, max_size=3)
-        joined = st.tuples(st.sampled_from(["and", "or"]), several)
-        return st.one_of(
-            inner.map(lambda s: ("not", s)), pair, joined.map(lambda kp: (kp[0], *kp[1]))
-        )
-
-    return st.recursive(leaf, grown, max_leaves=5)
-
-
-# ---- many scenes, fast -------------------------------------------------------------------------
-
-WEIGHTS = [Fraction(0), *map(Fraction, ["1/2", "2", "1/3", "5", "0.7", "3/2"])]
-
-
 def random_scene(seed, semantics, weighted):
-    """A scene without Hypothesis, which takes longer to draw than worlds take to enumerate."""
+    """A release with statements; small enough for enumeration."""
     chance = random.Random(f"{seed} {semantics} {weighted}")
     names = NAMES[: chance.randint(1, 6 if semantics == "single" else 5)]
     groups = []

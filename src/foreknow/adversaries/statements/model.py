@@ -1,0 +1,575 @@
+"""Model: people and values of a release as random variables, and statements as formulas of them.
+
+Under ``single`` a variable is a person, and says which value they have. Otherwise it is a person
+and a value, and says whether they have it; under ``multiset``, whether they have none of it. A
+pool is what is assigned independently of all else: under ``single`` the bag of a group, otherwise
+one value in a group.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import lcm, perm
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.statements import formulas as said
+from foreknow.adversaries.statements.language import place_of
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label, Labels
+from foreknow.data.people import Members
+from foreknow.errors import DataError, InputError, StatementError, did_you_mean
+from foreknow.numbers import as_fraction
+
+# ---- names and weights -------------------------------------------------------------------------
+
+_HINTS = 100_000
+_AMBIGUOUS = -1
+
+# (person, value, weight), sorted, each pair once.
+Weights: TypeAlias = tuple[tuple[str, str, Fraction], ...]
+
+
+class Unknown(InputError):
+    """A text that no label prints as."""
+
+
+class Names:
+    """Labels by the text that they print as; `missing` is what to say before an unknown one."""
+
+    def __init__(self, labels: Labels, missing: str) -> None:
+        self.labels = labels
+        self._missing = missing
+        self._by_text: Mapping[Any, int] = labels.codes
+        if not all(type(label) is str for label in labels):
+            places: dict[str, int] = {}
+            for place, label in enumerate(labels):
+                if places.setdefault(str(label), place) != place:
+                    places[str(label)] = _AMBIGUOUS
+            self._by_text = places
+
+    def of_text(self, text: str) -> int:
+        """Position of the label that prints as a text."""
+        place = self._by_text.get(text)
+        if place is None:
+            hints = [str(label) for label in self.labels[:_HINTS]]
+            raise Unknown(f"{self._missing} {text!r}{did_you_mean(text, hints)}")
+        if place == _AMBIGUOUS:
+            same = [repr(label) for label in self.labels if str(label) == text]
+            raise InputError(f"{text!r} may mean {' or '.join(same)}; make their labels differ")
+        return place
+
+    def of_label(self, label: Label) -> int:
+        """Position of a label, or else of the one that prints like it."""
+        try:
+            place = self.labels.codes.get(label)
+        except TypeError:
+            place = None
+        return self.of_text(str(label)) if place is None else place
+
+
+def read_prior(given: Mapping[Any, Any] | None) -> Weights:
+    """Read weights given as person -> value -> weight, or as (person, value) -> weight.
+
+    >>> read_prior({"Tom": {"AIDS": 0.1}}) == read_prior({("Tom", "AIDS"): "1/10"})
+    True
+    """
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"a prior maps each person to the weights of their values, not {type(given).__name__}; "
+            'such as {"Tom": {"AIDS": 0.1}}'
+        )
+    found: dict[tuple[str, str], Fraction] = {}
+    for person, value, weight in _entries(given):
+        pair = (str(person), str(value))
+        try:
+            amount = as_fraction(weight)
+        except InputError as error:
+            raise InputError(f"prior of {pair[0]!r}, {pair[1]!r}: {error}") from None
+        if amount < 0:
+            raise InputError(f"prior of {pair[0]!r}, {pair[1]!r}: {weight} is below 0")
+        if pair in found:
+            raise InputError(f"the prior has {pair[0]!r}, {pair[1]!r} twice")
+        found[pair] = amount
+    return tuple((*pair, weight) for pair, weight in sorted(found.items()))
+
+
+def _entries(given: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
+    for key, inner in given.items():
+        if isinstance(inner, Mapping):
+            for value, weight in inner.items():
+                yield key, value, weight
+        elif isinstance(key, tuple) and len(key) == 2:
+            yield *key, inner
+        else:
+            raise InputError(
+                f"the prior of {key!r} must map values to weights, not {inner!r}; "
+                'such as {"Tom": {"AIDS": 0.1}}'
+            )
+
+
+def unassignable(
+    bag: Mapping[int, int], size: int, semantics: str, rows: Iterable[Mapping[int, Fraction]]
+) -> int | None:
+    """The value by code that weights of 0 leave to too few; -1 for the bag; None if there is none.
+
+    >>> never = Fraction(0)
+    >>> unassignable({0: 1, 1: 1}, 2, "single", [{0: never}, {0: never}])
+    -1
+    >>> unassignable({0: 1, 1: 2}, 3, "set", [{0: never}, {0: never, 1: never}]) is None
+    True
+    """
+    barred = [{code for code in bag if row.get(code) == 0} for row in rows]
+    if semantics == "single":
+        allowed = [tuple(code for code in bag if code not in own) for own in barred if own]
+        return None if _matched(allowed, bag) else -1
+    without = Counter(code for own in barred for code in own)
+    for code, count in bag.items():
+        if size - without[code] < (1 if semantics == "multiset" else count):
+            return code
+    return None
+
+
+def _matched(allowed: list[tuple[int, ...]], bag: Mapping[int, int]) -> bool:
+    """Whether everybody can get one of the values that they may have; by augmenting paths."""
+    left = dict(bag)
+    holders: dict[int, Counter[tuple[int, ...]]] = {code: Counter() for code in bag}
+    for own in sorted(allowed, key=len):
+        queue = list(own)
+        # By value, which holder of which other value would move there.
+        moves: dict[int, tuple[int, tuple[int, ...]] | None] = dict.fromkeys(own)
+        for code in queue:
+            if left[code]:
+                break
+            for other in holders[code]:
+                for free in other:
+                    if free not in moves:
+                        moves[free] = (code, other)
+                        queue.append(free)
+        else:
+            return False
+        left[code] -= 1
+        while (move := moves[code]) is not None:
+            holders[code][move[1]] += 1
+            code, mover = move
+            holders[code] -= Counter([mover])
+        holders[code][own] += 1
+    return True
+
+
+# ---- formulas over atoms -----------------------------------------------------------------------
+
+Kind: TypeAlias = Literal["true", "false", "atom", "not", "all", "any", "mark"]
+Node: TypeAlias = int
+
+TRUE: Node = 0
+FALSE: Node = 1
+_NONE: frozenset[int] = frozenset()
+
+
+class Nodes:
+    """Formulas over atoms, each kept once: literals, conjunctions, disjunctions and marks.
+
+    An atom says that a variable takes one of its options; it takes at most one. A mark is true,
+    and stays until its variable is assigned.
+    """
+
+    def __init__(self) -> None:
+        self.kinds: list[Kind] = ["true", "false"]
+        self.kids: list[tuple[int, ...]] = [(), ()]  # nodes, or the atom, or the marked variable
+        self.variables = [_NONE, _NONE]  # that each node mentions
+        self.atoms = [_NONE, _NONE]
+        self.owner: list[int] = []  # the variable of each atom
+        self._known: dict[tuple[Kind, tuple[int, ...]], Node] = {}
+        self._negated: dict[Node, Node] = {TRUE: FALSE, FALSE: TRUE}
+        self._given: dict[tuple[Node, int, int], Node] = {}
+
+    def atom(self, atom: int) -> Node:
+        """The node that holds where the atom does."""
+        return self._make("atom", (atom,), frozenset((self.owner[atom],)), frozenset((atom,)))
+
+    def mark(self, variable: int, atoms: Iterable[int]) -> Node:
+        """A node that holds, and stays until the variable is assigned."""
+        return self._make("mark", (variable,), frozenset((variable,)), frozenset(atoms))
+
+    def all_of(self, kids: Iterable[Node]) -> Node:
+        """Conjunction."""
+        return self._join("all", kids, TRUE, FALSE)
+
+    def any_of(self, kids: Iterable[Node]) -> Node:
+        """Disjunction."""
+        return self._join("any", kids, FALSE, TRUE)
+
+    def alike(self, kids: Sequence[Node]) -> Node:
+        """All kids hold or none does."""
+        return self.any_of((self.all_of(kids), self.all_of(map(self.negate, kids))))
+
+    def negate(self, node: Node) -> Node:
+        """The node that holds where this one does not."""
+        if node not in self._negated:
+            kind, kids = self.kinds[node], self.kids[node]
+            if kind == "atom":
+                made = self._make("not", kids, self.variables[node], self.atoms[node])
+            else:
+                made = (self.any_of if kind == "all" else self.all_of)(map(self.negate, kids))
+            self._negated[node] = made
+            self._negated.setdefault(made, node)
+        return self._negated[node]
+
+    def parts(self, node: Node) -> tuple[Node, ...]:
+        """The nodes that a node is the conjunction of; none if it is true."""
+        if self.kinds[node] == "all":
+            return self.kids[node]
+        return () if node == TRUE else (node,)
+
+    def given(self, node: Node, variable: int, atom: int) -> Node:
+        """What is left of a node once one atom of a variable holds; none of those named, if -1."""
+        if variable not in self.variables[node]:
+            return node
+        key = (node, variable, atom)
+        if key not in self._given:
+            kind, kids = self.kinds[node], self.kids[node]
+            if kind == "mark":
+                left = TRUE
+            elif kind in ("atom", "not"):
+                left = TRUE if (kids[0] == atom) == (kind == "atom") else FALSE
+            else:
+                join = self.all_of if kind == "all" else self.any_of
+                left = join([self.given(kid, variable, atom) for kid in kids])
+            self._given[key] = left
+        return self._given[key]
+
+    def _join(
+        self, kind: Literal["all", "any"], kids: Iterable[Node], nothing: Node, decides: Node
+    ) -> Node:
+        found: set[Node] = set()
+        for kid in kids:
+            if self.kinds[kid] == kind:
+                found.update(self.kids[kid])
+            else:
+                found.add(kid)
+        found.discard(nothing)
+        if decides in found or any(self._negated.get(kid) in found for kid in found):
+            return decides
+        if len(found) < 2:
+            return found.pop() if found else nothing
+        variables = _NONE.union(*(self.variables[kid] for kid in found))
+        atoms = _NONE.union(*(self.atoms[kid] for kid in found))
+        return self._make(kind, tuple(sorted(found)), variables, atoms)
+
+    def _make(
+        self, kind: Kind, kids: tuple[int, ...], variables: frozenset[int], atoms: frozenset[int]
+    ) -> Node:
+        node = self._known.get((kind, kids))
+        if node is None:
+            node = self._known[kind, kids] = len(self.kinds)
+            self.kinds.append(kind)
+            self.kids.append(kids)
+            self.variables.append(variables)
+            self.atoms.append(atoms)
+        return node
+
+
+# ---- variables ---------------------------------------------------------------------------------
+
+
+class Symbol(NamedTuple):
+    """What a monomial counts: people of a pool of whom something is known, or those with a value.
+
+    Monomials are whole numbers; `shift` and `mask` are where they hold the power of this symbol.
+    """
+
+    most: int  # no higher power has a moment
+    moment: Callable[[int], int]
+    shift: int
+    mask: int
+
+
+@dataclass(eq=False)
+class Pool:
+    """What is assigned independently of all else; `code` is -1 for all values of the group."""
+
+    group: int
+    code: int
+    size: int  # people; under ``multiset`` their mass, which is their number without a prior
+    symbol: int
+    counts: dict[int, int]  # occurrences by code
+    bags: dict[int, int] = field(default_factory=dict)  # symbols by code, under ``single``
+    multiset: bool = False
+
+
+@dataclass(eq=False)
+class Variable:
+    """Which value of a pool a person has."""
+
+    person: int
+    pool: Pool
+    mass: int = 1  # under ``multiset``, the share of the pool's size
+    options: dict[int, int] = field(default_factory=dict)  # the code of each atom
+    weights: dict[int, int] = field(default_factory=dict)  # the prior's, by atom
+    base: int = 1  # the weight of all others
+
+
+class Atom(NamedTuple):
+    """What an atom adds to a monomial, and the symbols in it."""
+
+    power: int
+    symbols: frozenset[int]
+
+
+class Model:
+    """A release, a prior and statements; variables are made when first asked for.
+
+    `bias` and `guards` find monomials without a moment: plus `bias`, they have a bit of `guards`.
+    """
+
+    def __init__(
+        self,
+        release: HasCounts,
+        prior: Weights,
+        statements: Sequence[said.Formula],
+        texts: Sequence[str | None],
+    ) -> None:
+        self.counts = counts_of(release)
+        self.members = _members(release, self.counts)
+        self.people = Names(self.members.names, "nobody in the release is called")
+        self.values = Names(self.counts.values, "nobody in the release has the value")
+        self.prior: dict[int, dict[int, Fraction]] = {}
+        # By group, the people whom statements or the prior name, in order.
+        self.named: dict[int, dict[int, None]] = {}
+        self.nodes = Nodes()
+        self.variables: list[Variable] = []
+        self.symbols: list[Symbol] = []
+        self.atoms: list[Atom] = []
+        self.bias = self.guards = self._bits = 0
+        self._pools: dict[tuple[int, int], Pool] = {}
+        self._variables: dict[tuple[int, int], int | None] = {}
+        self._bags: dict[int, dict[int, int]] = {}
+        for name, value, weight in prior:
+            try:
+                own = self.prior.setdefault(self.people.of_text(name), {})
+                own[self.values.of_text(value)] = weight
+            except InputError as error:
+                raise StatementError(f"prior: {error}") from None
+        for place, (formula, text) in enumerate(zip(statements, texts, strict=True), 1):
+            self._check(formula, f"statement {place}", text)
+        for person in self.prior:
+            self.named.setdefault(self.group_of(person), {})[person] = None
+        self._check_prior()
+        self.said = [self._node(formula) for formula in statements]
+
+    def group_of(self, person: int) -> int:
+        """The group of a person by position."""
+        return int(self.members.groups[person])
+
+    def bag(self, group: int) -> dict[int, int]:
+        """Counts of a group, by code."""
+        if group not in self._bags:
+            cells = slice(self.counts.offsets[group], self.counts.offsets[group + 1])
+            codes, counts = self.counts.codes[cells].tolist(), self.counts.counts[cells].tolist()
+            self._bags[group] = dict(zip(codes, counts, strict=True))
+        return self._bags[group]
+
+    def pool(self, group: int, code: int) -> Pool | None:
+        """The pool that a value in a group belongs to; None where it does not occur."""
+        if code not in self.bag(group):
+            return None
+        key = (group, -1 if self.counts.semantics == "single" else code)
+        if key not in self._pools:
+            self._pools[key] = self._new_pool(*key)
+        return self._pools[key]
+
+    def has(self, person: int, code: int) -> Node:
+        """The node of: this person has this value."""
+        number = self.variable(person, code)
+        if number is None:
+            return FALSE
+        node = self.nodes.atom(self._atom(number, code))
+        return self.nodes.negate(node) if self.variables[number].pool.multiset else node
+
+    def variable(self, person: int, code: int) -> int | None:
+        """The variable that says whether a person has a value; None where they cannot."""
+        pool = self.pool(self.group_of(person), code)
+        if pool is None:
+            return None
+        key = (person, pool.code)
+        if key not in self._variables:
+            self._variables[key] = self._new_variable(person, pool)
+        return self._variables[key]
+
+    def marked(self, nodes: Iterable[Node]) -> Node:
+        """All nodes, and whom else the prior weighs in their pools."""
+        whole = self.nodes.all_of(nodes)
+        pools = self.pools(whole)
+        return self.nodes.all_of((whole, *(m for pool in pools for m in self.marks(pool))))
+
+    def marks(self, pool: Pool) -> list[Node]:
+        """Marks of the people whom the prior weighs in a pool; none under ``multiset``."""
+        found = []
+        for person in sorted(self.named.get(pool.group, ())):
+            for code in sorted(self.prior.get(person, {}).keys() & pool.counts.keys()):
+                number = self.variable(person, code)
+                if number is not None and self.variables[number].weights:
+                    found.append(self.nodes.mark(number, self.variables[number].weights))
+        return found
+
+    def pools(self, node: Node) -> list[Pool]:
+        """The pools that a node mentions."""
+        found = (self.variables[v].pool for v in sorted(self.nodes.variables[node]))
+        return list(dict.fromkeys(found))
+
+    # ---- reading --------------------------------------------------------------------------
+
+    def _check(self, formula: said.Formula, where: str, text: str | None) -> None:
+        """Refuse a statement that names a person or value that is not in the release."""
+        for part in said.walk(formula):
+            for name in part.people if isinstance(part, said.Same) else (part.person,):
+                with _pointing(where, text, "person", name):
+                    person = self.people.of_text(name)
+                self.named.setdefault(self.group_of(person), {})[person] = None
+            if isinstance(part, said.Has):
+                with _pointing(where, text, "value", part.value):
+                    self.values.of_text(part.value)
+
+    def _check_prior(self) -> None:
+        """Refuse a prior that leaves no way to assign something, in whichever group."""
+        for group in dict.fromkeys(map(self.group_of, self.prior)):
+            rows = [self.prior[person] for person in self.named[group] if person in self.prior]
+            size = int(self.counts.sizes[group])
+            code = unassignable(self.bag(group), size, self.counts.semantics, rows)
+            if code is not None:
+                what = "the values" if code < 0 else repr(self.counts.values[code])
+                label = self.counts.group_label(group)
+                raise StatementError(f"the prior leaves no way to assign {what} of group {label!r}")
+
+    def _node(self, formula: said.Formula) -> Node:
+        nodes = self.nodes
+        match formula:
+            case said.Has(person, value):
+                return self.has(self.people.of_text(person), self.values.of_text(value))
+            case said.Not(part):
+                return nodes.negate(self._node(part))
+            case said.And(parts):
+                return nodes.all_of([self._node(part) for part in parts])
+            case said.Or(parts):
+                return nodes.any_of([self._node(part) for part in parts])
+            case said.Implies(first, second):
+                return nodes.any_of((nodes.negate(self._node(first)), self._node(second)))
+            case said.Iff(first, second):
+                return nodes.alike((self._node(first), self._node(second)))
+            case said.Same(names):
+                people = [self.people.of_text(name) for name in names]
+                codes = {code for person in people for code in self.bag(self.group_of(person))}
+                return nodes.all_of(
+                    nodes.alike([self.has(person, code) for person in people])
+                    for code in sorted(codes)
+                )
+
+    # ---- making ---------------------------------------------------------------------------
+
+    def _new_pool(self, group: int, code: int) -> Pool:
+        size, bag = int(self.counts.sizes[group]), self.bag(group)
+        # No monomial of this group has a higher power: those named, and one who is asked about.
+        most = min(size, len(self.named.get(group, ())) + 1)
+        if code < 0:
+            symbol = self._symbol(most, lambda k: perm(size - k, most - k))
+            bags = {c: self._bag(n) for c, n in bag.items()}
+            return Pool(group, code, size, symbol, bag, bags)
+        count = bag[code]
+        if self.counts.semantics == "multiset":
+            scale, masses = self._masses(group, code)
+            mass = int(scale * sum(masses.values(), Fraction(size - len(masses))))
+            symbol = self._symbol(mass - 1, lambda k: (mass - k) ** count)
+            return Pool(group, code, mass, symbol, {code: count}, multiset=True)
+        symbol = self._symbol(min(most, count), lambda k: perm(count, k) * perm(size - k, most - k))
+        return Pool(group, code, size, symbol, {code: count})
+
+    def _bag(self, count: int) -> int:
+        return self._symbol(count, lambda k: perm(count, k))
+
+    def _symbol(self, most: int, moment: Callable[[int], int]) -> int:
+        bits = most.bit_length()
+        mask = (1 << bits) - 1
+        self.symbols.append(Symbol(most, moment, self._bits, mask))
+        self.bias |= (mask - most) << self._bits
+        self.guards |= 1 << (self._bits + bits)
+        self._bits += bits + 1
+        return len(self.symbols) - 1
+
+    def _masses(self, group: int, code: int) -> tuple[int, dict[int, Fraction]]:
+        """Under ``multiset``: what makes weights whole, and the weights that are given."""
+        people = [p for p in self.named.get(group, ()) if code in self.prior.get(p, {})]
+        given = {person: self.prior[person][code] for person in people}
+        return lcm(*(weight.denominator for weight in given.values())), given
+
+    def _new_variable(self, person: int, pool: Pool) -> int | None:
+        made = Variable(person, pool)
+        if pool.multiset:
+            scale, masses = self._masses(pool.group, pool.code)
+            made.mass = int(masses.get(person, Fraction(1)) * scale)
+            if not made.mass:
+                return None
+        self.variables.append(made)
+        if person in self.prior and not pool.multiset:
+            self._weigh(len(self.variables) - 1, self.prior[person])
+        return len(self.variables) - 1
+
+    def _weigh(self, number: int, given: Mapping[int, Fraction]) -> None:
+        """Note how the prior weighs the options of a variable, as whole numbers."""
+        variable = self.variables[number]
+        row = {code: given.get(code, Fraction(1)) for code in variable.pool.counts}
+        # Under `single` everybody has one value, so only what differs within the row counts.
+        base = Fraction(1)
+        if variable.pool.code < 0:
+            base = Counter(row.values()).most_common(1)[0][0]
+        scale = lcm(base.denominator, *(weight.denominator for weight in row.values()))
+        for code, weight in row.items():
+            if weight != base:
+                variable.weights[self._atom(number, code)] = int(weight * scale)
+        variable.base = int(base * scale) if variable.weights else 1
+
+    def _atom(self, number: int, code: int) -> int:
+        variable = self.variables[number]
+        for atom, known in variable.options.items():
+            if known == code:
+                return atom
+        pool = variable.pool
+        used = frozenset((pool.symbol, pool.bags.get(code, pool.symbol)))
+        self.atoms.append(Atom(sum(variable.mass << self.symbols[s].shift for s in used), used))
+        self.nodes.owner.append(number)
+        variable.options[len(self.atoms) - 1] = code
+        return len(self.atoms) - 1
+
+
+def _members(release: HasCounts, counts: GroupCounts) -> Members:
+    """The members of a release, which must name its people."""
+    members = None if isinstance(release, GroupCounts) else getattr(release, "members", None)
+    if not isinstance(members, Members):
+        raise DataError(
+            "statements are about people by name, and counts name nobody; make a release "
+            "with person=, as in Release.from_groups(table, group=..., sensitive=..., "
+            "person=...)"
+        )
+    if not np.array_equal(np.bincount(members.groups, minlength=counts.n_groups), counts.sizes):
+        raise DataError("the members that the release names are not those that it counts")
+    return members
+
+
+@contextmanager
+def _pointing(
+    where: str, text: str | None, role: Literal["person", "value"], name: str
+) -> Iterator[None]:
+    """Say in which statement a name is unknown, and where."""
+    try:
+        yield
+    except InputError as error:
+        place = None if text is None else place_of(text, role, name)
+        raise StatementError(f"{where}: {error}", text, place) from None
