@@ -1,8 +1,8 @@
 """Worlds per second of an attack: Mondrian and FullDomain on tables of 10 to 1,000 rows.
 
-A world costs one run of the method, unless it is foreseen what that would make (Mondrian): how much
+A world costs one run of the method, unless a replay says what that would make (Mondrian): how much
 that saves stands last. For FullDomain it is measured how much of a run comes before the first node
-is judged, which is the most that foreseeing could save without keeping anything between worlds.
+is judged, which is the most that a replay could save without keeping anything between worlds.
 """
 
 from __future__ import annotations
@@ -98,12 +98,12 @@ def main() -> None:
 
             runs.weight(codes, seen)
             one, plain = milliseconds(world, times), milliseconds(alone, times)
-            told = f"a run is {plain / one:.1f} times that"
+            said = f"a run is {plain / one:.1f} times that"
             if isinstance(method, fk.FullDomain):
                 least = milliseconds(partial(first_node, table, policy), times)
-                told += f", and {plain / least:.1f} times what comes before the first node"
+                said += f", and {plain / least:.1f} times what comes before the first node"
             name = getattr(method, "find", "")
-            print(f"  {type(method).__name__ + ' ' + name:<20} {one:7.2f} ms; {told}")
+            print(f"  {type(method).__name__ + ' ' + name:<20} {one:7.2f} ms; {said}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import foreknow as fk
 from benchmarks.measure import heading, line, medians
 from foreknow.criteria.properties import MaxRatio
 from foreknow.methods.jump import Jump, Safe
-from foreknow.methods.jump.block_counts import BeyondReach
+from foreknow.methods.jump.disclosure_set import BeyondReach
 
 HALF = MaxRatio("1/2")
 TABLE_1 = ["AB|CD|EF", "ABC|DEF", "ABCD|EF"]
@@ -126,9 +126,9 @@ def against_the_paper() -> None:
 
 def forget() -> None:
     """Drop what earlier runs found."""
-    from foreknow.methods.jump import runs
+    from foreknow.methods.jump import run
 
-    runs._shared.cache_clear()
+    run._shared.cache_clear()
 
 
 def twenty_four_rows() -> None:

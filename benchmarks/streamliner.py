@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 import foreknow as fk
 from benchmarks.census import QUASI_IDENTIFIERS, encoded_census
-from benchmarks.figures.times import medians
-from benchmarks.measure import heading, line
+from benchmarks.measure import heading, line, medians
 
 Columns: TypeAlias = dict[str, NDArray[np.int64]]
 
@@ -158,6 +157,7 @@ def base(rows: int) -> float:
     engine.register("people", pa.table({"s": random.integers(0, 50, rows)}))
     found = medians(
         5,
+        time.process_time,
         permutation=lambda: random.permutation(numbers),
         counting=lambda: engine.sql("select s, count(*) from people group by s").fetchall(),
     )

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import foreknow as fk
-from foreknow.report.pages.audit_terminal import verdict_sentence
+from foreknow.report.pages.audit import verdict_sentence
 
 SCHEMA = fk.Schema(
     quasi_identifiers=["age", "marital-status", "race", "sex"], sensitive="occupation"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from foreknow.adversaries.disclosure import worst
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.auditing.audit import audit, group_name
+from foreknow.auditing.audit import audit
 from foreknow.data.counts import GroupCounts
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -21,6 +21,7 @@ from foreknow.errors import DataError, InputError, OutputError, PolicyError, Uns
 from foreknow.output import as_json
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
+from foreknow.report.words import group_text
 
 ILL = GroupCounts.from_bags(
     [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Cold", "HIV", "Flu"]],
@@ -280,8 +281,8 @@ def test_a_repr_counts_requirements():
 
 
 def test_groups_are_called_by_what_is_published_of_them():
-    assert group_name(7) == "7"
-    assert group_name(("20 to 37", None, 3)) == "20 to 37, missing, 3"
+    assert group_text(7) == "7"
+    assert group_text(("20 to 37", None, 3)) == "20 to 37, missing, 3"
 
 
 def test_the_worst_of_nothing_is_impossible():

@@ -24,13 +24,13 @@ with whole_folder("out") as aside:
 # The same, as a command that is told to end.
 TOLD = """
 import sys
-from foreknow.cli.interrupts import Interrupts
+from foreknow.cli.process import Interrupts
 interrupts = Interrupts()
 interrupts.watch()
 try:
     exec(sys.argv[1])
 except KeyboardInterrupt:
-    sys.exit(interrupts.told())
+    sys.exit(interrupts.farewell())
 """
 COMMAND = "from foreknow.cli import main; main()"
 

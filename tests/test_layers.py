@@ -24,15 +24,8 @@ FLOORS = [
 FLOOR_OF = {room: -height for height, floor in enumerate(FLOORS) for room in floor}
 FOLDERS = {path.name for path in SRC.iterdir() if any(path.glob("*.py"))}
 
-# The only doors upwards, and only inside a function: a result is shown by the page of its kind.
-DOORS = {
-    ("policy", "policy.file"),
-    ("auditing", "report"),
-    ("adversaries.algorithm", "report"),
-    ("methods", "report"),
-    ("publishing", "report"),
-    ("utility", "report"),
-}
+# The only door upwards, and only inside a function: a result is shown by the page of its kind.
+DOORS = {("result", "report"), ("policy", "policy.file")}
 LIBRARIES = {"pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark"}
 ENGINES_ALLOWED = (
     "engine",

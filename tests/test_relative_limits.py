@@ -17,7 +17,7 @@ from tests.test_verifier_priors import written
 import foreknow as fk
 from foreknow.errors import CertificateError, PolicyError
 from foreknow.publishing.certificate import Certificate
-from foreknow.report.pages.audit_terminal import verdict_sentence
+from foreknow.report.pages.audit import verdict_sentence
 from foreknow.verifier.verify import Written, verify
 
 SEEDS = st.integers(0, 2**40)

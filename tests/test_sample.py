@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from examples import make_sample as make
 
 from foreknow.errors import InputError
-from foreknow.sample import make, policy_path, table_path
+from foreknow.sample import policy_path, table_path
 
 
 @pytest.fixture(scope="module")

@@ -252,5 +252,10 @@ def test_the_command_line_serves_toys(tmp_path, monkeypatch, capsys):
     assert "people are left over" in said
     said = desk.refused(*desk.publish("--method", "pairs", "--set", "sise=3", out="three"))
     assert "did you mean 'size'" in said
-    code, out, _ = desk.run("audit", "two", "--policy", "policy.toml")
+    code, out, _ = desk.run("audit", "two", "--policy", "policy.toml", "--html", "audit.html")
     assert code == 0, out
+    page = (tmp_path / "audit.html").read_text("utf-8")
+    for said in (out, page):
+        assert "Safe: all 3 requirements hold" in said
+        assert "even_groups = 2: 0 people are left over." in said
+        assert "k_anonymity = 2: the smallest group has 4 people, the least is 2." in said

@@ -13,7 +13,7 @@ import pytest
 from tests import adult
 
 import foreknow as fk
-from foreknow.auditing.survey import _told, least_entropy
+from foreknow.auditing.survey import _rounded, least_entropy
 from foreknow.errors import InputError, UnsupportedError
 
 
@@ -93,9 +93,9 @@ def test_entropy_is_0_only_for_groups_of_one_value():
 
 def test_what_only_looks_certain_is_not_called_so():
     almost = fk.Disclosure("a", 1.0, lambda: 1 - Fraction(1, 10**20))
-    assert _told(almost, certain=False) < 1
-    assert _told(fk.Disclosure("a", 1.0, lambda: Fraction(1)), certain=False) == 1
-    assert _told(fk.Disclosure("a", 0.5), certain=False) == 0.5
+    assert _rounded(almost, certain=False) < 1
+    assert _rounded(fk.Disclosure("a", 1.0, lambda: Fraction(1)), certain=False) == 1
+    assert _rounded(fk.Disclosure("a", 0.5), certain=False) == 0.5
 
 
 def test_adult_has_72_generalizations():

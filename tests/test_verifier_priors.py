@@ -36,7 +36,7 @@ def rule(priors, **more):
 # ---- small releases ------------------------------------------------------------------------
 
 
-def reckoned(scene, reading, wanted):
+def verified(scene, reading, wanted):
     """What the verifier makes of a release that it need not read."""
     held, found = {}, []
     for group, members in scene.groups.items():
@@ -57,11 +57,11 @@ def check_release(scene, reading):
     audited = scene.priors(reading).disclosures(scene.release)
     for value in audited:
         highest = max(p for (_, _, x), p in truth if x == value)
-        found, group, probability, _ = reckoned(scene, reading, {value})
+        found, group, probability, _ = verified(scene, reading, {value})
         assert probability == highest == audited[value].exact
         assert type(probability) is Fraction
         assert ((found, group[0]), probability) in {((x, str(g)), p) for (g, _, x), p in truth}
-    assert reckoned(scene, reading, set(audited))[2] == max(p for _, p in truth)
+    assert verified(scene, reading, set(audited))[2] == max(p for _, p in truth)
 
 
 @settings(max_examples=120)
@@ -98,7 +98,7 @@ def test_many_more_releases(reading, seed):
 def test_larger_groups_are_judged_as_by_the_audit(reading, seed, most):
     scene = random_scene(Random(seed), n_groups=4, most=most)
     audited = scene.priors(reading).disclosures(scene.release)
-    value, _, probability, _ = reckoned(scene, reading, set(audited))
+    value, _, probability, _ = verified(scene, reading, set(audited))
     assert probability == audited[value].exact == max(own.exact for own in audited.values())
 
 
@@ -129,7 +129,7 @@ def test_what_may_be_reached_and_what_must_stay_below(seed):
     assert [(f.probability, f.safe) for f in ours] == [(exact, False)]
 
 
-# ---- priors that floats cannot bear --------------------------------------------------------
+# ---- priors that floats cannot hold --------------------------------------------------------
 
 
 def judged(groups, table, wanted, reading="joint"):

@@ -107,7 +107,7 @@ def test_values_that_nobody_asks_about_are_not_reckoned_with():
 
 
 class AsTold:
-    """A method that groups rows as it is told."""
+    """A method that groups rows as given."""
 
     def __init__(self, groups):
         self.groups = np.array(groups)
@@ -228,7 +228,7 @@ def test_a_changed_table_of_people_is_found(tmp_path):
         (lambda rows: rows[0].__setitem__(1, ["x"] * 3), r"tables\[0\]: 'x' is not a number"),
         (lambda rows: rows[0].__setitem__(1, ["-1", "1", "1"]), "from 0 to 1 in each row"),
         (lambda rows: rows[0].__setitem__(0, 5), r"tables\[0\]: each row needs a text or null"),
-        (lambda rows: [row.__setitem__(1, ["0"] * 3) for row in rows], "allow no way to deal"),
+        (lambda rows: [row.__setitem__(1, ["0"] * 3) for row in rows], "allow no way to assign"),
     ],
 )
 def test_priors_of_a_certificate_that_are_none(tmp_path, change, says):

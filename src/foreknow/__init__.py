@@ -67,9 +67,9 @@ if TYPE_CHECKING:
     from foreknow.methods.fulldomain.levels import counts_at
     from foreknow.methods.fulldomain.result import LatticeResult
     from foreknow.methods.jump import Jump, Naive, Safe
-    from foreknow.methods.jump.block_counts import BeyondReach
-    from foreknow.methods.jump.runs import DisclosureSet, Run
-    from foreknow.methods.jump.sampling import EstimatedSet
+    from foreknow.methods.jump.disclosure_set import BeyondReach
+    from foreknow.methods.jump.estimate import EstimatedSet
+    from foreknow.methods.jump.run import DisclosureSet, Run
     from foreknow.methods.jump.secret import SecretChoice
     from foreknow.methods.mondrian.mondrian import Mondrian
     from foreknow.methods.protocol import Traits
@@ -121,9 +121,9 @@ _ROOMS = {
     "methods.fulldomain.levels": ["counts_at"],
     "methods.fulldomain.result": ["LatticeResult"],
     "methods.jump": ["Jump", "Naive", "Safe"],
-    "methods.jump.block_counts": ["BeyondReach"],
-    "methods.jump.runs": ["DisclosureSet", "Run"],
-    "methods.jump.sampling": ["EstimatedSet"],
+    "methods.jump.disclosure_set": ["BeyondReach"],
+    "methods.jump.run": ["DisclosureSet", "Run"],
+    "methods.jump.estimate": ["EstimatedSet"],
     "methods.jump.secret": ["SecretChoice"],
     "methods.mondrian.mondrian": ["Mondrian"],
     "methods.protocol": ["Traits"],

@@ -42,7 +42,7 @@ def check_release(scene, release, reading, truth):
 
 
 def check_witness(scene, found, truth):
-    """Somebody with this signature is in this group, and attains the probability."""
+    """A person with this signature is in this group, and attains the probability."""
     witness = found.witness
     own = tuple(witness.signature)
     signature = tuple(witness.signature.values())
@@ -53,9 +53,9 @@ def check_witness(scene, found, truth):
     assert witness.holders == sum(x == witness.value for _, x in members)
     assert witness.prior == scene.tables[own][signature][witness.value]
     assert truth[own][plain(witness.group), signature, witness.value] == found.exact
-    told = witness.to_dict()
-    assert told["prior"] == str(witness.prior)
-    assert told["signature"] == witness.signature
+    written = witness.to_dict()
+    assert written["prior"] == str(witness.prior)
+    assert written["signature"] == witness.signature
 
 
 def check_gain(scene, gain, truth):
@@ -117,7 +117,7 @@ def test_a_group_that_the_priors_forbid_is_an_error(reading, seed):
         check_release(scene, scene.release, reading, truth)
         return
     for ask in ("disclosures", "disclosure", "gain"):
-        with pytest.raises(DataError, match=r"no way to deal the values of group \d+ to its"):
+        with pytest.raises(DataError, match=r"no way to assign the values of group \d+ to its"):
             getattr(scene.priors(reading), ask)(scene.release)
 
 

@@ -10,7 +10,7 @@ import pytest
 import foreknow as fk
 from foreknow.criteria.properties import All, Distinct, Each, Entropy, MaxRatio, Recursive, RuledOut
 from foreknow.methods.jump import Jump, Naive, Safe
-from foreknow.methods.jump.nodes import at_nodes, default_nodes, least_group, read_function
+from foreknow.methods.jump.functions import Function, default_nodes, least_group, settled
 
 SCHEMA = fk.Schema(
     quasi_identifiers=["age", "sex", "zip"],
@@ -49,7 +49,7 @@ def grouping(table, node):
 )
 def test_a_node_may_be_written_in_several_ways(given):
     table = rows(30)
-    (found,) = at_nodes([read_function(given)], fk.Microdata(pa.table(table), SCHEMA))
+    (found,) = settled([Function.of(given)], fk.Microdata(pa.table(table), SCHEMA))
     assert found.numbers == grouping(table, (2, 1, 1))
     assert str(found) == "age=2, sex=*, zip=1"
 
@@ -58,7 +58,7 @@ def test_every_node_groups_by_what_would_be_published():
     table = rows(25, seed=4)
     data = fk.Microdata(pa.table(table), SCHEMA)
     nodes = [tuple(node) for node in np.ndindex(5, 2, 4)]
-    found = at_nodes([read_function(node) for node in nodes], data)
+    found = settled([Function.of(node) for node in nodes], data)
     assert [one.numbers for one in found] == [grouping(table, node) for node in nodes]
 
 

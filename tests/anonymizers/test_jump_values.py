@@ -11,7 +11,7 @@ from tests.oracle import jump_worlds as oracle
 
 import foreknow as fk
 from foreknow.methods.jump import Jump, Naive, Safe
-from foreknow.methods.jump.nodes import at_nodes, read_function
+from foreknow.methods.jump.functions import Function, settled
 
 TWO = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="disease")
 ONE = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
@@ -23,7 +23,7 @@ ROWS = {
 
 
 def numbers(function, schema=TWO, rows=ROWS):
-    (found,) = at_nodes([read_function(function)], fk.Microdata(pa.table(rows), schema))
+    (found,) = settled([Function.of(function)], fk.Microdata(pa.table(rows), schema))
     return found.numbers
 
 

@@ -11,9 +11,7 @@ from tests.oracle.streamliner_gda import gda
 from foreknow.data.microdata import Attribute
 from foreknow.errors import NoSafeRelease
 from foreknow.methods.streamliner import gda as streamliner_gda
-from foreknow.methods.streamliner import gda as streamliner_gda_late
-from foreknow.methods.streamliner import gda as streamliner_near
-from foreknow.methods.streamliner.gda import Kinds, Nearest, Open, Runs, by_rank, plan_gda
+from foreknow.methods.streamliner.gda import Open, Runs, by_rank, plan_gda
 
 
 def runs_of(values, ranks):
@@ -37,15 +35,14 @@ def bags(values, ranks, l):  # noqa: E741
 
 
 @settings(max_examples=400, deadline=None)
-@given(data=st.data(), l=st.integers(2, 5), many=st.sampled_from([1, 2, 512]))
-def test_groups_are_those_of_the_paper(data, l, many):  # noqa: E741
+@given(data=st.data(), l=st.integers(2, 5), near=st.sampled_from([1, 2, 64]))
+def test_groups_are_those_of_the_paper(data, l, near):  # noqa: E741
     n = data.draw(st.integers(l, 40))
     values = data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n))
     most = data.draw(st.sampled_from([0, 2, 8, 1000]))
     ranks = data.draw(st.lists(st.integers(0, most), min_size=n, max_size=n))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamliner_near, "_MOST", many)
-        patch.setattr(streamliner_gda_late, "_FIRST", many)
+        patch.setattr(streamliner_gda, "_NEAR", (near, 4096))
         assert bags(values, ranks, l) == gda(values, ranks, l)
 
 
@@ -59,62 +56,14 @@ def test_groups_are_those_of_the_paper_where_many_are_left_over(seed):
     assert bags(values, ranks, 3) == expected
 
 
-@given(
-    ranks=st.lists(st.integers(0, 6), min_size=1, max_size=12),
-    moves=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 9)), max_size=20),
-    many=st.sampled_from([1, 2, 512]),
-)
-def test_the_nearest_are_those_of_all(ranks, moves, many):
-    lying = dict(enumerate(ranks))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamliner_near, "_MOST", many)
-        near = Nearest(dict(lying), 12)
-        for thing, to in moves:
-            if thing not in lying:
-                continue
-            if to < 7:
-                near.move(thing, lying[thing], to)
-                lying[thing] = to
-            else:
-                near.leave(thing, lying.pop(thing))
-            for rank in range(8):
-                nearest = sorted(lying, key=lambda t, r=rank: (abs(lying[t] - r), t))
-                assert near.of(rank, 3) == nearest[:3]
-
-
-@given(data=st.data(), l=st.integers(2, 3))
-def test_people_join_the_groups_that_are_nearest_on_average(data, l):  # noqa: E741
-    n = data.draw(st.integers(1, 30))
-    rank = st.integers(0, 20)
-    groups = data.draw(st.lists(st.lists(rank, min_size=l, max_size=l), min_size=n, max_size=n))
-    sizes = data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamliner_gda_late, "_FIRST", 2)
-        kinds = Kinds(np.zeros((n, l), dtype=int), np.array(groups), np.array(sizes))
-        room = list(sizes)
-        joined = Open(kinds, 1)
-        for _ in range(4):
-            at, people = data.draw(rank), data.draw(st.integers(1, 6))
-            expected = []
-            for _ in range(people):
-                free = [i for i in range(n) if room[i]]
-                if free:
-                    best = min(free, key=lambda i: (sum(abs(r - at) for r in groups[i]), i))
-                    room[best] -= 1
-                    expected.append(best)
-            found = [kind for kind, many in joined.nearest(at, people) for _ in range(many)]
-            assert found == expected
-
-
 def test_where_very_many_groups_differ_only_those_around_are_looked_at(monkeypatch):
-    monkeypatch.setattr(streamliner_gda_late, "_FIRST", 4)
-    monkeypatch.setattr(streamliner_gda_late, "_NEAR", 16)
+    monkeypatch.setattr(streamliner_gda, "_NEAR", (2, 8))
     # Wide groups around rank 500, and a narrow one that is nearer by its members only.
-    groups = np.array([[0, 1000 + i % 2] for i in range(100)] + [[560, 560]])
-    kinds = Kinds(np.zeros((101, 2), dtype=int), groups, np.ones(101, dtype=int))
-    assert list(Open(kinds, 1).nearest(500, 1)) != [(100, 1)]
+    ranks = np.array([[0, 1000 + i % 2] for i in range(100)] + [[560, 560]])
+    colours, sizes = np.zeros((101, 2), dtype=int), np.ones(101, dtype=int)
+    assert list(Open(colours, ranks, sizes, 1).nearest(500, 1)) != [(100, 1)]
     # All of them get somebody all the same.
-    everybody = [kind for kind, _ in Open(kinds, 1).nearest(500, 200)]
+    everybody = [kind for kind, _ in Open(colours, ranks, sizes, 1).nearest(500, 200)]
     assert sorted(everybody) == list(range(101))
 
 
@@ -129,9 +78,7 @@ def test_people_are_sorted_by_value_and_weighted_rank(data, dense):
         Attribute(name, np.array(own), list(range(6)), "ordered", (), (), np.arange(6.0))
         for name, own in zip("xy", columns, strict=True)
     ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamliner_gda, "_BLOCK", data.draw(st.sampled_from([3, 1 << 16])))
-        runs, people = by_rank(codes, 5, attributes, {"y": weight}, np.random.default_rng(0))
+    runs, people = by_rank(codes, 5, attributes, {"y": weight}, np.random.default_rng(0))
     ranks = [x + 1 + weight * (y + 1) for x, y in zip(*columns, strict=True)]
     assert sorted(people.people.tolist()) == list(range(n))
     expected = sorted(zip(codes.tolist(), ranks, strict=True))

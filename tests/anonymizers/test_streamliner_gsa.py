@@ -18,7 +18,7 @@ from foreknow.data.microdata import Attribute
 from foreknow.methods.streamliner import gsa as streamliner_gsa
 from foreknow.methods.streamliner import gsa as streamliner_transversal
 from foreknow.methods.streamliner.gsa import groups_of_gsa, transversals
-from foreknow.methods.streamliner.rda import Colours, deal, plan_rda
+from foreknow.methods.streamliner.rda import groups_of_plan, plan_rda
 
 
 def axes(*places):
@@ -127,9 +127,8 @@ def boxed(found, places):
 def rda(l):  # noqa: E741
     def method(table, lots):
         codes = np.array(table)
-        colours = Colours.of(codes, np.bincount(codes))
-        colours.shuffle(lots)
-        return deal(plan_rda(np.bincount(codes), l), colours)
+        sizes = np.bincount(codes)
+        return groups_of_plan(plan_rda(sizes, l), codes, sizes, lots)
 
     return method
 

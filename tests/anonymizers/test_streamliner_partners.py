@@ -99,10 +99,8 @@ def test_every_sequence_of_the_first_colour_is_as_likely_as_by_the_plain_rule(si
     assert found == in_turn(sizes, 0, need)
 
 
-@pytest.mark.parametrize("few", [0, 64])
 @pytest.mark.parametrize(("sizes", "need"), [([3, 3, 3, 1], 1), ([2, 2, 2, 2, 2, 1, 1], 2)])
-def test_several_colours_at_once_draw_again_by_the_plain_rule(sizes, need, few, monkeypatch):
-    monkeypatch.setattr(streamliner_partners, "_FEW", few)
+def test_several_colours_at_once_draw_again_by_the_plain_rule(sizes, need):
     random, runs = np.random.default_rng(0), 4000
     found = Counter(drawn(sizes, need, random)[0] for _ in range(runs))
     expected = in_turn(sizes, 0, need)
@@ -135,7 +133,6 @@ def test_rows_are_those_that_the_rule_allows(sizes, need, data):
     seed, block = data.draw(st.integers(0, 99)), data.draw(st.sampled_from([1, 50, 1 << 18]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streamliner_partners, "_BLOCK", block)
-        patch.setattr(streamliner_partners, "_FEW", data.draw(st.sampled_from([0, 64])))
         found = drawn(sizes, need, np.random.default_rng(seed))
     for colour, rows in enumerate(found):
         unused = [many * (c != colour) for c, many in enumerate(sizes)]

@@ -8,9 +8,8 @@ each table the q(R) of the releases that agree with it add up to 1.
 from fractions import Fraction
 from itertools import product
 
+from examples.streamliner_theory import partitions_of
 from tests.oracle.streamliner_lots import release_of, tables
-
-from foreknow.streamlining.contained import partitions_of
 
 
 def safe_releases(bag, l):  # noqa: E741

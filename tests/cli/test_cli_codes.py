@@ -20,7 +20,7 @@ FORKS = """
 import json, os, sys
 import foreknow.auditing.audit, foreknow.auditing.skyline, foreknow.cli.entry
 import foreknow.publishing.publish, foreknow.publishing.verification
-import foreknow.report.pages.audit, foreknow.report.pages.audit_terminal
+import foreknow.report.pages.audit
 from foreknow.cli import main
 
 def place(number, where):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from foreknow.cli.publish import _told
+from foreknow.cli.publish import _amounts
 
 SEX = "sex,value,probability\nf,flu,0.3\nf,cold,0.7\nm,flu,0.1\nm,cold,0.9\n"
 SCHEMA = """[schema]
@@ -101,7 +101,7 @@ def test_both_readings_and_other_adversaries_in_one_audit(ready):
             "sex.csv: there are no probabilities for sex m; known: 'f', 'male'",
         ),
         (SEX.replace("cold", "Gout"), "no probabilities of the sensitive value 'cold'"),
-        (SEX.replace("f,flu,0.3", "f,flu,0").replace("m,flu,0.1", "m,flu,0"), "no way to deal"),
+        (SEX.replace("f,flu,0.3", "f,flu,0").replace("m,flu,0.1", "m,flu,0"), "no way to assign"),
         (SEX.replace("sex,", "disease,"), "is the sensitive column"),
     ],
 )
@@ -142,5 +142,5 @@ def test_several_values_per_person_are_refused(ready):
 
 def test_what_verify_says_of_them_is_short():
     tables = [{"attributes": ["sex"], "rows": []}, {"attributes": ["age", "sex"], "rows": []}]
-    assert _told({"semantics": "joint", "tables": tables}) == "by sex; age, sex (joint)"
-    assert _told({"l": 1, "k": 2}) == "l = 1, k = 2"
+    assert _amounts({"semantics": "joint", "tables": tables}) == "by sex; age, sex (joint)"
+    assert _amounts({"l": 1, "k": 2}) == "l = 1, k = 2"

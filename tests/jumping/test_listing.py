@@ -10,7 +10,7 @@ from tests.oracle import jump_worlds as oracle
 import foreknow as fk
 from foreknow.criteria.properties import Distinct, MaxRatio
 from foreknow.methods.jump import Jump, Naive, Safe
-from foreknow.methods.jump.runs import Run
+from foreknow.methods.jump.run import Run
 
 HALF = MaxRatio("1/2")
 LETTERS = ["AB|CD|EF", "ABC|DEF", "ABCD|EF"]

@@ -5,7 +5,7 @@ from collections import Counter
 
 import foreknow as fk
 from foreknow.criteria.properties import MaxRatio
-from foreknow.methods.jump import Jump, Safe, runs
+from foreknow.methods.jump import Jump, Safe, run
 
 CROSSED = [
     [[0, 1, 2], [3, 4, 5], [6, 7]],
@@ -23,7 +23,7 @@ def outcome(algorithm, table):
 
 
 def alone(algorithm, table):
-    runs._shared.cache_clear()
+    run._shared.cache_clear()
     return outcome(algorithm, table)
 
 
@@ -41,7 +41,7 @@ def test_other_tables_do_not_bring_a_table_within_reach():
         ):
             given = tables(chance)
             expected = [alone(algorithm, table) for table in given]
-            runs._shared.cache_clear()
+            run._shared.cache_clear()
             assert [outcome(algorithm, table) for table in given] == expected
             assert [outcome(algorithm, table) for table in given[::-1]] == expected[::-1]
             met.update(expected)
@@ -52,19 +52,20 @@ def test_other_tables_do_not_bring_a_table_within_reach():
 def test_without_forgetting_they_would(monkeypatch):
     """The test above would notice."""
     chance = random.Random(2)
-    monkeypatch.setattr(runs, "_ever", lambda case: 1)  # nothing was ever much
+    ever = property(lambda self: 1, lambda self, steps: None)  # nothing was ever much
+    monkeypatch.setattr(run.Budget, "ever", ever, raising=False)
     changed = 0
     for steps in (200, 800, 1600):
         algorithm = Jump(CROSSED, 1, MaxRatio("1/2"), steps=steps)
         given = tables(chance)
         expected = [alone(algorithm, table) for table in given]
-        runs._shared.cache_clear()
+        run._shared.cache_clear()
         changed += [outcome(algorithm, table) for table in given] != expected
     assert changed
 
 
 def test_what_was_found_is_used_again_where_that_makes_no_difference():
     algorithm = Safe(CROSSED, MaxRatio("1/2"), steps=10**6)
-    runs._shared.cache_clear()
+    run._shared.cache_clear()
     first = algorithm.run(list("aabbcdea"))
     assert algorithm.run(list("babacdea"))._case.exact is first._case.exact

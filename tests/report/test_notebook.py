@@ -6,7 +6,7 @@ from dataclasses import replace
 import pyarrow.csv
 import pytest
 from tests.people import made, people, schema
-from tests.report.audits import EVIL, evil
+from tests.report.results import EVIL, evil
 
 import foreknow as fk
 

@@ -8,18 +8,13 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 from tests.adversaries.releases_priors import priors_table
-from tests.report.audits import EVIL
+from tests.report.results import EVIL
 
 import foreknow as fk
 from foreknow.adversaries.priors import disclosure as priors_judged
-from foreknow.report.pages.audit_terminal import (
-    adversary_phrase,
-    group_of,
-    headline,
-    telling,
-    verdict_sentence,
-)
-from foreknow.report.pages.priors_words import share_text
+from foreknow.report import render
+from foreknow.report.knowledge import describe, share_text
+from foreknow.report.pages.audit import group_of, verdict_sentence
 
 ROWS = {("m",): {"Flu": "1/10", "HIV": "9/10"}, ("f",): {"Flu": "3/1000", "HIV": "997/1000"}}
 SEX = priors_table(ROWS, ["sex"])
@@ -52,7 +47,7 @@ def test_a_broken_limit_names_the_person_and_what_was_known():
         "that a member of group x has Flu; your limit is 50%."
     )
     assert group_of(found) == "x"
-    assert telling(found.point.adversary, found.disclosure.witness).details == (
+    assert describe(found.point.adversary, found.disclosure.witness).details == (
         ("The target", "in group x, with sex m; one person there is alike"),
         ("Before the release", "10% sure of Flu"),
         ("By the group alone", "50%: 1 of 2 have it"),
@@ -61,7 +56,7 @@ def test_a_broken_limit_names_the_person_and_what_was_known():
 
 def test_people_who_are_alike_are_counted():
     found = verdict(fk.Requirement(fk.Priors(SEX), "1/4"), release(sexes="mmmm"))
-    details = dict(telling(found.point.adversary, found.disclosure.witness).details)
+    details = dict(describe(found.point.adversary, found.disclosure.witness).details)
     assert details["The target"] == "in group x, with sex m; 2 people there are alike"
 
 
@@ -87,10 +82,10 @@ def test_certainty_and_a_value_that_nobody_has():
 
 
 def test_without_a_witness_it_says_which_statistics():
-    assert adversary_phrase(fk.Priors(SEX), "disease") == (
+    assert describe(fk.Priors(SEX), None, "disease").knows == (
         "knows how likely diseases are by sex, and these of everybody"
     )
-    assert adversary_phrase(fk.Priors([SEX, AGE], "binary"), "disease") == (
+    assert describe(fk.Priors([SEX, AGE], "binary"), None, "disease").knows == (
         "knows how likely diseases are by sex or by age and race, each by itself, and these of "
         "everybody (each value by itself)"
     )
@@ -148,7 +143,7 @@ def audit_of_both():
 def test_the_terminal_shows_them_beside_others():
     audit = audit_of_both()
     said = text_of(audit)
-    assert headline(audit) in said
+    assert render(audit).headline in said
     assert "priors" in said
     assert "Someone who knows that people with sex m have it with probability 10%" in said
     assert "Priors(" not in said

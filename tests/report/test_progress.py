@@ -7,7 +7,7 @@ import time
 import pytest
 from rich.console import Console
 
-from foreknow.report.progress import progress
+from foreknow.report.console import progress
 
 
 @pytest.fixture

@@ -1,8 +1,24 @@
-"""Labels in sentences: nothing hidden, nothing that runs together."""
+"""Words: nothing hidden or run together, percentages on their side of the limit, terms of facts."""
+
+from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from foreknow.report.words import group_words, listing, named, noun_of, plural, some, visible
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.report.knowledge import Terms
+from foreknow.report.words import (
+    group_words,
+    limit_text,
+    listing,
+    named,
+    noun_of,
+    percent,
+    plural,
+    some,
+)
+from foreknow.text import one_line, visible
 
 
 @pytest.mark.parametrize(
@@ -81,3 +97,187 @@ def test_column_names_become_nouns_where_they_are():
 def test_amounts():
     assert some(1, "relative", "relatives") == "one relative"
     assert some(1200, "relative", "relatives") == "1,200 relatives"
+
+
+def test_a_message_is_one_line_that_steers_nothing_and_ends():
+    said = one_line("no column 'a\x1b[2Jb\u202e\u200b'\nVerified")
+    assert said == r"no column 'a\x1b[2Jb\u202e\u200b'\nVerified"
+    assert one_line("a\n  ^", kept="\n") == "a\n  ^"
+    assert len(one_line("x" * 10**6)) == 3003
+
+
+# ---- percentages --------------------------------------------------------------------------------
+
+
+def shown(exact, limit, digits=0):
+    exact = Fraction(exact)
+    return percent(Disclosure("AIDS", float(exact), lambda: exact), Fraction(limit), digits)
+
+
+@pytest.mark.parametrize(
+    ("exact", "limit", "text"),
+    [
+        ("0.62", "0.5", "62%"),
+        ("0.62", "0.621", "62%"),
+        ("0.6204", "0.621", "62%"),
+        ("0.6211", "0.621", "62.11%"),
+        ("0.6204", "0.62", "62.04%"),
+        ("0.62", "0.62", "62%"),
+        ("0.499", "0.5", "49.9%"),
+        ("0.4999999999999", "0.5", "49.99999999999%"),
+        ("0.5000000000001", "0.5", "50.00000000001%"),
+        ("0.999", "0.5", "99.9%"),
+        ("0.9999999999999999999", "0.5", "99.99999999999999999%"),
+        ("0.999", "1", "99.9%"),
+        ("1", "0.5", "100%"),
+        ("1", "1", "100%"),
+        ("0", "0.5", "0%"),
+        ("0.0004", "0.5", "0.04%"),
+        ("2/3", "2/3", "2/3"),
+        ("1/3", "2/3", "33%"),
+        ("0.6667", "2/3", "67%"),
+        ("0.6666", "2/3", "66.66%"),
+        ("1/8", "0.5", "12%"),
+    ],
+)
+def test_digits_until_they_differ(exact, limit, text):
+    assert shown(exact, limit) == text
+
+
+def test_tables_begin_with_one_decimal():
+    assert shown("0.62", "0.5", digits=1) == "62.0%"
+
+
+@pytest.mark.parametrize(
+    ("limit", "text"),
+    [("0.5", "50%"), ("0.621", "62.1%"), ("2/3", "2/3"), ("1", "100%"), ("0.00125", "0.125%")],
+)
+def test_a_limit_is_written_exactly(limit, text):
+    assert limit_text(Fraction(limit)) == text
+
+
+def test_without_a_fraction_a_near_float_counts_as_the_limit():
+    assert percent(Disclosure("AIDS", 0.5 - 1e-12), Fraction(1, 2)) == "50%"
+    assert percent(Disclosure("AIDS", 0.5 - 1e-8), Fraction(1, 2)) == "49.999999%"
+
+
+def test_the_fraction_is_not_asked_for_far_from_the_limit():
+    def never():
+        raise AssertionError
+
+    assert percent(Disclosure("AIDS", 0.25, never), Fraction(1, 2)) == "25%"
+
+
+@given(
+    st.fractions(0, 1, max_denominator=10**13),
+    st.fractions(0, 1, max_denominator=10**4).filter(bool),
+    st.integers(0, 3),
+)
+def test_the_text_stands_to_the_limit_as_the_probability_does(exact, limit, digits):
+    text = shown(exact, limit, digits)
+    if exact == limit:
+        assert text == limit_text(limit)
+        return
+    number = Fraction(text.removesuffix("%")) / 100
+    assert (number < limit, number > limit) == (exact < limit, exact > limit)
+    assert (number == 0, number == 1) == (exact == 0, exact == 1)
+    assert abs(number - exact) <= Fraction(1, 100)
+
+
+# ---- amounts of facts, under each semantics -----------------------------------------------------
+
+SINGLE = Terms("diagnosis")
+SET = Terms("diagnosis", "set", "AIDS")
+ANY = Terms("diagnosis", "multiset")
+
+
+@pytest.mark.parametrize(
+    ("terms", "amounts", "said"),
+    [
+        (SINGLE, (1, 0, 0), "one diagnosis the target does not have"),
+        (SINGLE, (0, 1, 0), "one other person's diagnosis"),
+        (SINGLE, (0, 2, 1), "2 other people's diagnoses and one relative"),
+        (
+            SINGLE,
+            (2, 5, 2),
+            "2 diagnoses the target does not have, 5 other people's diagnoses, and 2 relatives",
+        ),
+        (SINGLE, (0, 0, 0), ""),
+        (SET, (1, 0, 0), "one diagnosis that comes only with AIDS"),
+        (
+            SET,
+            (2, 1, 0),
+            "2 diagnoses that come only with AIDS and one person who does not have AIDS",
+        ),
+        (SET, (0, 3, 2), "3 people who do not have AIDS and 2 relatives"),
+        (ANY, (0, 3, 0), "3 people who do not have the diagnosis in question"),
+        (
+            ANY,
+            (1, 3, 1),
+            "one diagnosis that comes only with the one in question, 3 people who do not have it, "
+            "and one relative",
+        ),
+    ],
+)
+def test_what_is_known(terms, amounts, said):
+    assert terms.known(*amounts) == said
+
+
+@pytest.mark.parametrize(
+    ("terms", "amounts", "said"),
+    [
+        (SINGLE, (1, 1, 1), ""),
+        (SINGLE, (2, 0, 3), "nobody else's diagnosis"),
+        (SINGLE, (0, 4, 0), "no diagnosis the target does not have and no relative"),
+        (SET, (0, 0, 3), "no diagnosis that comes only with AIDS and nobody without AIDS"),
+    ],
+)
+def test_what_is_not_known(terms, amounts, said):
+    assert terms.unknown(*amounts) == said
+
+
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        (SINGLE, "1 ruled out, 2 people, 1 relative"),
+        (SET, "1 only with it, 2 people without it, 1 relative"),
+    ],
+)
+def test_in_a_few_words(terms, said):
+    assert terms.short(1, 2, 1) == said
+    assert terms.short(0, 0, 0) == "the release only"
+
+
+def test_axes_are_in_words():
+    assert SINGLE.axes == ("values ruled out (l)", "people known (k)", "relatives (m)")
+    assert SET.axes == ("values only with it (l)", "people without it (k)", "relatives (m)")
+    assert SINGLE.k_axis == "other people's diagnoses the adversary knows"
+    assert SET.k_axis == "people known not to have AIDS"
+
+
+@pytest.mark.parametrize(
+    ("terms", "none", "one", "several"),
+    [
+        (
+            SINGLE,
+            "nobody else's diagnosis is known",
+            "one other person's diagnosis is known",
+            "3 other people's diagnoses are known",
+        ),
+        (
+            SET,
+            "nobody is known not to have AIDS",
+            "one person is known not to have AIDS",
+            "3 people are known not to have AIDS",
+        ),
+    ],
+)
+def test_that_people_are_known(terms, none, one, several):
+    assert [terms.are_known(k) for k in (0, 1, 3)] == [none, one, several]
+
+
+def test_every_short_word_is_explained():
+    for terms in (SINGLE, SET):
+        explained = {word for word, _ in terms.legend}
+        for one, _ in terms.things:
+            assert one == "person known" or any(word in one for word in explained)

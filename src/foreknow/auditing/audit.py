@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.criteria.protocol import Attained
@@ -20,13 +19,11 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError, UnsupportedError, memory_for
 from foreknow.methods.fulldomain.result import LatticeResult
-from foreknow.output import write_json_for_owner, write_whole
+from foreknow.output import write_whole
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.result import Result, page_of
 from foreknow.utility.utility import Utility, utility_of
-
-FORMAT = "foreknow audit"
-FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,13 +106,13 @@ class CriterionVerdict:
             "requirement": self.requirement.name,
             "criterion": self.requirement.criterion.to_dict(),
             "attained": str(self.attained.amount),
-            "group": None if self.attained.group is None else group_name(self.attained.group),
+            "group": self.attained.group,
             "safe": self.safe,
         }
 
 
 @dataclass(frozen=True, repr=False)
-class Audit:
+class Audit(Result):
     """Every verdict on one release.
 
     Attributes
@@ -135,6 +132,8 @@ class Audit:
         Among which generalizations the release was chosen, where the method searched a lattice.
         For the owner: what is safe and what is not tells more of the table than the release.
     """
+
+    format = "foreknow audit"
 
     policy: Policy
     counts: GroupCounts
@@ -163,12 +162,8 @@ class Audit:
         """The verdicts on adversaries that are not safe."""
         return tuple(verdict for verdict in self.verdicts if not verdict.safe)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the version of their format."""
+    def _content(self) -> dict[str, Any]:
         return {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "foreknow": __version__,
             "release": self.name,
             "safe": self.safe,
             "unprotected": [str(value) for value in self.unprotected],
@@ -177,10 +172,6 @@ class Audit:
             **({"criteria": [each.to_dict() for each in self.criteria]} if self.criteria else {}),
             "utility": self.utility.to_dict(),
         }
-
-    def to_json(self, path: str | Path) -> None:
-        """Write the audit as JSON, for the owner only; whole or not at all."""
-        write_json_for_owner(path, self.to_dict())
 
     def to_html(self, path: str | Path, *, published: bool = False) -> None:
         """Write a report, one HTML file that opens offline, whole or not at all.
@@ -192,20 +183,7 @@ class Audit:
             Whether it goes with a release: then it does not show what was found by priors that
             were learned, which are kept with the owner.
         """
-        # The one door upwards: results know how to be shown, without importing how until asked.
-        from foreknow.report.pages.audit import audit_page
-
-        write_whole(path, audit_page(self, published=published), private=not published)
-
-    def _repr_html_(self) -> str:
-        from foreknow.report.pages.audit import audit_summary
-
-        return audit_summary(self)
-
-    def __rich__(self) -> Any:
-        from foreknow.report.pages.audit_terminal import audit_table
-
-        return audit_table(self)
+        write_whole(path, page_of(self).html(published=published), private=not published)
 
     def __repr__(self) -> str:
         many = len(self.policy.requirements)
@@ -291,14 +269,3 @@ def audit(
         name or str(getattr(release, "name", "release")),
         criteria=tuple(criteria),
     )
-
-
-def group_name(label: Label) -> str:
-    """Write the label of a group: its id, or its published quasi-identifiers.
-
-    >>> group_name(("20 to 37", None))
-    '20 to 37, missing'
-    """
-    if isinstance(label, tuple):
-        return ", ".join("missing" if part is None else str(part) for part in label)
-    return str(label)

@@ -1,16 +1,14 @@
-"""Curving: worst disclosure against pieces of knowledge, implications beside negations."""
+"""Disclosure curves: the worst case against pieces of knowledge, of two kinds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.implications.minima import Targets, atoms_and_odds
@@ -20,17 +18,14 @@ from foreknow.data.labels import Label
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError
 from foreknow.numbers import CLOSE
-from foreknow.output import write_json_for_owner, write_whole
-
-FORMAT = "foreknow curves"
-FORMAT_VERSION = 1
+from foreknow.result import Result
 
 _MOST = 200
 # Relative distance from a minimum within which a group may turn out to attain it.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DisclosureCurves:
+class DisclosureCurves(Result):
     """How sure somebody can become who knows 0, 1, 2, ... pieces, at worst.
 
     Attributes
@@ -48,6 +43,8 @@ class DisclosureCurves:
         What its sensitive column is called.
     """
 
+    format = "foreknow curves"
+
     counts: GroupCounts
     ks: tuple[int, ...]
     implications: tuple[Disclosure, ...]
@@ -56,12 +53,8 @@ class DisclosureCurves:
     name: str
     sensitive: str | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the version of their format; names nobody."""
+    def _content(self) -> dict[str, Any]:
         return {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "foreknow": __version__,
             "release": self.name,
             "sensitive": self.sensitive,
             "value": self.value,
@@ -72,30 +65,6 @@ class DisclosureCurves:
                 for k, worst, mild in zip(self.ks, self.implications, self.negations, strict=True)
             ],
         }
-
-    def to_json(self, path: str | Path) -> None:
-        """Write the curves as JSON, for the owner only; whole or not at all."""
-        write_json_for_owner(path, self.to_dict())
-
-    def to_html(self, path: str | Path) -> None:
-        """Write a page with the figure, one HTML file that opens offline, whole or not at all.
-
-        It is for the owner, who alone can read the file.
-        """
-        # A door upwards, as in auditing: results know how to be shown.
-        from foreknow.report.pages.curves import curves_page
-
-        write_whole(path, curves_page(self), private=True)
-
-    def _repr_html_(self) -> str:
-        from foreknow.report.pages.curves import curves_summary
-
-        return curves_summary(self)
-
-    def __rich__(self) -> Any:
-        from foreknow.report.pages.curves_terminal import curves_table
-
-        return curves_table(self)
 
     def __repr__(self) -> str:
         what = "any value" if self.value is None else repr(self.value)
@@ -186,10 +155,10 @@ def _checked(counts: GroupCounts, ks: Sequence[int], value: Label | None) -> Gro
     code = counts.code(value)
     if not counts.totals[code]:
         raise DataError(f"no group contains the sensitive value {value!r}")
-    return telling_groups(counts, min(max(ks), counts.n_values), code)
+    return deciding_groups(counts, min(max(ks), counts.n_values), code)
 
 
-def telling_groups(counts: GroupCounts, k: int, code: int) -> GroupCounts:
+def deciding_groups(counts: GroupCounts, k: int, code: int) -> GroupCounts:
     """Keep the groups that decide what up to k implications disclose of a value.
 
     Those that attain one of the 2k + 1 minima, and of equal ones the first; so that a curve costs

@@ -1,4 +1,4 @@
-"""Naming: the people of a worst case by name, for whoever owns the table and nobody else."""
+"""Named people: those of a worst case by name, for whoever owns the table and nobody else."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.data.release import Release
 from foreknow.errors import InputError, InternalError
+from foreknow.result import page_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,9 +72,7 @@ class NamedWitness:
 
     def sentence(self) -> str:
         """Say it in words; long lists are cut."""
-        from foreknow.report.terms import naming_sentence
-
-        return naming_sentence(self)
+        return page_of(self).headline
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -95,9 +94,10 @@ class NamedWitness:
         )
 
     def _repr_html_(self) -> str:
-        from html import escape
+        return page_of(self).summary()
 
-        return f"<code>{escape(repr(self))}</code>"
+    def __rich__(self) -> Any:
+        return page_of(self)
 
 
 def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:

@@ -1,4 +1,4 @@
-"""Skylining: the knowledge skylines of a release as a result that can be shown and kept."""
+"""Skyline report: how much knowledge a release withstands, to be shown and kept."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.minima import five
@@ -21,10 +20,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError, memory_for
 from foreknow.numbers import Number, as_threshold
-from foreknow.output import write_json_for_owner, write_whole
-
-FORMAT = "foreknow skylines"
-FORMAT_VERSION = 1
+from foreknow.result import Result
 
 Point: TypeAlias = tuple[int, int, int]
 
@@ -57,7 +53,7 @@ class Corner:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SkylineReport:
+class SkylineReport(Result):
     """The knowledge skylines of some sensitive values of a release.
 
     Attributes
@@ -72,6 +68,8 @@ class SkylineReport:
     sensitive : str or None
         What its sensitive column is called.
     """
+
+    format = "foreknow skylines"
 
     counts: GroupCounts
     confidence: Fraction
@@ -90,23 +88,15 @@ class SkylineReport:
     def corners(self, value: Label) -> tuple[Corner, ...]:
         """The points of a value with what is reached there, and with one fact more of each kind."""
         points = self._of(value)
-        asked = [
-            (point, (l + 1, k, m), (l, k + 1, m), (l, k, m + 1))
-            for point in points
-            for l, k, m in (point,)  # noqa: E741
-        ]
-        found = self._disclosures(value, [point for four in asked for point in four])
+        beyond = [((l + 1, k, m), (l, k + 1, m), (l, k, m + 1)) for l, k, m in points]  # noqa: E741
+        found = self._disclosures(value, [*points, *chain.from_iterable(beyond)])
         return tuple(
             Corner(
                 point,
                 found[point],
-                (
-                    found[more_l] if point[0] < self._most_l else None,
-                    found[more_k],
-                    found[more_m],
-                ),
+                (found[l] if point[0] < self._most_l else None, found[k], found[m]),
             )
-            for point, more_l, more_k, more_m in asked
+            for point, (l, k, m) in zip(points, beyond, strict=True)  # noqa: E741
         )
 
     def least_beyond(self, value: Label) -> Point:
@@ -137,12 +127,8 @@ class SkylineReport:
             all(a <= b for a, b in zip(amounts, corner, strict=True)) for corner in self._of(value)
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the version of their format; names nobody."""
+    def _content(self) -> dict[str, Any]:
         return {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "foreknow": __version__,
             "release": self.name,
             "sensitive": self.sensitive,
             "semantics": self.counts.semantics,
@@ -157,30 +143,6 @@ class SkylineReport:
                 for value in self.values
             ],
         }
-
-    def to_json(self, path: str | Path) -> None:
-        """Write the skylines as JSON, for the owner only; whole or not at all."""
-        write_json_for_owner(path, self.to_dict())
-
-    def to_html(self, path: str | Path) -> None:
-        """Write a page with figures, one HTML file that opens offline, whole or not at all.
-
-        It is for the owner, who alone can read the file.
-        """
-        # A door upwards, as in auditing: results know how to be shown.
-        from foreknow.report.pages.skyline import skyline_page
-
-        write_whole(path, skyline_page(self), private=True)
-
-    def _repr_html_(self) -> str:
-        from foreknow.report.pages.skyline import skyline_summary
-
-        return skyline_summary(self)
-
-    def __rich__(self) -> Any:
-        from foreknow.report.pages.skyline_terminal import skyline_table
-
-        return skyline_table(self)
 
     def __repr__(self) -> str:
         many = len(self.values)

@@ -1,16 +1,14 @@
-"""Surveying: every full-domain generalization of a table, its entropy and its worst disclosure."""
+"""Survey: every full-domain generalization of a table, its entropy and its worst disclosure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow._version import __version__
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.protocol import whole_amount
@@ -22,10 +20,7 @@ from foreknow.errors import InputError, UnsupportedError, did_you_mean
 from foreknow.methods.fulldomain.lattice import Lattice, Node
 from foreknow.methods.fulldomain.levels import label_of_level
 from foreknow.methods.fulldomain.rollup import Rollup
-from foreknow.output import write_json_for_owner, write_whole
-
-FORMAT = "foreknow survey"
-FORMAT_VERSION = 1
+from foreknow.result import Result
 
 Kind: TypeAlias = Literal["implications", "negations"]
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -71,7 +66,7 @@ class SurveyedLevel:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatticeSurvey:
+class LatticeSurvey(Result):
     """Every generalization of a table: its groups, least entropy, and worst disclosures.
 
     Attributes
@@ -96,6 +91,8 @@ class LatticeSurvey:
     name, sensitive : str
         What the table and its sensitive column are called.
     """
+
+    format = "foreknow survey"
 
     attributes: tuple[str, ...]
     tops: Node
@@ -156,12 +153,8 @@ class LatticeSurvey:
         node = self._lattice.node(self._number(tuple(levels)))
         return _ADVERSARIES[self.kind](k).disclosure(self._rollup.view(node).counts)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the version of their format; names nobody."""
+    def _content(self) -> dict[str, Any]:
         return {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "foreknow": __version__,
             "table": self.name,
             "sensitive": self.sensitive,
             "people": self.people,
@@ -170,39 +163,10 @@ class LatticeSurvey:
             "kind": self.kind,
             "knowledge": list(self.knowledge),
             "nodes": [
-                {
-                    "levels": list(node.levels),
-                    "groups": node.groups,
-                    "entropy": node.entropy,
-                    "disclosures": list(node.disclosures),
-                }
+                {key: list(x) if isinstance(x, tuple) else x for key, x in vars(node).items()}
                 for node in self.nodes
             ],
         }
-
-    def to_json(self, path: str | Path) -> None:
-        """Write the survey as JSON, for the owner only; whole or not at all."""
-        write_json_for_owner(path, self.to_dict())
-
-    def to_html(self, path: str | Path) -> None:
-        """Write a page with the figure, one HTML file that opens offline, whole or not at all.
-
-        It is for the owner, who alone can read the file.
-        """
-        # A door upwards, as in auditing: results know how to be shown.
-        from foreknow.report.pages.survey import survey_page
-
-        write_whole(path, survey_page(self), private=True)
-
-    def _repr_html_(self) -> str:
-        from foreknow.report.pages.survey import survey_summary
-
-        return survey_summary(self)
-
-    def __rich__(self) -> Any:
-        from foreknow.report.pages.survey_terminal import survey_table
-
-        return survey_table(self)
 
     def __repr__(self) -> str:
         pieces = ", ".join(map(str, self.knowledge))
@@ -301,7 +265,7 @@ def survey(
         entropy[number] = least_entropy(counts)
         for at in range(len(pieces) - 1, -1, -1):  # the most first: it serves the others
             found = _ADVERSARIES[kind](pieces[at]).disclosure(counts)
-            disclosures[number, at] = _told(found, certain=entropy[number] == 0)
+            disclosures[number, at] = _rounded(found, certain=entropy[number] == 0)
         counts.memory.clear()
     return LatticeSurvey(
         tuple(microdata.schema.quasi_identifiers),
@@ -319,7 +283,7 @@ def survey(
     )
 
 
-def _told(found: Disclosure, certain: bool) -> float:
+def _rounded(found: Disclosure, certain: bool) -> float:
     """The probability; a float that only looks like certainty is put just below it."""
     if found.probability < 1 or certain or found.exact == 1:
         return found.probability

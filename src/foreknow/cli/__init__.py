@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from foreknow.cli.interrupts import Interrupts
+from foreknow.cli.process import Interrupts, address_space
 
 __all__ = ["main"]
 
@@ -18,11 +18,11 @@ def main() -> None:
 
         code = run(interrupts)
     except KeyboardInterrupt:
-        code = interrupts.told()
+        code = interrupts.farewell()
     except Exception as error:
         if interrupts.came:
-            code = interrupts.told()  # what an import made of it
-        elif isinstance(error, (MemoryError, ImportError)) and _limited():
+            code = interrupts.farewell()  # what an import made of it
+        elif isinstance(error, (MemoryError, ImportError)) and address_space() is not None:
             print("foreknow: not enough memory to start (see ulimit -v)", file=sys.stderr)
             code = 2
         else:
@@ -30,12 +30,3 @@ def main() -> None:
     finally:
         interrupts.leave()
     sys.exit(code)
-
-
-def _limited() -> bool:
-    """Whether the address space is limited."""
-    try:
-        import resource
-    except ImportError:
-        return False
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY

@@ -1,4 +1,4 @@
-"""The command `attack`: what somebody learns who knows the anonymizer, from what it makes."""
+"""The command `attack`: what an adversary who knows the method learns from what it makes."""
 
 from __future__ import annotations
 
@@ -43,14 +43,15 @@ def attack(
     settings: Settings = None,
     form: ReleaseForm = None,
     worlds: Annotated[
-        int, typer.Option("--worlds", help="Runs of the method; beyond, it is an estimate.")
+        int, typer.Option("--worlds", help="Runs of the method; beyond this, estimate.")
     ] = 10_000,
     seconds: Annotated[float, typer.Option("--seconds", help="Time budget.")] = 60.0,
-    seed: Annotated[int | None, typer.Option("--seed", help="Of estimates.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Random seed for estimates.")] = None,
     seeds: Annotated[
         str | None,
         typer.Option(
-            "--seeds", help="Seeds that the method may draw, such as 0-19; one is a public one."
+            "--seeds",
+            help="Seeds that the method may draw, such as 0-19; one seed is assumed public.",
         ),
     ] = None,
     symmetric: Annotated[
@@ -62,7 +63,7 @@ def attack(
         typer.Option("--groups", help="The column with the groups that were published."),
     ] = None,
     nothing: Annotated[
-        bool, typer.Option("--nothing", help="Attack that nothing is published of TABLE.")
+        bool, typer.Option("--nothing", help="Analyse a refusal to publish TABLE.")
     ] = False,
     name_people: Annotated[
         bool, typer.Option("--name-people", help="Print people by name, not by row.")
@@ -74,7 +75,7 @@ def attack(
     json: Annotated[Path | None, typer.Option("--json", help="Write the attack as JSON.")] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Attack one's own release as somebody would who knows the method, its settings and policy.
+    """Attack your own release as an adversary who knows the method, its settings and policy.
 
     TABLE is the raw table. The method is run on it, and on all tables that look the same to a
     reader; those that it would have published otherwise are struck out. What is written names
@@ -112,9 +113,9 @@ def attack(
     if json is not None:
         found.to_json(json)
     if not quiet:
-        from foreknow.report.pages.attack import attack_table
+        from foreknow.report.pages.attack import AttackPage
 
-        console().print(attack_table(found, names))
+        console().print(AttackPage(found, names))
     raise typer.Exit(UNSAFE if unclean else 0)
 
 

@@ -11,19 +11,13 @@ from typing import Annotated
 import typer
 
 from foreknow._version import __version__
+from foreknow.cli.analyses import audit, curves, skyline, survey, utility
 from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
-from foreknow.cli.audit import audit
-from foreknow.cli.curves import curves
-from foreknow.cli.interrupts import INTERRUPTED, Interrupts
-from foreknow.cli.memory import prepare
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, console
 from foreknow.cli.priors import priors
+from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
 from foreknow.cli.publish import demo, publish, verify
-from foreknow.cli.skyline import skyline
-from foreknow.cli.streams import streams
-from foreknow.cli.survey import survey
-from foreknow.cli.utility import utility
 from foreknow.errors import (
     ForeknowError,
     InputError,
@@ -33,14 +27,13 @@ from foreknow.errors import (
     StatementError,
     short_of_memory,
 )
+from foreknow.text import one_line
 
 # Commands whose exit code or files are the outcome; what the others print is.
 _SETTLED = ("audit", "attack", "publish", "verify", "demo", "priors")
 
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20
-
-_MOST_OF_A_LINE = 3000
 
 app = typer.Typer(
     name="foreknow",
@@ -53,19 +46,8 @@ app = typer.Typer(
     "or full.",
 )
 
-for command in (
-    audit,
-    skyline,
-    curves,
-    survey,
-    ask,
-    attack,
-    utility,
-    priors,
-    publish,
-    verify,
-    demo,
-):
+_COMMANDS = audit, skyline, curves, survey, ask, attack, utility, priors, publish, verify, demo
+for command in _COMMANDS:
     app.command()(command)
 
 
@@ -106,22 +88,22 @@ def run(interrupts: Interrupts) -> int:
 def _outcome(call: _Call, interrupts: Interrupts) -> int:
     spare = [bytes(_SPARE)]
     try:
-        prepare()
+        prepare_memory()
         code = app(standalone_mode=False, obj=call)
     except BaseException as error:
         spare.clear()
         if interrupts.came or isinstance(error, (KeyboardInterrupt, typer.Abort)):
-            return interrupts.told()
+            return interrupts.farewell()
         try:
-            return _told(error)
+            return _report(error)
         except MemoryError:
-            return _told(NotEnoughMemory("the rest"))
+            return _report(NotEnoughMemory("the rest"))
     if code == INTERRUPTED:  # Typer's way to say so
-        return interrupts.told()
+        return interrupts.farewell()
     return int(code or 0)
 
 
-def _told(error: BaseException) -> int:
+def _report(error: BaseException) -> int:
     """Say what went wrong, and return the exit code of it."""
     if isinstance(error, NoSafeRelease):
         code = UNSAFE
@@ -132,7 +114,7 @@ def _told(error: BaseException) -> int:
     elif hasattr(error, "show"):
         usage = io.StringIO()
         error.show(file=usage)  # of the command line's own grammar, such as an unknown option
-        print(_plain(usage.getvalue(), "\n"), end="", file=sys.stderr, flush=True)
+        print(one_line(usage.getvalue(), kept="\n"), end="", file=sys.stderr, flush=True)
         return BAD_INPUT
     elif short_of_memory(error):
         error, code = NotEnoughMemory("this table"), BAD_INPUT
@@ -151,15 +133,5 @@ def _told(error: BaseException) -> int:
 
 def _say(said: object, *, pointing: bool = False) -> None:
     """Write a line to stderr; only a caret below a text may be in a line of its own."""
-    text = str(said)
-    if len(text) > _MOST_OF_A_LINE:  # a file may hold a text of any length
-        text = f"{text[:_MOST_OF_A_LINE]}..."
-    shown = _plain(text, "\n" if pointing else "")
+    shown = one_line(said, kept="\n" if pointing else "")
     print(f"foreknow: {shown}", file=sys.stderr, flush=True)
-
-
-def _plain(text: str, kept: str) -> str:
-    """Write what is not printable as escapes, but for the characters that are kept."""
-    return "".join(
-        char if char.isprintable() or char in kept else ascii(char)[1:-1] for char in text
-    )

@@ -178,24 +178,23 @@ def _person_in(path: Path, schema: Schema) -> str | None:
 
 
 def warn_of_the_rest(release: Release, known: Sequence[str] = ()) -> None:
-    """Say what of a table was not judged: its other columns, and which values are of one person."""
+    """Say what was not judged: other columns, and which values are of one person."""
     from foreknow.report.words import visible
 
     unseen = [visible(column) for column in release.unseen(known)]
+    said = []
     if unseen:
-        console().print(
+        said.append(
             f"Not judged: {', '.join(unseen)}. An adversary who knows this of a person may find "
-            "out more.",
-            markup=False,
-            highlight=False,
+            "out more."
         )
     if release.linked:
-        console().print(
+        said.append(
             "Judged by the counts of its groups. The table itself shows which values are of one "
-            "person: publish counts instead, as foreknow publish does.",
-            markup=False,
-            highlight=False,
+            "person: publish counts instead, as foreknow publish does."
         )
+    for line in said:
+        console().print(line, markup=False, highlight=False)
 
 
 def value_named(counts: GroupCounts, text: str) -> Label:
@@ -212,19 +211,7 @@ def names_file(method: str | None) -> bool:
 
 
 def method_from(given: str) -> Any:
-    """Run a Python file, and take a function or a method from it.
-
-    Parameters
-    ----------
-    given : str
-        FILE.py:NAME, where the name is that of a function of a table, or of an object with
-        ``partition``.
-
-    Raises
-    ------
-    InputError
-        If there is no such file or name, the file fails, or the name is of something else.
-    """
+    """Run FILE.py, and take from it a function of a table, or an object with ``partition``."""
     place, _, name = given.rpartition(":")
     if not place.endswith(".py") or not name:
         raise InputError(f"--method {given!r}: write FILE.py:NAME, the name of a function in it")

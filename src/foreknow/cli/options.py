@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from foreknow.numbers import MOST_DIGITS
 
 if TYPE_CHECKING:
     from foreknow.policy.policy import Policy
+    from foreknow.result import Result
 
 
 UNSAFE, BAD_INPUT, BUG = 1, 2, 3
@@ -36,50 +38,11 @@ Sensitive = Annotated[
 ]
 Person = Annotated[str | None, typer.Option("--person", help="The column that names people.")]
 SemanticsOption = Annotated[
-    str | None, typer.Option("--semantics", help="single, set or multiset; single if not.")
+    str | None, typer.Option("--semantics", help="single, set or multiset (default: single).")
 ]
 SomePolicy = Annotated[
     Path | None, typer.Option("--policy", "-p", help="A policy, to say what the columns are.")
 ]
-Json = Annotated[Path | None, typer.Option("--json", help="Write the audit as JSON.")]
-
-
-def console() -> Console:
-    """Where results go: stdout."""
-    return Console()
-
-
-def error_console() -> Console:
-    """Where errors go: stderr."""
-    return Console(stderr=True)
-
-
-def is_whole(text: str) -> bool:
-    """Whether a text is a whole number from 0, no longer than Python reads."""
-    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
-
-
-def progress(message: str, quiet: bool) -> AbstractContextManager[Any]:
-    """Show on stderr what takes long, unless asked to be quiet."""
-    if quiet:
-        return nullcontext()
-    from foreknow.report.progress import progress as shown
-
-    return shown(message)
-
-
-def refuse_inputs(html: Path | None, json: Path | None, inputs: tuple[Path, ...]) -> None:
-    """No output may replace what is read, nor the other output."""
-    targets = [target for target in (html, json) if target is not None]
-    for target in targets:
-        place = target.resolve()
-        for source in (path.resolve() for path in inputs):
-            inside = source.is_dir() and source in place.parents and place.exists()
-            if place == source or inside:
-                raise OutputError(f"{str(target)!r} is an input; name another file to write to")
-    if len({target.resolve() for target in targets}) < len(targets):
-        raise OutputError("--html and --json name the same file")
-
 
 Method = Annotated[
     str | None, typer.Option("--method", help="The anonymizer; the policy's when left out.")
@@ -97,8 +60,49 @@ ReleaseForm = Annotated[
 ]
 
 
+def console() -> Console:
+    """Where results go: stdout."""
+    return Console()
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number from 0, no longer than Python reads."""
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+
+
+def progress(message: str, quiet: bool) -> AbstractContextManager[Any]:
+    """Show on stderr what takes long, unless asked to be quiet."""
+    if quiet:
+        return nullcontext()
+    from foreknow.report.console import progress as shown
+
+    return shown(message)
+
+
+def write_result(found: Result, html: Path | None, json: Path | None, quiet: bool) -> None:
+    """Write the files of a result that are asked for."""
+    if html is not None:
+        with progress("Writing the page", quiet):
+            found.to_html(html)
+    if json is not None:
+        found.to_json(json)
+
+
+def refuse_inputs(html: Path | None, json: Path | None, inputs: Sequence[Path | None]) -> None:
+    """No output may replace what is read, nor the other output."""
+    targets = [target for target in (html, json) if target is not None]
+    for target in targets:
+        place = target.resolve()
+        for source in (path.resolve() for path in inputs if path is not None):
+            inside = source.is_dir() and source in place.parents and place.exists()
+            if place == source or inside:
+                raise OutputError(f"{str(target)!r} is an input; name another file to write to")
+    if len({target.resolve() for target in targets}) < len(targets):
+        raise OutputError("--html and --json name the same file")
+
+
 def chosen(rules: Policy, settings: list[str] | None, **given: str | None) -> Policy:
-    """Return the policy with what the command line says of method, form and format."""
+    """The policy with what the command line says of method, form and format."""
     said: dict[str, Any] = {key: x for key, x in given.items() if x is not None}
     options = replace(rules.options, **said)
     own = dict(options.settings.get(options.method, {}))

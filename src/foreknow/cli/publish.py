@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
+from foreknow.cli.inputs import schema_of
 from foreknow.cli.options import (
     UNSAFE,
     Method,
@@ -17,14 +19,12 @@ from foreknow.cli.options import (
     Settings,
     chosen,
     console,
-    error_console,
     progress,
 )
-from foreknow.errors import SchemaError
+from foreknow.text import encodable, one_line, visible
 
 if TYPE_CHECKING:
     from foreknow.policy.policy import Policy
-    from foreknow.publishing.certificate import Certificate
     from foreknow.publishing.verification import Verification
 
 
@@ -78,7 +78,6 @@ def verify(
     from foreknow.policy.policy import Policy
     from foreknow.publishing.certificate import Certificate
     from foreknow.publishing.verification import judge
-    from foreknow.report.console import one_line
 
     if certificate.is_dir():
         certificate = certificate / "certificate.json"
@@ -86,10 +85,8 @@ def verify(
     rules = None if policy is None else Policy.load(policy)
     with progress("Judging the release afresh", quiet):
         found, problems = judge(known, release or certificate.parent, rules, priors)
-    say = error_console()
     for problem in problems:
-        said = one_line(problem, say.encoding)
-        say.print(said, style="bold red", markup=False, highlight=False)
+        _say_line(Console(stderr=True), problem, "bold red")
     if found is not None and not problems and not quiet:
         _say_verified(found)
     raise typer.Exit(UNSAFE if problems else 0)
@@ -118,19 +115,18 @@ def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: boo
     from foreknow.data.microdata import Microdata
     from foreknow.output import require_new
     from foreknow.publishing import publish as publishing
-    from foreknow.report.words import visible
 
-    if rules.schema is None:
-        raise SchemaError("the policy has no [schema] table, which says what the columns are")
+    schema = schema_of(rules)
     require_new(out)
     with progress("Reading the table", quiet):
-        made = publishing.publish(Microdata(table, rules.schema), rules, seed=seed)
+        made = publishing.publish(Microdata(table, schema), rules, seed=seed)
         made.write(out)
     if quiet:
         return
     say = console()
     say.print(made.audit)
-    _say_notes(made.certificate)
+    for note in made.certificate.notes:
+        say.print(f"Note: {visible(note)}.", markup=False, highlight=False)
     say.print(f"\nWritten to {visible(out)}:", markup=False, highlight=False, soft_wrap=True)
     notes = {
         "certificate.json": "what was required and found, for foreknow verify",
@@ -145,14 +141,7 @@ def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: boo
         say.print(f"  {path.name:<18} {notes.get(path.name, 'the release')}", highlight=False)
 
 
-def _say_notes(known: Certificate) -> None:
-    from foreknow.report.words import visible
-
-    for note in known.notes:
-        console().print(f"Note: {visible(note)}.", markup=False, highlight=False)
-
-
-def _told(amounts: Mapping[str, Any]) -> str:
+def _amounts(amounts: Mapping[str, Any]) -> str:
     """An adversary's amounts; of priors, by which columns they are."""
     if "tables" in amounts:
         sets = "; ".join(", ".join(table["attributes"]) for table in amounts["tables"])
@@ -162,20 +151,22 @@ def _told(amounts: Mapping[str, Any]) -> str:
 
 def _about(required: Mapping[str, Any]) -> str:
     """Which values a requirement is about, where it is not about all."""
+    for key, words in (("values", "about"), ("except", "about all but")):
+        if key in required:
+            return f", {words} {_listed(required[key], most=20)}"
+    return ""
+
+
+def _listed(labels: Iterable[Any], most: int = 6) -> str:
     from foreknow.report.words import listing, named
 
-    if "values" in required:
-        return f", about {listing([named(value) for value in required['values']], most=20)}"
-    if "except" in required:
-        return f", about all but {listing([named(value) for value in required['except']], most=20)}"
-    return ""
+    return listing([named(label) for label in labels], most=most)
 
 
 def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
-    from foreknow.report.console import one_line
-    from foreknow.report.words import listing, named
+    from foreknow.report.words import named
     from foreknow.verifier.verify import Reached
 
     of_whom = "of your policy " if found.own_policy else ""
@@ -192,24 +183,28 @@ def _say_verified(found: Verification) -> None:
         limit = "not above" if finding.inclusive else "below"
         times = f" = {finding.times} times the prior" if finding.times is not None else ""
         whose = "nobody has a value" if finding.value is None else named(finding.value)
+        about = _about(found.requirements[finding.requirement])
         lines.append(
-            f"  against {kind} {_told(amounts)}{_about(found.requirements[finding.requirement])}: "
-            f"at most {exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"
+            f"  against {kind} {_amounts(amounts)}{about}: at most "
+            f"{exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"
         )
     lines.append(f"Judged: {', '.join(found.files)}.")
     if found.beside:
         lines.append(
-            f"Published beside it, and not judged: {listing([named(c) for c in found.beside])}. An "
-            "adversary who knows this of a person may find out more."
+            f"Published beside it, and not judged: {_listed(found.beside)}. An adversary who "
+            "knows this of a person may find out more."
         )
     rest = [name for name in found.not_judged if name not in found.to_keep]
     if rest:
-        lines.append(f"In the same folder, and not judged: {listing([named(n) for n in rest])}.")
+        lines.append(f"In the same folder, and not judged: {_listed(rest)}.")
     if found.to_keep:
-        lines.append(
-            f"Keep {listing([named(n) for n in found.to_keep])} to yourself: not to be published."
-        )
+        lines.append(f"Keep {_listed(found.to_keep)} to yourself: not to be published.")
     lines += [f"The publisher notes, which is not verified: {note}." for note in found.claimed]
-    say = console()
     for line in lines:
-        say.print(one_line(line, say.encoding), markup=False, highlight=False)
+        _say_line(console(), line)
+
+
+def _say_line(say: Console, text: str, style: str = "") -> None:
+    """Print one line that may quote anybody's file."""
+    shown = encodable(one_line(text), say.encoding)
+    say.print(shown, style=style, markup=False, highlight=False)

@@ -28,35 +28,23 @@ from foreknow.methods.protocol import Traits
 from foreknow.policy.policy import Policy
 from foreknow.settings import Settings
 
-# How many people are dealt out at once.
+# How many people are planned at once.
 _BLOCK = 1 << 20
 
 
 def rounds_of(counts: IntArray, l: int) -> IntArray:  # noqa: E741
-    """Take one person from each of the l largest buckets, again and again.
+    """The round in which everybody is taken, if each takes one of each of the l largest buckets.
 
-    A bucket holds the people of one value. The method of Xiao and Tao does this a round at a
-    time; here, all rounds between two changes are dealt out at once. The buckets that are
-    strictly larger than the l-th largest, the *high* ones, give one person in every round. The
-    others are worn down together from above, level by level: those that are as high as the
-    highest of them take turns. A high bucket that is no longer higher joins these turns, which
-    happens fewer than l times.
+    A bucket holds the people of one value; everybody stands bucket by bucket, in the order in which
+    they are to be taken. -1 for the fewer than l people who are left in the end, all of different
+    values. No value may have more than 1/l of the people.
 
-    Parameters
-    ----------
-    counts : int64 array, shape (values,)
-        People of each value; none of them more than a share 1/l of everybody.
-    l : int
+    The method of Xiao and Tao goes a round at a time; here, all rounds between two changes are
+    planned at once. The buckets that are strictly larger than the l-th largest, the *high* ones,
+    give one person in every round. The others are worn down together from above, level by level:
+    those that are as high as the highest of them take turns. A high bucket that is no longer
+    higher joins these turns, which happens fewer than l times.
 
-    Returns
-    -------
-    int64 array, shape (people,)
-        The round, from 0, in which everybody is taken, where the people of value 0 come first,
-        then those of value 1, and so on, each in the order in which they are to be taken. -1 for
-        the fewer than l people who are left in the end; all of them have different values.
-
-    Examples
-    --------
     >>> rounds_of(np.array([3, 2, 2]), 2)  # doctest: +NORMALIZE_WHITESPACE
     array([ 0, 1, 2, 0, 2, 1, -1])
     """
@@ -127,26 +115,10 @@ _Joined: TypeAlias = tuple[Bag, Bag]
 
 
 def chance_of_anatomy(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:  # noqa: E741
-    """How probable groups with these bags are, whatever they are called.
+    """How probable groups with these bags of values are, whatever they are called.
 
-    Parameters
-    ----------
-    found : Counter of bags
-        The values of each group, as codes, ascending.
-    sizes : int64 array, shape (values,)
-        How often each occurs; at most one in l people.
-    l : int
-
-    Returns
-    -------
-    Fraction
-
-    Examples
-    --------
     Values a, a, b, b, c with l = 2: the last one joins either group with probability 1/2.
 
-    >>> import numpy as np
-    from pydantic import Field
     >>> chance_of_anatomy(Counter({(0, 1): 1, (0, 1, 2): 1}), np.array([2, 2, 1]), 2)
     Fraction(1, 4)
     """
@@ -165,15 +137,15 @@ def chance_of_anatomy(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:
             joinings += prod(perm(planned[bag], m) for bag, m in before.items())
     if not joinings:
         return Fraction(0)
-    # Of one bag each: people are dealt to places of groups that are known by who joined them.
+    # Of one bag each: people get places of groups that are known by who joined them.
     return joinings * each * dealt_chance(found, found)
 
 
 def _planned(rounds: IntArray, sizes: IntArray) -> tuple[Counter[Bag], list[int]]:
     """The bags of all rounds, and the values of those who are left over."""
-    values = [v for v, many in enumerate(sizes.tolist()) for _ in range(many)]
     members: dict[int, list[int]] = {}
-    for value, number in zip(values, rounds.tolist(), strict=True):
+    values = np.repeat(np.arange(len(sizes)), sizes)
+    for value, number in zip(values.tolist(), rounds.tolist(), strict=True):
         members.setdefault(number, []).append(value)
     left = members.pop(-1, [])
     return Counter(tuple(own) for own in members.values()), left
@@ -223,8 +195,8 @@ class Anatomy:
 
     Notes
     -----
-    Randomness comes from the system's entropy unless a seed is given. Whoever knows the seed can
-    repeat the draws and learns who has what: give one in tests only.
+    Randomness comes from the system's entropy unless a seed is given. An adversary who knows the
+    seed can repeat the draws and learns who has what: give one in tests only.
 
     Examples
     --------
@@ -331,10 +303,6 @@ class Anatomy:
         Fraction
             Exact at any size; 0 where nothing is published, too.
 
-        Notes
-        -----
-        See `foreknow.methods.anatomy`; tested against every draw of small tables.
-
         Examples
         --------
         >>> import pyarrow as pa
@@ -352,14 +320,14 @@ class Anatomy:
 
     @property
     def symmetric(self) -> bool:
-        """Always: it looks at sensitive values only, and treats who has them alike."""
+        """Always: it looks at sensitive values only, and treats people who share one alike."""
         return True
 
     @property
     def tells_frequencies_only(self) -> bool:
         """Always: the posterior of everybody is the frequency in their group.
 
-        For whoever sees the groups; not for boxes of several groups that look alike.
+        For a reader who sees the groups; not for boxes of several groups that look alike.
         """
         return True
 

@@ -1,4 +1,4 @@
-"""The chance of groups whose places are planned first, and dealt out to people by lot."""
+"""The chance of groups whose places are planned first, and given to people by lot."""
 
 from __future__ import annotations
 
@@ -20,13 +20,7 @@ Bag: TypeAlias = tuple[int, ...]
 
 
 def groups_of_people(microdata: Microdata, groups: Any) -> IntArray | None:
-    """Read one whole number for each row as the group of everybody; None if somebody has none.
-
-    Raises
-    ------
-    InputError
-        If they are not one whole number for each row.
-    """
+    """Read one whole number for each row as the group of everybody; None if somebody has none."""
     of_row = np.asarray(groups)
     if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
         raise InputError(
@@ -40,8 +34,6 @@ def groups_of_people(microdata: Microdata, groups: Any) -> IntArray | None:
 def bags_of(kinds: NDArray[Any], groups: IntArray) -> Counter[Bag]:
     """How many groups hold each bag of kinds; bags in ascending order.
 
-    Examples
-    --------
     >>> dict(bags_of(np.array([2, 0, 0, 2, 1]), np.array([7, 7, 5, 5, 5])))
     {(0, 1, 2): 1, (0, 2): 1}
     """
@@ -51,30 +43,14 @@ def bags_of(kinds: NDArray[Any], groups: IntArray) -> Counter[Bag]:
 
 
 def dealt_chance(planned: Counter[Bag], found: Counter[Bag]) -> Fraction:
-    """How probable some groups are, whatever they are called, if people are dealt out by lot.
+    """How probable groups (`found`) are if people get the places of `planned` ones by lot.
 
-    Parameters
-    ----------
-    planned : Counter of bags
-        The places of each group by the kind of people who get them. Everybody of a kind is
-        equally likely to get each of its places.
-    found : Counter of bags
-        The kinds of people in each of the groups in question.
+    Bags hold kinds of people; everybody of a kind is equally likely to get each of its places.
+    There are as many outcomes as orders of the people of each kind. Groups come out if each takes
+    the place of a planned group with the same bag; within it, people of a kind may change places.
+    So the chance is the product over bags of m! times the product over groups and kinds of (people
+    of the kind)!, divided by the product over kinds of (all of them)!, where m groups hold a bag.
 
-    Returns
-    -------
-    Fraction
-
-    Notes
-    -----
-    There are as many ways of dealing as orders of the people of each kind. Groups come out if
-    each takes the place of a planned group with the same bag; within it, people of a kind may
-    change places. So the chance is the product over bags of m! times the product over groups and
-    kinds of (people of the kind)!, divided by the product over kinds of (all of them)!, where m
-    groups hold a bag. It depends on the bags only.
-
-    Examples
-    --------
     Two people of each of two kinds, one of each in each of two groups: two ways of four.
 
     >>> pairs = Counter({(0, 1): 2})

@@ -55,6 +55,12 @@ class Traits:
     likelihood : callable, optional
         ``likelihood(microdata, policy, groups)``: how probable it is that these groups are made
         of a table, over its random draws; exact.
+    could_make : callable, optional
+        ``could_make(microdata, policy, groups)``: False where these groups are never made of a
+        table; whatever else it says, the method is run.
+    replay : callable, optional
+        ``replay(microdata, policy)``: a run that says of other tables with the same bags whether
+        the same groups would be made of them; see `foreknow.methods.mondrian.replay`.
     frequencies : bool
         By a proof, the posterior of everybody is the frequency in their group, for an adversary
         who sees the groups.
@@ -77,6 +83,8 @@ class Traits:
     deterministic: bool = False
     symmetric: bool = False
     likelihood: Callable[..., Any] | None = None
+    could_make: Callable[..., Any] | None = None
+    replay: Callable[[Microdata, Policy], Any] | None = None
     frequencies: bool = False
     least: int = 1
     equal: int | None = None
@@ -109,6 +117,20 @@ class Grouping:
     settled: Any = None
 
 
+# A class may also declare a trait by itself, under these names.
+_BY_ITSELF = {
+    "asks_policy": "consults_policy",
+    "symmetric": "symmetric",
+    "chance": "likelihood",
+    "could_make": "could_make",
+    "tells_frequencies_only": "frequencies",
+    "minimal": "minimal",
+    "notes": "notes",
+    "advice": "advice",
+    "grouping": "grouping",
+}
+
+
 def traits_of(method: Any) -> Traits:
     """What a method declares of itself, in its own class or on itself; else the defaults.
 
@@ -119,9 +141,11 @@ def traits_of(method: Any) -> Traits:
     >>> traits_of(Mine()).symmetric, traits_of(Other()).symmetric
     (True, False)
     """
-    own = "traits" in vars(type(method)) or "traits" in getattr(method, "__dict__", {})
-    declared = getattr(method, "traits", None) if own else None
-    return declared if isinstance(declared, Traits) else Traits()
+    own = {**vars(type(method)), **getattr(method, "__dict__", {})}
+    if "traits" in own:
+        declared = method.traits
+        return declared if isinstance(declared, Traits) else Traits()
+    return Traits(**{trait: getattr(method, x) for x, trait in _BY_ITSELF.items() if x in own})
 
 
 def grouping_of(

@@ -1,10 +1,10 @@
-"""Learned priors: which priors of a policy tell of the very people who are published."""
+"""Learned priors, about the very people who are published: found, and kept with the owner."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -28,7 +28,11 @@ _NEAR, _NEAR_IF_ALL = 0.0005, 0.01
 
 
 def marked(policy: Policy, microdata: Microdata) -> Policy:
-    """Mark all priors of a policy that were learned from a table, as far as can be told."""
+    """Set `PriorTable.learned` for all priors of a policy that look learned from the microdata.
+
+    They do where one signature has, to three digits, the frequencies of the sensitive values among
+    the people of that signature; or each has, to within 1%.
+    """
     if not policy.attributes or microdata.schema.semantics != "single":
         return policy
     return replace(policy, requirements=[_marked(r, microdata) for r in policy.requirements])
@@ -76,47 +80,34 @@ def _is_own(table: PriorTable, microdata: Microdata) -> bool:
     values = [str(value) for value in microdata.values]
     if not set(values) <= set(table.values):
         return False
-    shares = _shares(codes, len(first), microdata.sensitive_codes, len(values))
     order = [table.values.index(value) for value in values]
-    all_near: bool | None = None
-    signed = zip(*([labels[of[row]] for row in first] for of, labels in columns), strict=True)
-    for signature, share in zip(signed, shares, strict=True):
-        row = table.chances.get(signature)
-        if row is None:
+    offsets, at, amounts = count_pairs(codes, microdata.sensitive_codes, len(first), len(values))
+    missed = []
+    for code, row in enumerate(first):
+        given = table.chances.get(tuple(labels[of[row]] for of, labels in columns))
+        if given is None:
             continue
-        given = np.array([float(chance) for chance in row])
+        chances = np.array([float(chance) for chance in given])
+        cells = slice(offsets[code], offsets[code + 1])
+        share = np.zeros(len(values))
+        share[at[cells]] = amounts[cells] / amounts[cells].sum()
         # What nobody in the table has is as frequent as not at all.
-        missed = np.abs(given[order] - share).max()
-        missed = max(missed, abs(given.sum() - given[order].sum()))
-        if missed <= _NEAR:
-            return True
-        all_near = all_near is not False and bool(missed <= _NEAR_IF_ALL)
-    return bool(all_near)
+        others = abs(chances.sum() - chances[order].sum())
+        missed.append(max(np.abs(chances[order] - share).max(), others))
+    return bool(missed) and (min(missed) <= _NEAR or max(missed) <= _NEAR_IF_ALL)
 
 
 def _column(name: str, microdata: Microdata) -> tuple[NDArray[Any], Signature]:
     """The code of everybody in one column, and what each code prints as."""
     for attribute in microdata.attributes:
         if attribute.name == name:
-            domain: Any = attribute.domain
-            codes: NDArray[Any] = attribute.codes
-            break
-    else:
-        codes, distinct = codes_of(microdata.other().column(name))
-        domain = distinct.to_pylist()
-    return codes, tuple(None if label is None else str(label) for label in domain)
+            return attribute.codes, _printed(attribute.domain)
+    codes, distinct = codes_of(microdata.other().column(name))
+    return codes, _printed(distinct.to_pylist())
 
 
-def _shares(
-    codes: NDArray[Any], n_codes: int, value_codes: NDArray[Any], n_values: int
-) -> Iterator[NDArray[np.float64]]:
-    """How frequent each value is among the people of each code."""
-    offsets, at, amounts = count_pairs(codes, value_codes, n_codes, n_values)
-    for code in range(n_codes):
-        cells = slice(offsets[code], offsets[code + 1])
-        share = np.zeros(n_values)
-        share[at[cells]] = amounts[cells]
-        yield share / share.sum()
+def _printed(labels: Iterable[Any]) -> Signature:
+    return tuple(None if label is None else str(label) for label in labels)
 
 
 # The file beside a release.
@@ -127,14 +118,9 @@ _Table: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, repr=False)
 class KeptPriors:
-    """Tables of priors that were learned from the table that is published.
+    """Tables of priors learned from the table that is published, as `PriorTable.to_dict` has them.
 
-    Attributes
-    ----------
-    key : bytes
-        Of their digests. A plain digest would let everybody test guesses of them.
-    tables : tuple of mappings
-        As `PriorTable.to_dict` gives them.
+    Their digests have a `key`: a plain digest would let everybody test guesses of them.
     """
 
     key: bytes
@@ -145,36 +131,32 @@ class KeptPriors:
 
     def digest(self, table: _Table) -> str:
         """Keyed digest of one table, in hexadecimal."""
-        told = json.dumps([table[part] for part in _PARTS])
-        return hashlib.blake2b(told.encode(), key=self.key, digest_size=32).hexdigest()
+        text = json.dumps([table[part] for part in _PARTS])
+        return hashlib.blake2b(text.encode(), key=self.key, digest_size=32).hexdigest()
 
     @classmethod
     def of(cls, key: bytes, tables: Iterable[Any]) -> KeptPriors:
         """Keep some tables of priors."""
-        told = [table.to_dict() for table in tables]
-        return cls(key, tuple({part: table[part] for part in _PARTS} for table in told))
+        plain = [table.to_dict() for table in tables]
+        return cls(key, tuple({part: table[part] for part in _PARTS} for table in plain))
 
     def withheld(self, requirements: Sequence[_Table]) -> list[dict[str, Any]]:
         """The requirements of a policy with a digest in place of each table that was learned."""
-
-        def withhold(table: _Table) -> _Table:
-            if not table.get("learned"):
-                return table
-            return self._named(table)
-
-        return [_changed(required, withhold) for required in requirements]
+        named = self._named
+        return [_changed(r, lambda t: named(t) if t.get("learned") else t) for r in requirements]
 
     def withheld_finding(self, finding: _Table) -> dict[str, Any]:
-        """A finding without what tells of these priors; that it is safe remains."""
-        adversary = finding.get("adversary", {})
-        told = {self.digest(table) for table in self.tables}
-        said = _changed(adversary, lambda t: self._named(t) if self.digest(t) in told else t)
-        if not is_kept(said):
+        """A finding without what reveals these priors; that it is safe remains."""
+        own = {self.digest(table) for table in self.tables}
+        adversary = _changed(
+            finding["adversary"], lambda t: self._named(t) if self.digest(t) in own else t
+        )
+        if not is_kept(adversary):
             return dict(finding)
-        # A limit that is so many times a prior tells the prior.
+        # A limit that is so many times a prior reveals the prior.
         limit = ["below"] if "times" in finding else []
-        telling = ["value", "group", "exact", "probability", *limit]
-        return {**finding, **dict.fromkeys(telling), "adversary": said}
+        hidden = ["value", "group", "exact", "probability", *limit]
+        return {**finding, **dict.fromkeys(hidden), "adversary": adversary}
 
     def _named(self, table: _Table) -> dict[str, Any]:
         return {"attributes": list(table["attributes"]), "digest": self.digest(table)}
@@ -214,14 +196,14 @@ class KeptPriors:
 
 def is_kept(required: _Table) -> bool:
     """Whether a requirement of a certificate stands on priors that are not in it."""
-    priors = required.get("priors")
-    points = priors if isinstance(priors, (list, tuple)) else [priors]
-    return any(
-        isinstance(table, Mapping) and "digest" in table
-        for point in points
-        if isinstance(point, Mapping) and isinstance(point.get("tables"), (list, tuple))
-        for table in point["tables"]
-    )
+    withheld: list[bool] = []
+
+    def note(table: _Table) -> _Table:
+        withheld.append("digest" in table)
+        return table
+
+    _changed(required, note)
+    return any(withheld)
 
 
 def _changed(required: _Table, change: Callable[[_Table], _Table]) -> dict[str, Any]:

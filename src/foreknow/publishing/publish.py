@@ -38,6 +38,7 @@ from foreknow.publishing.certificate import NOT_MINIMAL, Certificate, digest_of,
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.tables import COUNT, GROUP, bucketized, generalized, refuse_borrowed_priors
 from foreknow.publishing.verification import findings_of
+from foreknow.result import page_of
 from foreknow.utility.utility import utility_of
 from foreknow.verifier.verify import Finding, Reached, Written, same_groups
 
@@ -106,17 +107,12 @@ class Publication:
             _log.info("writing the report")
             self.audit.to_html(aside / "report.html", published=True)
             if self.audit.lattice is not None:
-                self._write_lattice(aside / "lattice.html")
+                page = page_of(self.audit.lattice).html(form=self._options.form)
+                write_whole(aside / "lattice.html", page, private=True)
             write_whole(aside / "owner.json", as_json(dict(self._private)), private=True)
             if self._kept is not None:
                 write_whole(aside / "priors.json", as_json(self._kept.to_dict()), private=True)
         return certificate
-
-    def _write_lattice(self, path: Path) -> None:
-        from foreknow.report.pages.lattice import lattice_page
-
-        assert self.audit.lattice is not None
-        write_whole(path, lattice_page(self.audit.lattice, self._options.form), private=True)
 
     def _write_table(self, name: str, folder: Path) -> Path:
         table = self.tables[name]

@@ -1,21 +1,21 @@
-"""Console: texts that a terminal can show, and the look of our tables."""
+"""Console: what a terminal can show, the look of our tables, and a line of progress."""
 
 from __future__ import annotations
 
+import logging
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol
 
 from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from foreknow.report.words import visible
-
-# What stands for our own signs where a terminal's encoding lacks them.
-_PLAIN = str.maketrans({"✓": "", "✗": "", "“": '"', "”": '"', "×": "x", "–": "-", "…": "..."})
-
-
-# A file may hold a text of any length; what is said of it is to be read.
-_MOST_OF_A_LINE = 3000
+from foreknow.text import encodable, visible
 
 
 class Writer(Protocol):
@@ -35,30 +35,105 @@ def writer(encoding: str) -> Writer:
     return text
 
 
-def encodable(text: str, encoding: str) -> str:
-    r"""Write a text with the characters that an encoding has; others plainly, or as escapes.
+@dataclass(frozen=True)
+class Laid:
+    """Parts that are laid out once it is known what the console can show."""
 
-    >>> encodable("✗ “Grüße 中”", "latin-1")
-    '"Grüße \\u4e2d"'
+    parts: Callable[[Writer], Iterable[RenderableType]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from self.parts(writer(options.encoding))
+
+
+def plain_table(words: Sequence[str] = (), numbers: Sequence[str] = ()) -> Table:
+    """A table without frame, that fits 80 columns: columns of words, then of numbers."""
+    table = Table(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
+    for title in words:
+        table.add_column(title, overflow="fold")
+    for title in numbers:
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
+
+
+def titled(text: Writer, heading: str, name: object, style: str = "bold") -> Text:
+    """A heading, and beside it what it is about."""
+    return Text.assemble(text(heading, style), "  ", text(visible(name), "dim"))
+
+
+# ---- progress ------------------------------------------------------------------------------
+
+_LOGGER = "foreknow"
+_DELAY = 0.5
+
+
+@contextmanager
+def progress(
+    title: str, *, console: Console | None = None, delay: float = _DELAY
+) -> Iterator[None]:
+    """Show what goes on while the block runs, on standard error, if that is a terminal.
+
+    INFO messages of the ``foreknow`` logger make the line, once `delay` seconds have passed; they
+    do not reach other handlers unless they would have without it. The line is gone when the
+    block ends, however it ends.
     """
+    shown = console or Console(stderr=True)
+    if not shown.is_terminal or (console is None and not sys.stderr.isatty()):
+        yield
+        return
+    logger = logging.getLogger(_LOGGER)
+    before = logger.level, logger.propagate
+    handler = _Line(title, shown, logger.getEffectiveLevel(), logger.propagate)
+    timer = threading.Timer(delay, handler.appear)
+    timer.daemon = True
+    logger.addHandler(handler)
+    logger.propagate = False
+    logger.setLevel(min(logging.INFO, logger.getEffectiveLevel()))
+    timer.start()
     try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        plain = text.translate(_PLAIN).lstrip()
-        return plain.encode(encoding, "backslashreplace").decode(encoding)
-    return text
+        yield
+    finally:
+        timer.cancel()
+        logger.setLevel(before[0])
+        logger.propagate = before[1]
+        logger.removeHandler(handler)
+        handler.close()
 
 
-def one_line(text: str, encoding: str) -> str:
-    r"""Write a text that may quote anybody's file: one line, and nothing in it steers a terminal.
+class _Line(logging.Handler):
+    """A handler that keeps one line up to date, and passes on what was passed on before."""
 
-    >>> one_line("no column 'a\x1b[2Jb'\nVerified", "utf-8")
-    "no column 'a\\x1b[2Jb'\\nVerified"
-    """
-    short = text if len(text) <= _MOST_OF_A_LINE else f"{text[:_MOST_OF_A_LINE]}..."
-    return encodable(visible(short), encoding)
+    def __init__(self, title: str, console: Console, level: int, propagate: bool) -> None:
+        super().__init__(logging.DEBUG)
+        self._title = title
+        self._passed_on = level if propagate else None
+        self._gone = False
+        self._showing = threading.Lock()
+        self._encoding = console.encoding
+        spinner = "dots" if console.encoding.startswith("utf") else "line"
+        self._status = console.status(self._text(f"{title} …"), spinner=spinner)
 
+    def appear(self) -> None:
+        """Show the line, unless the block has ended meanwhile."""
+        with self._showing:
+            if not self._gone:
+                self._status.start()
 
-def plain_table() -> Table:
-    """A table without frame, that fits 80 columns."""
-    return Table(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a message; warnings and the like go where they would have gone."""
+        try:
+            if record.levelno >= logging.INFO:
+                self._status.update(self._text(f"{self._title}: {visible(record.getMessage())}"))
+        except Exception:
+            self.handleError(record)
+        if self._passed_on is not None and record.levelno >= self._passed_on:
+            logging.getLogger().callHandlers(record)
+
+    def close(self) -> None:
+        """Take the line away."""
+        with self._showing:
+            self._gone = True
+            self._status.stop()
+        super().close()
+
+    def _text(self, said: str) -> Text:
+        return Text(encodable(said, self._encoding), overflow="ellipsis", no_wrap=True)

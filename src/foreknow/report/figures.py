@@ -1,15 +1,16 @@
-"""Figures: what a little more knowledge would disclose, and how large the groups are (Plotly).
+"""Figures: what a little more knowledge would disclose, and how large the groups are.
 
-Plotly is imported only when a figure is drawn.
+Plain values for Plotly, whose own objects would check each of thousands of numbers.
 """
 
 from __future__ import annotations
 
+import textwrap
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,33 +19,21 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.minima import five
 from foreknow.adversaries.facts.profiles import profiles
 from foreknow.adversaries.facts.skyline import front
-from foreknow.adversaries.protocol import Mask
 from foreknow.auditing.audit import Verdict
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
-from foreknow.report.terms import NOUN, Terms
+from foreknow.report.knowledge import NOUN, Terms
 from foreknow.report.words import limit_text, named, percent
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
 
 _LEAST_K = 20
 _MOST_POINTS = 41
 
+# ---- what is drawn -------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class Curve:
-    """Breach probability of one value against k, with l and m held.
-
-    Attributes
-    ----------
-    l, m : int
-    ks : tuple of int
-        Rising.
-    found : tuple of Disclosure
-        One per k.
-    """
+    """Breach probability of one value against k, with l and m held."""
 
     l: int  # noqa: E741
     m: int
@@ -54,15 +43,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class RankedGroup:
-    """A group, and how sure an adversary could be with facts about this group alone.
-
-    Attributes
-    ----------
-    group : label
-    people, holders : int
-        Members, and how many of them have the value.
-    found : Disclosure
-    """
+    """A group, and how sure an adversary could be with facts about this group alone."""
 
     group: Label
     people: int
@@ -71,27 +52,14 @@ class RankedGroup:
 
 
 def curves_around(counts: GroupCounts, facts: Facts, value: Label) -> list[Curve]:
-    """Curves of an adversary, of one who knows k only, and of two who know one fact more.
-
-    Parameters
-    ----------
-    counts : GroupCounts
-    facts : Facts
-        The first curve is its own.
-    value : label
-        Must occur in some group.
-    """
-    points = [
-        (facts.l, facts.m),
-        (0, 0),
-        (facts.l + 1, facts.m),
-        (facts.l, facts.m + 1),
-    ]
+    """Curves of an adversary, of one who knows k only, and of two who know one fact more."""
+    l, m = facts.l, facts.m  # noqa: E741
+    points = dict.fromkeys([(l, m), (0, 0), (l + 1, m), (l, m + 1)])
     ks = steps(facts.k)
-    small = {l: telling_groups(counts, l, value) for l in {l for l, _ in points}}  # noqa: E741
+    small = {l: _deciding_groups(counts, l, value) for l in {l for l, _ in points}}  # noqa: E741
     return [
         Curve(l, m, ks, tuple(Facts(l, k, m).disclosure(small[l], value) for k in ks))
-        for l, m in dict.fromkeys(points)  # noqa: E741
+        for l, m in points  # noqa: E741
     ]
 
 
@@ -107,31 +75,27 @@ def steps(k: int) -> tuple[int, ...]:
     return tuple(sorted({most * i // (_MOST_POINTS - 1) for i in range(_MOST_POINTS)} | {k}))
 
 
-def withstands(counts: GroupCounts, facts: Facts, value: Label, limit: Fraction) -> int:
-    """Count the other people that may be known, up to the end of the curve, below the limit.
+def last_below(found: Callable[[int], Disclosure], limit: Fraction, end: int) -> int:
+    """The most pieces of knowledge, up to an end, that disclose less than a limit; -1 if none.
 
-    Returns
-    -------
-    int
-        The largest k at which the value stays below the limit; -1 where none does.
+    More knowledge is never less disclosure, so the first that fails is found by halving.
     """
-    small = telling_groups(counts, facts.l, value)
-    ks = range(steps(facts.k)[-1] + 1)
-    # More knowledge is never less disclosure, so the first k that fails is found by halving.
-    return (
-        bisect_left(
-            ks,
-            True,
-            key=lambda k: not Facts(facts.l, k, facts.m).disclosure(small, value).below(limit),
-        )
-        - 1
-    )
+    return bisect_left(range(end + 1), True, key=lambda k: not found(k).below(limit)) - 1
 
 
-def telling_groups(counts: GroupCounts, l: int, value: Label) -> GroupCounts:  # noqa: E741
-    """Keep the groups that decide the disclosure of a value, at this l and every k and m."""
-    found = front(counts, l, counts.code(value))
-    return counts.take(np.unique(found.group))
+def withstands(counts: GroupCounts, facts: Facts, value: Label, limit: Fraction) -> int:
+    """Count the other people that may be known, up to the end of the curve, below the limit."""
+    small = _deciding_groups(counts, facts.l, value)
+
+    def found(k: int) -> Disclosure:
+        return Facts(facts.l, k, facts.m).disclosure(small, value)
+
+    return last_below(found, limit, steps(facts.k)[-1])
+
+
+def _deciding_groups(counts: GroupCounts, l: int, value: Label) -> GroupCounts:  # noqa: E741
+    """The groups that decide the disclosure of a value, at this l and every k and m."""
+    return counts.take(np.unique(front(counts, l, counts.code(value)).group))
 
 
 def worst_groups(
@@ -139,17 +103,11 @@ def worst_groups(
 ) -> list[RankedGroup]:
     """Rank the groups that contain a value by what facts about one group alone disclose.
 
-    Parameters
-    ----------
-    counts : GroupCounts
-    facts : Facts
-    value : label
-    most : int
-        How many groups to give, worst first; equals in the order of the counts.
-    named : int, optional
-        Position of a group that was named already; it goes before its equals.
+    Of equals, the group at the position `named`, of which a sentence speaks, is the first.
     """
-    found = profiles(counts, facts.l, _only(counts, value))
+    wanted = np.zeros(counts.n_values, dtype=bool)
+    wanted[counts.code(value)] = True
+    found = profiles(counts, facts.l, wanted)
     ratios = five(found, facts.k, facts.m).together
     first = np.lexsort((found.group, found.group != named, ratios))[:most]
 
@@ -171,21 +129,8 @@ def worst_groups(
     ]
 
 
-def _only(counts: GroupCounts, value: Label) -> Mask:
-    mask = np.zeros(counts.n_values, dtype=bool)
-    mask[counts.code(value)] = True
-    return mask
-
-
 def size_bins(sizes: Sequence[int], most: int = 40) -> tuple[list[int], list[int], int]:
-    """Count groups by size, in bins of one whole width.
-
-    Returns
-    -------
-    starts, groups : list of int
-        The least size of each bin, and how many groups fall into it.
-    width : int
-    """
+    """Count groups by size: the least size of each bin, its groups, and the bins' whole width."""
     least, largest = int(min(sizes)), int(max(sizes))
     width = _round_up(-(-(largest - least + 1) // most))
     first = least // width * width
@@ -199,13 +144,13 @@ def _round_up(width: int) -> int:
     return next(step * scale for step in (1, 2, 5, 10) if step * scale >= width)
 
 
+# ---- the figures ---------------------------------------------------------------------------
+
 # Middle tones: at least 3:1 against white and against near-black. Dashes tell them apart in grey.
-_OWN, LIMIT, _BARS = "#2f7ed8", "#d64545", "#2f7ed8"
-_OTHERS = (("#7a8290", "dot"), ("#cf6a10", "dash"), ("#8a63d2", "dashdot"))
-_INK, _GRID = "#5b6470", "rgba(128,136,148,0.28)"
-PAPER = "rgba(255,255,255,0.8)"
-_SIZE = 14
-_LONGEST = 40
+OWN, LIMIT, PAPER = "#2f7ed8", "#d64545", "rgba(255,255,255,0.8)"
+_STYLES = ((OWN, "solid"), ("#7a8290", "dot"), ("#cf6a10", "dash"), ("#8a63d2", "dashdot"))
+INK, _GRID, SIZE = "#5b6470", "rgba(128,136,148,0.28)", 14
+_LONGEST, _WIDTH = 40, 56
 
 
 def escape(text: str, longest: int = _LONGEST) -> str:
@@ -218,139 +163,160 @@ def escape(text: str, longest: int = _LONGEST) -> str:
     return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def knowledge_figure(counts: GroupCounts, verdict: Verdict, noun: str = NOUN) -> Figure | None:
-    """Draw the breach probability of a verdict's worst value against k.
-
-    Parameters
-    ----------
-    counts : GroupCounts
-    verdict : Verdict
-    noun : str
-        What a sensitive value is called.
-
-    Returns
-    -------
-    Figure or None
-        None for a kind of knowledge without a k, and where no value is disclosed at all.
-    """
-    facts, found, limit = verdict.point.adversary, verdict.disclosure, verdict.limit
-    if not isinstance(facts, Facts) or found.value is None or found.witness is None:
-        return None
-    from plotly.graph_objects import Figure, Scatter
-
-    terms = Terms(noun, counts.semantics, named(found.value))
-    curves = curves_around(counts, facts, found.value)
-    styles = [(_OWN, "solid"), *_OTHERS]
+def hover_text(*sentences: str) -> str:
+    """Lay out sentences for a hover box, and disarm their tags."""
     lines = [
-        Scatter(
-            x=list(curve.ks),
-            y=[d.probability for d in curve.found],
-            text=[percent(d, limit, 1) for d in curve.found],
-            mode="lines",
-            name=_legend(curve, terms, own=place == 0),
-            line={"color": color, "dash": dash, "width": 3.5 if place == 0 else 2},
-            hovertemplate=f"%{{x}} known: %{{text}}<extra>{_legend(curve, terms, False)}</extra>",
-        )
-        for place, (curve, (color, dash)) in enumerate(zip(curves, styles, strict=False))
+        [escape(line, 2 * _WIDTH) for line in textwrap.wrap(sentence, _WIDTH)]
+        for sentence in sentences
     ]
-    point = Scatter(
-        x=[facts.k],
-        y=[found.probability],
-        mode="markers",
-        marker={"symbol": "diamond", "size": 13, "color": _OWN, "line": {"width": 2}},
-        text=[percent(found, limit, 1)],
-        hovertemplate="the policy's point: %{text}<extra></extra>",
-        showlegend=False,
-        cliponaxis=False,
-    )
-    figure = Figure([*lines[::-1], point], layout=base_layout())
-    low = found.probability < 0.12
-    figure.add_annotation(
-        x=facts.k,
-        y=found.probability,
-        text=f"<b>{percent(found, limit, 1)}</b>",
-        showarrow=False,
-        xanchor="left",
-        yanchor="bottom" if low else "top",
-        xshift=9,
-        yshift=7 if low else -7,
-        bgcolor=PAPER,
-    )
-    figure.add_hline(
-        y=float(limit),
-        line={"color": LIMIT, "dash": "dash", "width": 2},
-        annotation={
-            "text": f"limit {limit_text(limit)}",
-            "font": {"color": LIMIT},
-            "x": 1,
-            "xanchor": "right",
-            "yanchor": "bottom" if limit < 0.9 else "top",
-        },
-    )
-    figure.update_xaxes(title_text=escape(terms.k_axis, 2 * _LONGEST))
-    figure.update_yaxes(
-        title_text=f"how sure of {escape(named(found.value))}", range=[0, 1.04], tickformat=".0%"
-    )
-    return figure
+    return "<br>".join(line for part in lines for line in part)
 
 
-def sizes_figure(counts: GroupCounts) -> Figure:
-    """Draw how many groups have which size."""
-    from plotly.graph_objects import Bar, Figure
+def base_layout(
+    x: str = "", y: str = "", *, height: int = 380, percent: bool = False, top_first: bool = True
+) -> dict[str, Any]:
+    """What the figures of a page have in common; page.js adapts it to the reader's screen.
 
-    starts, groups, width = size_bins(counts.sizes.tolist())
-    spans = [str(s) if width == 1 else f"{s:,} to {s + width - 1:,}" for s in starts]
-    bars = Bar(
-        x=[start + (width - 1) / 2 for start in starts],
-        y=groups,
-        width=[width * 0.9] * len(starts),
-        text=spans,
-        textposition="none",
-        marker={"color": _BARS},
-        hovertemplate="%{y} groups of %{text}<extra></extra>",
-    )
-    figure = Figure([bars], layout=base_layout())
-    figure.update_xaxes(title_text="people in the group")
-    figure.update_yaxes(title_text="groups", rangemode="tozero", tickformat=",d")
-    if max(groups) < 5:
-        figure.update_yaxes(dtick=1)
-    figure.update_layout(height=260, showlegend=False)
-    return figure
-
-
-def _legend(curve: Curve, terms: Terms, own: bool) -> str:
-    known = ", ".join(terms.beside(curve.l, curve.m)) or "nothing else known"
-    return f"{known} (this requirement)" if own else known
-
-
-def base_layout() -> dict[str, Any]:
-    """What the figures of a page have in common; page.js adapts it to the reader's screen."""
+    `percent` is for a vertical axis of probabilities; `top_first` reverses the legend.
+    """
     axis = {
         "gridcolor": _GRID,
-        "linecolor": _INK,
+        "linecolor": INK,
         "zeroline": False,
         "fixedrange": True,
         "automargin": True,
-        "title": {"font": {"size": _SIZE}, "standoff": 14},
         "rangemode": "tozero",
     }
+
+    def titled(text: str) -> dict[str, Any]:
+        title = {"font": {"size": SIZE}, "standoff": 14}
+        return {**axis, "title": {**title, "text": text} if text else title}
+
+    legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
     return {
         "template": "none",
-        "height": 380,
+        "height": height,
         "margin": {"l": 10, "r": 16, "t": 16, "b": 10},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "system-ui, sans-serif", "size": _SIZE, "color": _INK},
-        "xaxis": axis,
-        "yaxis": axis,
+        "font": {"family": "system-ui, sans-serif", "size": SIZE, "color": INK},
+        "xaxis": titled(x),
+        "yaxis": titled(y) | ({"range": [0, 1.04], "tickformat": ".0%"} if percent else {}),
         "dragmode": False,
         "hovermode": "closest",
         "showlegend": True,
-        "legend": {
-            "orientation": "h",
-            "yanchor": "bottom",
-            "y": 1.02,
-            "x": 0,
-            "traceorder": "reversed",
+        "legend": {**legend, "traceorder": "reversed" if top_first else "normal"},
+    }
+
+
+def knowledge_figure(
+    counts: GroupCounts, verdict: Verdict, noun: str = NOUN
+) -> dict[str, Any] | None:
+    """Draw the breach probability of a verdict's worst value against k; None without a k."""
+    facts, found, limit = verdict.point.adversary, verdict.disclosure, verdict.limit
+    if not isinstance(facts, Facts) or found.value is None or found.witness is None:
+        return None
+    terms = Terms(noun, counts.semantics, named(found.value))
+    lines = []
+    around = curves_around(counts, facts, found.value)
+    for place, (curve, (color, dash)) in enumerate(zip(around, _STYLES, strict=False)):
+        name = terms.beside(curve.l, curve.m) or "nothing else known"
+        lines.append(
+            {
+                "type": "scatter",
+                "x": list(curve.ks),
+                "y": [d.probability for d in curve.found],
+                "text": [percent(d, limit, 1) for d in curve.found],
+                "mode": "lines",
+                "name": name if place else f"{name} (this requirement)",
+                "line": {"color": color, "dash": dash, "width": 2 if place else 3.5},
+                "hovertemplate": f"%{{x}} known: %{{text}}<extra>{name}</extra>",
+            }
+        )
+    low, said = found.probability < 0.12, percent(found, limit, 1)
+    marker = {"symbol": "diamond", "size": 13, "color": OWN, "line": {"width": 2}}
+    layout = base_layout(
+        escape(terms.k_axis, 2 * _LONGEST),
+        f"how sure of {escape(named(found.value))}",
+        percent=True,
+    )
+    return {
+        "data": [*lines[::-1], mark_of_policy(facts.k, found, said, marker)],
+        "layout": layout
+        | {
+            "shapes": [limit_line(limit)],
+            "annotations": [
+                note_beside(facts.k, found, said, above=low),
+                limit_note(limit, left=False),
+            ],
         },
     }
+
+
+def mark_of_policy(k: int, found: Disclosure, said: str, marker: dict[str, Any]) -> dict[str, Any]:
+    """The point of a requirement on its curve."""
+    return {
+        "type": "scatter",
+        "x": [k],
+        "y": [found.probability],
+        "mode": "markers",
+        "marker": marker,
+        "hovertemplate": f"the policy's point: {said}<extra></extra>",
+        "showlegend": False,
+        "cliponaxis": False,
+    }
+
+
+def note_beside(k: int, found: Disclosure, said: str, above: bool) -> dict[str, Any]:
+    """The probability of a point, beside it."""
+    return {
+        "x": k,
+        "y": found.probability,
+        "text": f"<b>{said}</b>",
+        "showarrow": False,
+        "xanchor": "left",
+        "yanchor": "bottom" if above else "top",
+        "xshift": 10,
+        "yshift": 8 if above else -8,
+        "bgcolor": PAPER,
+    }
+
+
+def limit_line(limit: Fraction) -> dict[str, Any]:
+    """A limit, across the figure."""
+    line = {"color": LIMIT, "dash": "dash", "width": 2}
+    across = {"xref": "paper", "x0": 0, "x1": 1, "y0": float(limit), "y1": float(limit)}
+    return {"type": "line", "line": line, **across}
+
+
+def limit_note(limit: Fraction, left: bool) -> dict[str, Any]:
+    """What the line is, at one of its ends."""
+    return {
+        "xref": "paper",
+        "x": 0 if left else 1,
+        "y": float(limit),
+        "text": f"limit {limit_text(limit)}",
+        "font": {"color": LIMIT},
+        "showarrow": False,
+        "xanchor": "left" if left else "right",
+        "yanchor": "bottom" if limit < Fraction(9, 10) else "top",
+    }
+
+
+def sizes_figure(counts: GroupCounts) -> dict[str, Any]:
+    """Draw how many groups have which size."""
+    starts, groups, width = size_bins(counts.sizes.tolist())
+    bars = {
+        "type": "bar",
+        "x": [start + (width - 1) / 2 for start in starts],
+        "y": groups,
+        "width": [width * 0.9] * len(starts),
+        "text": [str(s) if width == 1 else f"{s:,} to {s + width - 1:,}" for s in starts],
+        "textposition": "none",
+        "marker": {"color": OWN},
+        "hovertemplate": "%{y} groups of %{text}<extra></extra>",
+    }
+    layout = base_layout("people in the group", "groups", height=260)
+    layout["showlegend"] = False
+    layout["yaxis"] |= {"tickformat": ",d"} | ({"dtick": 1} if max(groups) < 5 else {})
+    return {"data": [bars], "layout": layout}

@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.auditing.audit import group_name
 from foreknow.data.labels import Label
 from foreknow.numbers import CLOSE
 from foreknow.policy.requirement import Point
+from foreknow.text import visible as visible
 
-# Marks that reverse the order of what follows them, so that a text reads as another one.
-_REVERSING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_HIDDEN = frozenset(("Cc", "Cs", "Zl", "Zp"))
 _PLAIN_NAME = re.compile(r"[\w.+*-]+")
 _COMMON_NOUN = re.compile(r"[A-Za-z]?[a-z]+(?:[ _-][a-z]+)*")
-
-
-def visible(label: object) -> str:
-    r"""Write a label as one line in which nothing is hidden: control characters as escapes.
-
-    >>> visible("Flu\x1b[31m"), visible(None)
-    ('Flu\\x1b[31m', 'missing')
-    """
-    if label is None:
-        return "missing"
-    return "".join(
-        char.encode("unicode_escape").decode("ascii")
-        if char in _REVERSING or unicodedata.category(char) in _HIDDEN
-        else char
-        for char in str(label)
-    )
 
 
 def named(label: Label) -> str:
@@ -48,8 +28,13 @@ def named(label: Label) -> str:
 
 
 def group_text(label: Label) -> str:
-    """Write the label of a group by itself, as in a table."""
-    return visible(group_name(label))
+    """Write the label of a group, its id or its quasi-identifiers, by itself as in a table.
+
+    >>> group_text(("20 to 37", None))
+    '20 to 37, missing'
+    """
+    parts = label if isinstance(label, tuple) else (str(label),)
+    return ", ".join(map(visible, parts))
 
 
 def group_words(label: Label) -> str:
@@ -129,21 +114,11 @@ _MOST_DIGITS = 60
 
 
 def percent(found: Disclosure, limit: Fraction, digits: int = 0) -> str:
-    """Write a probability as a percentage.
+    """Write a probability as a percentage with so many decimals, or more.
 
     It equals the limit only where the probability does, and is else on the same side of it; it
     is 0% or 100% only where the probability is 0 or 1.
 
-    Parameters
-    ----------
-    found : Disclosure
-        Its fraction is asked for only near the limit, 0 or 1.
-    limit : Fraction
-    digits : int
-        Decimals to begin with.
-
-    Examples
-    --------
     >>> found = Disclosure("AIDS", 0.6204)
     >>> percent(found, Fraction("0.5")), percent(found, Fraction("0.62"))
     ('62%', '62.04%')

@@ -13,7 +13,7 @@ def table_path() -> Path:
     Returns
     -------
     Path
-        A CSV file with a header; `foreknow.sample.make` is how it was made.
+        A CSV file with a header; ``examples/make_sample.py`` makes it.
 
     Examples
     --------

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from foreknow._version import __version__
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.errors import InputError
-from foreknow.output import write_json_for_owner
+from foreknow.result import Result
 from foreknow.utility.answers import Boxes
 from foreknow.utility.forms import Form, reading_of
 from foreknow.utility.label_spans import Covers
 from foreknow.utility.query_error import Asked, QueryError, require_microdata
 from foreknow.utility.utility import Utility, ncp_of_groups, optimal_discernibility, utility_of
 
-FORMAT = "foreknow utility"
-FORMAT_VERSION = 1
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UtilityReport:
+class UtilityReport(Result):
     """What a release is still worth to its readers.
 
     Attributes
@@ -37,6 +32,8 @@ class UtilityReport:
         By how many quasi-identifiers each query asks about, rising.
     """
 
+    format = "foreknow utility"
+
     name: str
     form: Form
     utility: Utility
@@ -47,22 +44,14 @@ class UtilityReport:
         """The least discernibility of groups that are at least as large as the smallest."""
         return optimal_discernibility(self.utility.people, self.utility.smallest_group)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the version of their format."""
+    def _content(self) -> dict[str, Any]:
         return {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "foreknow": __version__,
             "release": self.name,
             "form": self.form,
             **self.utility.to_dict(),
             "optimal_discernibility": self.optimum,
             "query_errors": [error.to_dict() for error in self.errors],
         }
-
-    def to_json(self, path: str | Path) -> None:
-        """Write the report as JSON, for the owner only; whole or not at all."""
-        write_json_for_owner(path, self.to_dict())
 
     def __repr__(self) -> str:
         ncp = self.utility.average_ncp
@@ -72,17 +61,6 @@ class UtilityReport:
             f"UtilityReport({self.form}, {self.utility.groups} groups: {said}"
             f"queries about {last.predicates} off by {last.median:.2%})"
         )
-
-    def _repr_html_(self) -> str:
-        # A door upwards, as in auditing: results know how to be shown.
-        from foreknow.report.pages.utility import utility_summary
-
-        return utility_summary(self)
-
-    def __rich__(self) -> Any:
-        from foreknow.report.pages.utility_terminal import utility_table
-
-        return utility_table(self)
 
 
 def utility_report(

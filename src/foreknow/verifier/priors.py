@@ -1,8 +1,8 @@
-"""The verifier's own reckoning with priors: every world of small groups, person by person.
+"""The verifier's own judgement of priors: every world of small groups, person by person.
 
-It shares no code with the adversary. Floats rank: subsets of a group's values are dealt to its
+It shares no code with the adversary. Floats rank: subsets of a group's values are assigned to its
 first people, and to its last. What comes near the highest is settled with whole numbers: values
-are dealt to one person after another, and weights of equal remainders added.
+are assigned to one person after another, and weights of equal remainders added.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Signature: TypeAlias = "tuple[str | None, ...]"
 # One group as far as it matters: how many people have which signature, and its values.
 _Case: TypeAlias = "tuple[tuple[tuple[Signature, int], ...], tuple[tuple[str, int], ...]]"
 
-# Groups up to this size are dealt out by subsets of their values.
+# Groups up to this size are gone through by subsets of their values.
 _SMALL = 12
 _AT_ONCE = 1 << 22
 _NEAR = 1e-9
 _MOST_STATES = 10**6
-# Of a common denominator; and of the numbers that floats are dealt with at a time.
+# Of a common denominator; and of the floats that are worked with at a time.
 _MOST_BITS = 1 << 15
 _MOST_FLOATS = 1 << 24
 # Below these, floats lose precision; then only fractions say what a sum is.
@@ -58,7 +58,7 @@ class Chances:
                 raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")
             every = [chance for row in self.rows.values() for chance in row]
             if any(0 < chance < _LEAST_CHANCE for chance in every):
-                raise ValueError("probabilities that are 0, or large enough to be reckoned with")
+                raise ValueError("probabilities that are 0, or large enough for floats")
             if any(_common(row).bit_length() > _MOST_BITS for row in self.rows.values()):
                 raise ValueError("probabilities whose common denominator is not that large")
             if any(sum(row) > 1 + Fraction(1, 10**9) for row in self.rows.values()):
@@ -96,17 +96,9 @@ def worst_priors(
     reading: str,
     relative: bool = False,
 ) -> Worst:
-    """The highest posterior of a wanted value: of which value and group, the fraction, its prior.
+    """The highest posterior of a wanted value (by its prior, if `relative`), and whose it is.
 
-    Parameters
-    ----------
-    held : mapping of group to (people, bag)
-    people : mapping of group to mapping of signature to people
-    wanted : collection of values
-    chances : Chances
-    reading : "joint" or "binary"
-    relative : bool
-        Whether it is the highest by its prior, instead of the highest.
+    `held` says of each group how many people it has and its bag, `people` their signatures.
     """
     cases: dict[_Case, Group] = {}
     for group, (_, bag) in held.items():
@@ -155,7 +147,7 @@ def _posteriors(
 ) -> list[list[Fraction]]:
     """How likely one person of each signature has each value.
 
-    Values are dealt to people, or people to values: whichever keeps less in mind.
+    Values are assigned to people, or people to values: whichever keeps less in mind.
     """
     if prod(count + 1 for count in counts) <= prod(amount + 1 for amount in people):
         return _shares(people, counts, table)
@@ -171,32 +163,27 @@ def _shares(
 ) -> list[list[Fraction]]:
     """How likely one item of each sort gets each kind, of which there are so many.
 
-    Of all ways to deal, those where the item gets the kind: both are taken away, and the rest is
-    dealt.
+    Of all worlds, those where the item gets the kind: both are taken away, and the rest assigned.
     """
     whole = [_whole(row) for row in table]
     full = tuple(kinds)
-    total = _dealt(items, full, whole).get(full, 0)
+    total = _weights(items, full, whole).get(full, 0)
     if not total:
-        raise CertificateError("the priors allow no way to deal the values of a group out")
+        raise CertificateError("the priors allow no way to assign the values of a group")
     if len(items) == 1:
         return [[Fraction(count, items[0]) for count in kinds]]
     found = []
     for place, row in enumerate(whole):
-        others = _dealt(_less(items, place), full, whole) if items[place] else {}
-        found.append(
-            [
-                Fraction(row[x] * others.get(_less(full, x), 0), total) if count else Fraction(0)
-                for x, count in enumerate(kinds)
-            ]
-        )
+        others = _weights(_less(items, place), full, whole) if items[place] else {}
+        weights = [row[x] * others.get(_less(full, x), 0) if n else 0 for x, n in enumerate(kinds)]
+        found.append([Fraction(weight, total) for weight in weights])
     return found
 
 
-def _dealt(
+def _weights(
     items: Sequence[int], most: tuple[int, ...], table: Sequence[Sequence[int]]
 ) -> dict[tuple[int, ...], int]:
-    """Weight of all ways to deal to these items, by how often each kind was dealt."""
+    """Weight of all ways to assign kinds to these items, by how often each kind is used."""
     ways = {(0,) * len(most): 1}
     states = 0
     for row, amount in zip(table, items, strict=True):
@@ -336,7 +323,7 @@ def _highest(
 def _by_subsets(
     table: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weight of each person's having each copy, from subsets dealt to the first and to the last.
+    """Weight of each person's having each copy, from subsets of the first and of the last.
 
     And the weight of all ways.
     """

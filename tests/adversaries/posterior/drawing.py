@@ -1,5 +1,6 @@
 """Small random groups with priors, and what enumeration says of them."""
 
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,33 @@ from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureG
 CHANCES = [Fraction(a, b) for b in (1, 2, 3, 7, 10, 1000) for a in range(b + 1)][:40]
 WITH_ZEROS = [*CHANCES, *[Fraction(0)] * 8]
 TINY = [Fraction(10) ** -e for e in (0, 1, 3, 30, 120, 200, 300)]
+
+
+def groups_of(*held):
+    """Groups from the signature of every person and the value of every occurrence."""
+
+    def sparse(rows):
+        cells = [sorted(Counter(row).items()) for row in rows]
+        codes, amounts = zip(*(pair for row in cells for pair in row), strict=True)
+        return np.cumsum([0, *map(len, cells)]), np.array(codes), np.array(amounts)
+
+    return SignatureGroups(*sparse([s for s, _ in held]), *sparse([x for _, x in held]))
+
+
+def table_of(found, group):
+    """Posteriors of one group, signatures by values."""
+    case = found.case_of[group]
+    cells = found.probabilities[found.offsets[case] : found.offsets[case + 1]]
+    return cells.reshape(len(found.cases.people_of(case)), -1)
+
+
+def kind_of(found, group):
+    """Whether a group is exact, bounded (somewhere) or impossible (for some value)."""
+    case = found.case_of[group]
+    cells = slice(found.offsets[case], found.offsets[case + 1])
+    if np.isnan(found.probabilities[cells]).any():
+        return "impossible"
+    return "bounded" if found.bounded[cells].any() else "exact"
 
 
 def random_table(random, n_signatures, n_values, kind=None):
@@ -45,7 +73,7 @@ def random_scene(random, n_groups=20, most=5, kind=None):
         random_group(random, random.randint(1, most), n_signatures, n_values)
         for _ in range(n_groups)
     ]
-    return held, SignatureGroups.from_people(held), priors
+    return held, groups_of(*held), priors
 
 
 @st.composite
@@ -60,7 +88,7 @@ def scenes(draw):
         draw(st.lists(st.integers(0, n_signatures - 1), min_size=size, max_size=size)),
         draw(st.lists(st.integers(0, n_values - 1), min_size=size, max_size=size)),
     )
-    return held, SignatureGroups.from_people([held]), PriorMatrix.from_fractions(table)
+    return held, groups_of(held), PriorMatrix.from_fractions(table)
 
 
 def people_rows(signatures, priors):

@@ -43,11 +43,11 @@ def attack(
     seeds: Sequence[int] | None = None,
     symmetric: bool | None = None,
 ) -> Attack:
-    """Find out what somebody who knows the method learns from what it makes of a table.
+    """Find out what an adversary who knows the method learns from what it makes of a table.
 
     The method is run on the table. The adversary knows everybody's quasi-identifiers, the method
     with its settings and the policy, and sees the release: who is in which group, the values of
-    each group, and in the generalized form its labels. They deal the values out in every way, run
+    each group, and in the generalized form its labels. They assign the values in every way, run
     the method on each, and strike out what would have been released otherwise.
 
     Parameters
@@ -64,26 +64,26 @@ def attack(
     groups : int array, optional
         The group of each row, if the release was made before.
     nothing : bool
-        Attack that nothing is published, of a table of which the method publishes nothing. The
-        adversary is taken to know how often each sensitive value occurs in the table, besides
-        everybody's quasi-identifiers and the method. Whoever knows less is not judged.
+        Attack a refusal: the method publishes nothing of the table. The adversary is taken to
+        know how often each sensitive value occurs in it, besides everybody's quasi-identifiers
+        and the method. Adversaries who know less are not judged.
     worlds : int
         Runs of the method. Where these are enough for all worlds, the result is exact; otherwise
         it is an estimate. Some worlds are run a second time besides.
     seconds : float, optional
         Time budget; None for none. An estimate depends on it.
     seed : int, optional
-        Of estimates; and of the lots for the release that is attacked, of a method that states
+        Random seed for estimates, and for the release that is attacked, of a method that states
         its chances. The adversary does not know it.
     seeds : sequence of int, optional
         For a random method: the seeds it may draw, each as likely; the release is that of the
-        first. One seed stands for a seed that everybody knows. A method's chances are then not
-        asked for. A function gets it as ``seed=``.
+        first. A single seed is assumed public. A method's chances are then not asked for. A
+        function gets it as ``seed=``.
     symmetric : bool, optional
         Whether the method treats rows alike whatever their order, so that people with equal
         quasi-identifiers in one group can stand for each other: far fewer worlds. Known of our own
         methods, and of those with an attribute ``symmetric = True``; of methods that state chances
-        it is asked over all lots, so it is not taken for granted where seeds are given.
+        it is meant over all that they may draw, so it is not assumed where seeds are given.
 
     Returns
     -------
@@ -106,9 +106,10 @@ def attack(
 
     A random method may have ``chance(microdata, policy, groups)``: the probability, as a fraction,
     that it makes these groups (one whole number for each row, -1 for rows that are left out) of a
-    table; of `Streamliner` and `Anatomy` they are known. It may also have an attribute
-    ``tells_frequencies_only = True``: a proof says that the posterior of everybody is the
-    frequency in their group; that is taken on trust where there are too many worlds to look at.
+    table; `Streamliner` and `Anatomy` have it. It may also have ``tells_frequencies_only = True``:
+    a proof says that everybody's posterior is the frequency in their group; that is taken on trust
+    where there are too many worlds to look at.
+
     A function may return ``(groups, published)`` to say what else is published, compared with
     ``==``; tables by how often they have each row. It may return a published table alone, a
     `Publication` or a `Release`: it is then not known who is in which group, so all worlds are

@@ -167,17 +167,17 @@ def proved(worlds: Worlds, runs: Runs, seen: Observation, ways: int | None) -> P
     if not runs.chances:
         return None
     known, refined, mean = runs.known, runs.refined(seen), worlds.shares
-    alike = known.whole is not None and not worlds.n_people % known.whole
+    alike = known.equal is not None and not worlds.n_people % known.equal
     if known.frequencies and (alike or refined.single.all()):
         # Such a method makes a release of all worlds that agree with it, or of none.
         if ways is not None and not runs.weight(worlds.codes, seen):
             raise NoWorldError
         return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean)
-    if known.highest is not None:
+    if runs.highest is not None:
         certain = refined.single[worlds.group_of_cell][:, None] | (mean == 0)
         low = np.where(certain, mean, 0.0)
-        high = np.where(certain, mean, float(known.highest))
-        return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, highest=known.highest)
+        high = np.where(certain, mean, float(runs.highest))
+        return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, highest=runs.highest)
     if refined.number is None:
         raise UnsupportedError(
             f"to a reader of the generalized form, groups of {runs.name} with equal labels are one "

@@ -20,7 +20,7 @@ from foreknow.adversaries.algorithm.observation import (
     numbered,
     read_returned,
 )
-from foreknow.adversaries.algorithm.traits import assumptions_of, is_foreknows, name_of
+from foreknow.adversaries.algorithm.traits import deterministic, highest, is_foreknows, name_of
 from foreknow.adversaries.algorithm.worlds import Codes
 from foreknow.data.engines.narwhals_table import with_column_from
 from foreknow.data.generalization import text_of
@@ -29,9 +29,9 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError
 from foreknow.methods.art import ART
 from foreknow.methods.fulldomain.fulldomain import FullDomain
-from foreknow.methods.jump.block_counts import BeyondReach
+from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.mondrian.replay import Replay
-from foreknow.methods.protocol import grouping_of
+from foreknow.methods.protocol import grouping_of, traits_of
 from foreknow.policy.policy import Policy
 
 Weight: TypeAlias = "int | Fraction"
@@ -62,7 +62,7 @@ class Runs:
     ) -> None:
         _check_attackable(microdata, method, policy)
         self.microdata, self.method, self.name = microdata, method, name_of(method)
-        self.known = assumptions_of(method, policy)
+        self.known, self.highest = traits_of(method), highest(method)
         self.seeds = None if seeds is None else _checked_seeds(seeds)
         self.made = 0
         self._likelihood = self.known.likelihood if seeds is None else None
@@ -187,12 +187,12 @@ class Runs:
         if self.seeds is not None:
             hits = sum(self._makes(codes, seen, seed) for seed in self.seeds)
             return Fraction(hits, len(self.seeds))
-        said = self._foretold(codes, seen)
+        said = self._predicted(codes, seen)
         if said is not None:
             self.made += 1
             return int(said)
         same = self._makes(codes, seen)
-        if same and self.known.replayed and seen not in self._replays:
+        if same and self.known.replay is not None and seen not in self._replays:
             self._replays[seen] = self._replay(codes, seen)
         return int(same)
 
@@ -200,7 +200,7 @@ class Runs:
         made = self.make(codes, seed)
         return seen.what == "nothing" if made is None else made == seen
 
-    def _foretold(self, codes: Codes, seen: Observation) -> bool | None:
+    def _predicted(self, codes: Codes, seen: Observation) -> bool | None:
         """Whether a release is made of a world; None if the method must be run."""
         if seen.what != "groups":
             return None
@@ -221,9 +221,10 @@ class Runs:
         apart = not self._labelled or all(
             len(set(map(text_of, a.domain))) == len(a.domain) for a in self.microdata.attributes
         )
-        if not apart or self._policy is None or seen.what != "groups":
+        replay = self.known.replay
+        if not apart or replay is None or self._policy is None or seen.what != "groups":
             return None
-        found = Replay.of(self.method, self.microdata.dealt(codes), self._policy)
+        found: Replay | None = replay(self.microdata.dealt(codes), self._policy)
         # A reader takes groups of one label for one: their bags are then not known one by one.
         same = found is not None and np.array_equal(numbered(found.groups), seen.groups)
         return found if same else None
@@ -282,7 +283,9 @@ class Runs:
     @property
     def _settled(self) -> bool:
         """Whether it is known to make one release of each table, and seed."""
-        return self.known.deterministic or (self.seeds is not None and is_foreknows(self.method))
+        return deterministic(self.method, self._policy) or (
+            self.seeds is not None and is_foreknows(self.method)
+        )
 
     def _refuse_random(self, codes: Codes, seen: Observation | None = None) -> None:
         """Try the method on a table again, and twice on some others."""
@@ -317,7 +320,7 @@ class Runs:
     def _made(self, codes: Codes, seed: int | None) -> Observation | None:
         if self._anonymizer:
             world = self.microdata.dealt(codes)
-            # A method without a policy is given None, as it is by whoever calls it.
+            # A method without a policy is given None, as its own callers give it.
             found = grouping_of(self.method, world, self._policy, seed)  # type: ignore[arg-type]
             if found.floors is not None and self.chances and self._labelled:
                 raise UnsupportedError(

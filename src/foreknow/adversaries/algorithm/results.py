@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow._version import __version__
 from foreknow.adversaries.algorithm.exact import Posteriors
 from foreknow.adversaries.algorithm.observation import What
 from foreknow.adversaries.algorithm.worlds import amount_text
@@ -21,10 +19,9 @@ from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
-from foreknow.output import write_json_for_owner, write_whole
 from foreknow.policy.policy import Policy
+from foreknow.result import Result
 
-FORMAT, FORMAT_VERSION = "foreknow attack", 1
 # Cases that are written out.
 _MOST = 100
 # An interval as wide as this says nothing.
@@ -92,7 +89,7 @@ class Case:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attack:
+class Attack(Result):
     """What came of an attack on one's own release; for the owner of the table only.
 
     Attributes
@@ -101,9 +98,11 @@ class Attack:
         The name and settings of the method.
     policy : Policy or None
     what : {"groups", "table", "nothing"}
-        What is seen: who is in which group; a published table, without being told who is in which
+        What is seen: who is in which group; a published table, without who is in which
         row; or that nothing is published. Of the last two there is one group, of everybody.
     """
+
+    format = "foreknow attack"
 
     method: Mapping[str, Any]
     policy: Policy | None
@@ -292,12 +291,8 @@ class Attack:
                 found.append({**who, **said})
         return found
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the version of their format; people by their rows."""
+    def _content(self) -> dict[str, Any]:
         return {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "foreknow": __version__,
             "table": self._microdata.name,
             "method": dict(self.method),
             "people": self.n_people,
@@ -321,26 +316,6 @@ class Attack:
             "n_breaches": len(self.breaches),
             "worst": [case.to_dict() for case in self.cases[:_MOST]],
         }
-
-    def to_json(self, path: str | Path) -> None:
-        """Write what `to_dict` gives, for the owner only; whole or not at all."""
-        write_json_for_owner(path, self.to_dict())
-
-    def to_html(self, path: str | Path) -> None:
-        """Write a page that opens offline, for the owner only; whole or not at all."""
-        from foreknow.report.pages.attack import attack_page
-
-        write_whole(path, attack_page(self), private=True)
-
-    def _repr_html_(self) -> str:
-        from foreknow.report.pages.attack import attack_summary
-
-        return attack_summary(self)
-
-    def __rich__(self) -> Any:
-        from foreknow.report.pages.attack import attack_table
-
-        return attack_table(self)
 
     def __repr__(self) -> str:
         if self.certain:

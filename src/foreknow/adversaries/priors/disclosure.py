@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.priors.exact import exact_group
-from foreknow.adversaries.priors.joint import posteriors
-from foreknow.adversaries.priors.posteriors import GroupPosteriors, Reading
-from foreknow.adversaries.priors.sampling import estimate_group
-from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix, SignatureGroups
+from foreknow.adversaries.priors.posteriors import GroupPosteriors, posteriors
+from foreknow.adversaries.priors.signature_groups import (
+    FloatArray,
+    PriorMatrix,
+    Reading,
+    SignatureGroups,
+)
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.adversaries.statements.posterior import Estimate
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
-from foreknow.data.people import Signature, Signatures, signature_text
-from foreknow.data.sparse import IntArray
+from foreknow.data.people import Signature, Signatures
+from foreknow.data.sparse import IntArray, order_of
 from foreknow.errors import DataError, UnsupportedError
 from foreknow.numbers import CLOSE
 
@@ -30,12 +33,8 @@ from foreknow.numbers import CLOSE
 _MOST_GAINS = 1024
 
 
-class HasSignatures(Protocol):
-    """A release that tells the quasi-identifiers of its people."""
-
-    def signatures(self, attributes: Any) -> Signatures:
-        """People by group and signature."""
-        ...
+class _HasSignatures(Protocol):
+    def signatures(self, attributes: Sequence[str]) -> Signatures: ...
 
 
 @dataclass(frozen=True)
@@ -67,15 +66,7 @@ class PriorsWitness:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "value": self.value,
-            "group": self.group,
-            "signature": dict(self.signature),
-            "people": self.people,
-            "size": self.size,
-            "holders": self.holders,
-            "prior": str(self.prior),
-        }
+        return {**vars(self), "signature": dict(self.signature), "prior": str(self.prior)}
 
 
 @dataclass(frozen=True)
@@ -138,7 +129,7 @@ def judged(release: HasCounts, table: PriorTable, reading: Reading) -> Judged:
         )
     key = ("priors", table, reading)
     if key not in counts.memory:
-        signatures = cast("HasSignatures", release).signatures(table.attributes)
+        signatures = cast("_HasSignatures", release).signatures(table.attributes)
         counts.memory[key] = _judge(counts, signatures, table, reading)
     found: Judged = counts.memory[key]
     return found
@@ -153,15 +144,21 @@ def _judge(
     counts: GroupCounts, signatures: Signatures, table: PriorTable, reading: Reading
 ) -> Judged:
     matrix = table.matrix(signatures.labels, [str(value) for value in counts.values])
-    groups = SignatureGroups.from_counts(
-        counts, signatures.offsets, signatures.codes, signatures.people
-    )
+    people = signatures.offsets, signatures.codes, signatures.people
+    groups = SignatureGroups(*people, counts.offsets, counts.codes, counts.counts)
+    odd = np.flatnonzero(groups.sizes != counts.sizes)
+    if len(odd):
+        g = int(odd[0])
+        raise DataError(
+            f"group {counts.group_label(g)!r} has {int(groups.sizes[g])} people by signature but "
+            f"{int(counts.sizes[g])} values; everyone has exactly one"
+        )
     found = posteriors(groups, matrix, reading)
     impossible = found.impossible
     if len(impossible):
         label = counts.group_label(int(impossible[0]))
         raise DataError(
-            f"{table.name}: no way to deal the values of group {label!r} to its people is "
+            f"{table.name}: no way to assign the values of group {label!r} to its people is "
             f"possible by these priors ({len(impossible)} such groups): no posterior is defined"
         )
     return Judged(counts, signatures.labels, table, matrix, found)
@@ -177,81 +174,18 @@ class Judged:
     """The posteriors of a release under one table of priors."""
 
     counts: GroupCounts
-    signatures: Any
+    signatures: Sequence[Signature]
     table: PriorTable
     matrix: PriorMatrix
     found: GroupPosteriors
 
     def disclosures(self) -> dict[Label, Disclosure]:
         """The worst of each value."""
-        highest, _, _ = self.found.highest(self.counts.n_values)
-        made = {}
-        for code, value in enumerate(self.counts.values):
-            if highest[code] <= 0:
-                made[value] = Disclosure(value, 0.0, lambda: Fraction(0))
-                continue
-            made[value] = self._disclosure(code, highest[code])
-        return made
+        return {value: self._disclosure(code) for code, value in enumerate(self.counts.values)}
 
     def gains(self) -> dict[Label, Disclosure]:
         """The posterior of each value that is the highest relative to its prior."""
-        _, signature, value = self._cells
-        prior = self.matrix.chances[signature, value]
-        # A little more than the quotients of floats, which may have been rounded down; or less.
-        most, least = (
-            np.divide(chance, prior, out=np.zeros_like(chance), where=prior > 0) * spare
-            for chance, spare in zip(self._bounds, (1 + 2**-50, 1 - 2**-50), strict=True)
-        )
-        order = np.argsort(value, kind="stable")
-        ends = np.searchsorted(value[order], np.arange(self.counts.n_values + 1))
-        made = {}
-        for code, label in enumerate(self.counts.values):
-            cells = order[ends[code] : ends[code + 1]]
-            cells = cells[most[cells] > 0]
-            if not len(cells):
-                made[label] = Disclosure(label, 0.0, lambda: Fraction(0))
-                continue
-            near = cells[most[cells] >= least[cells].max()]
-            made[label] = self._gain(near, near[np.argmax(most[near])], most, least)
-        return made
-
-    def _gain(self, near: IntArray, top: int, most: FloatArray, least: FloatArray) -> Disclosure:
-        """The highest relative to its prior, of cells that floats cannot tell from each other."""
-        cell, settled = int(top), len(near) == 1 and most[top] <= least[top] * (1 + CLOSE)
-        probability = float(self._bounds[0][cell])
-        if not settled and len(near) <= _MOST_GAINS and not self.found.bounded[near].any():
-            ratios = [self._exact_ratio(each) for each in near.tolist()]
-            if None not in ratios:
-                known = [ratio or Fraction(0) for ratio in ratios]
-                cell, settled = int(near[known.index(max(known))]), True
-                probability = _float_above(self._exact_cell(cell) or Fraction(0))
-        _, signature, value = (int(part[cell]) for part in self._cells)
-        return Disclosure(
-            self.counts.values[value],
-            probability,
-            (lambda: self._exact_cell(cell)) if settled else (lambda: None),
-            lambda: self._witness_of(cell),
-            bounded=not settled,
-            prior=self.matrix.exact(signature, value),
-        )
-
-    def _exact_ratio(self, cell: int) -> Fraction | None:
-        exact = self._exact_cell(cell)
-        _, signature, value = self._cells
-        if exact is None:
-            return None
-        return exact / self.matrix.exact(int(signature[cell]), int(value[cell]))
-
-    def estimate(self, group: Label, seed: int) -> dict[str, tuple[Estimate | None, ...]]:
-        """Sampled posteriors of one group, by signature."""
-        labels = [self.counts.group_label(g) for g in range(self.counts.n_groups)]
-        if group not in labels:
-            raise DataError(f"no group of the release is called {group!r}")
-        at = labels.index(group)
-        found = estimate_group(self.found.groups, at, self.matrix, self.found.reading, seed=seed)
-        signatures = [self.signatures[code] for code, _ in self.found.groups.people_of(at)]
-        names = [signature_text(self.table.attributes, signature) for signature in signatures]
-        return dict(zip(names, found.table, strict=True))
+        return {value: self._gain(code) for code, value in enumerate(self.counts.values)}
 
     def surest(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
         """Signature, value, prior and highest posterior of each pair that occurs in a group."""
@@ -259,7 +193,7 @@ class Judged:
         pair = signature * self.counts.n_values + value
         distinct, of_cell = np.unique(pair, return_inverse=True)
         highest = np.zeros(len(distinct))
-        np.maximum.at(highest, of_cell, np.nan_to_num(self.found.upper(), nan=0.0))
+        np.maximum.at(highest, of_cell, self._bounds[0])
         who, what = np.divmod(distinct, self.counts.n_values)
         return who, what, self.matrix.chances[who, what], highest
 
@@ -267,83 +201,109 @@ class Judged:
     def _cells(self) -> tuple[IntArray, IntArray, IntArray]:
         return self.found.cells()
 
-    def _disclosure(self, code: int, upper: float) -> Disclosure:
-        cells = np.flatnonzero(self._cells[2] == code)
-        first = int(np.argmax(self._bounds[0][cells]))
-        return Disclosure(
-            self.counts.values[code],
-            float(upper),
-            lambda: self._settled(code)[0],
-            lambda: self._witness_of(self._surest_cell(code)),
-            bounded=bool(self.found.bounded[cells[first]]),
-        )
-
-    def _near(self, code: int) -> IntArray:
-        """The cells of a value that floats cannot tell from the highest; bounds among them."""
-        cells = np.flatnonzero(self._cells[2] == code)
-        upper, lower = (bound[cells] for bound in self._bounds)
-        near: IntArray = cells[upper >= lower.max(initial=-1.0)]
-        return near
-
     @cached_property
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
-        upper, lower = self.found.upper(), self.found.lower()
-        return np.nan_to_num(upper, nan=-1.0), np.nan_to_num(lower, nan=-1.0)
-
-    def _settled(self, code: int) -> tuple[Fraction | None, int]:
-        """The exact maximum and its cell; where it is out of reach, the cell of the highest bound.
-
-        Asked for twice, by the fraction and by the witness, it is worked out once.
-        """
-        if code not in self._known:
-            near = self._near(code)
-            best, surest = Fraction(-1), int(near[np.argmax(self._bounds[0][near])])
-            found: Fraction | None = None
-            for cell in near.tolist():
-                found = None if self.found.bounded[cell] else self._exact_cell(cell)
-                if found is None:
-                    break
-                if found > best:
-                    best, surest = found, cell
-                if best == 1:  # there is no more than that
-                    break
-            self._known[code] = (None if found is None else best, surest)
-        return self._known[code]
+        return self.found.upper(), self.found.lower()
 
     @cached_property
-    def _known(self) -> dict[int, tuple[Fraction | None, int]]:
-        return {}
+    def _cells_of(self) -> list[IntArray]:
+        """The cells of each value, in order."""
+        value = self._cells[2]
+        order = order_of(value)
+        return np.split(order, np.searchsorted(value[order], np.arange(1, self.counts.n_values)))
 
-    def _surest_cell(self, code: int) -> int:
-        near = self._near(code)
-        return int(near[0]) if len(near) == 1 else self._settled(code)[1]
+    def _disclosure(self, code: int) -> Disclosure:
+        value, cells = self.counts.values[code], self._cells_of[code]
+        upper, lower = (bound[cells] for bound in self._bounds)
+        if not upper.any():
+            return Disclosure(value, 0.0, lambda: Fraction(0))
+        top = int(np.argmax(upper))
+        # Floats cannot tell these from the highest; bounds are among them.
+        near = cells[upper >= lower.max()]
 
-    def _exact_cell(self, cell: int) -> Fraction | None:
-        case, signature, code = (int(part[cell]) for part in self._cells)
-        cases, reading = self.found.cases, self.found.reading
+        @cache
+        def settled() -> tuple[Fraction | None, int]:
+            return self._highest(near, int(cells[top]))
+
+        return Disclosure(
+            value,
+            float(upper[top]),
+            lambda: settled()[0],
+            lambda: self._witness(int(near[0]) if len(near) == 1 else settled()[1]),
+            bounded=bool(self.found.bounded[cells[top]]),
+        )
+
+    def _highest(self, near: IntArray, top: int) -> tuple[Fraction | None, int]:
+        """The exact maximum and its cell; where one is out of reach, the surest cell."""
+        best, surest = Fraction(-1), top
+        for cell in near.tolist():
+            found = self._exact(cell)
+            if found is None:
+                return None, surest
+            if found > best:
+                best, surest = found, cell
+            if best == 1:  # there is no more than that
+                break
+        return best, surest
+
+    def _gain(self, code: int) -> Disclosure:
+        cells = self._cells_of[code]
+        prior = self.matrix.chances[self._cells[1][cells], code]
+        # A little more than the quotients of floats, which may have been rounded down; or less.
+        most, least = (
+            np.divide(bound[cells], prior, out=np.zeros_like(prior), where=prior > 0) * spare
+            for bound, spare in zip(self._bounds, (1 + 2**-50, 1 - 2**-50), strict=True)
+        )
+        if not most.any():
+            return Disclosure(self.counts.values[code], 0.0, lambda: Fraction(0))
+        top = int(np.argmax(most))
+        near = cells[(most >= least.max()) & (most > 0)].tolist()
+        cell, settled = int(cells[top]), len(near) == 1 and most[top] <= least[top] * (1 + CLOSE)
+        probability = float(self._bounds[0][cell])
+        if not settled and len(near) <= _MOST_GAINS and not self.found.bounded[near].any():
+            exact = {each: self._exact(each) for each in near}
+            known = {each: p / self._prior(each) for each, p in exact.items() if p is not None}
+            if len(known) == len(near):
+                cell, settled = max(known, key=known.__getitem__), True
+                probability = _float_above(exact[cell] or Fraction(0))
+        return Disclosure(
+            self.counts.values[code],
+            probability,
+            (lambda: self._exact(cell)) if settled else (lambda: None),
+            lambda: self._witness(cell),
+            bounded=not settled,
+            prior=self._prior(cell),
+        )
+
+    def _prior(self, cell: int) -> Fraction:
+        return self.matrix.exact(int(self._cells[1][cell]), int(self._cells[2][cell]))
+
+    def _exact(self, cell: int) -> Fraction | None:
+        """The posterior of one cell; None where it is out of reach."""
+        if self.found.bounded[cell]:
+            return None
+        case = int(self._cells[0][cell])
+        cases = self.found.cases
         people, bag = cases.people_of(case), cases.bag_of(case)
-        column = [value for value, _ in bag].index(code)
+        row, column = divmod(cell - int(self.found.offsets[case]), len(bag))
         if len(people) == 1:  # all are alike: nobody is likelier than another
             return Fraction(bag[column][1], people[0][1])
-        row = [own for own, _ in people].index(signature)
         try:
-            return exact_group(cases, case, self.matrix, reading)[row][column]
+            return exact_group(cases, case, self.matrix, self.found.reading)[row][column]
         except UnsupportedError:
             return None
 
-    def _witness_of(self, cell: int) -> PriorsWitness:
+    def _witness(self, cell: int) -> PriorsWitness:
         """The first group where it is so."""
         case, signature, code = (int(part[cell]) for part in self._cells)
         group = int(np.argmax(self.found.case_of == case))
-        label: Signature = self.signatures[signature]
-        value = self.counts.values[code]
-        people = dict(self.found.groups.people_of(group))
+        label, value = self.signatures[signature], self.counts.values[code]
         return PriorsWitness(
             value=value,
             group=self.counts.group_label(group),
             signature=dict(zip(self.table.attributes, label, strict=True)),
-            people=people[signature],
+            people=dict(self.found.cases.people_of(case))[signature],
             size=int(self.counts.sizes[group]),
             holders=self.counts.bag(group)[value],
-            prior=self.table.prior(label, str(value)),
+            prior=self._prior(cell),
         )

@@ -1,110 +1,147 @@
-"""Exact posteriors of one group as fractions, by the same dynamic program in whole numbers."""
+"""Exact posteriors of one group, and the dynamic program that floats go through, too.
+
+Items are assigned to kinds, one after another; kind k takes ``capacities[k]`` of them. A world's
+weight is the product of ``rows[i][kind of item i]``. ``forward[l][u]`` is the weight of all ways
+to assign the first l items so that u of each kind are used; backward is the same from the end.
+Items are people and kinds are values, or items are occurrences of values and kinds are signatures:
+by symmetry the sum is the same, so the smaller lattice is taken (errata, section 3).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd, lcm, prod
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.priors.dynamic_program import deal, lattice, merge_exact
-from foreknow.adversaries.priors.posteriors import Reading
-from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, Reading, SignatureGroups
 from foreknow.errors import UnsupportedError
 
+Places: TypeAlias = NDArray[np.intp]
 
-def possible(
-    support: NDArray[np.bool_], people: Sequence[int], counts: Sequence[int]
-) -> NDArray[np.bool_] | None:
-    """Find the (signature, value) pairs that occur in some world; None where there is no world.
-
-    A pair occurs if and only if, given one way to deal, it lies on a cycle of exchanges: strong
-    components of the residual graph.
-
-    Parameters
-    ----------
-    support : bool array, shape (signatures, values)
-        Where the prior is positive.
-    people, counts : sequences of int
-        People by signature, and occurrences by value.
-
-    Examples
-    --------
-    >>> possible(np.array([[True, True], [False, True]]), [1, 1], [1, 1])
-    array([[ True, False],
-           [False,  True]])
-    >>> possible(np.array([[True, False], [True, False]]), [1, 1], [1, 1]) is None
-    True
-    """
-    support = np.asarray(support, dtype=bool)
-    dealt = _deal(support, list(people), list(counts))
-    if dealt is None:
-        return None
-    n_signatures, n_values = support.shape
-    n = n_signatures + n_values
-    reach = np.eye(n, dtype=bool)
-    reach[:n_signatures, n_signatures:] |= support
-    reach[n_signatures:, :n_signatures] |= (dealt > 0).T
-    for middle in range(n):
-        reach |= reach[:, [middle]] & reach[middle]
-    return support & reach[n_signatures:, :n_signatures].T
-
-
-def _deal(
-    support: NDArray[np.bool_], people: list[int], counts: list[int]
-) -> NDArray[np.int64] | None:
-    """One way to deal, by augmenting paths; None where there is none."""
-    dealt = np.zeros(support.shape, dtype=np.int64)
-    for s in range(len(people)):
-        for x in np.flatnonzero(support[s]).tolist():
-            some = min(people[s], counts[x])
-            dealt[s, x] += some
-            people[s] -= some
-            counts[x] -= some
-    for s in range(len(people)):
-        while people[s]:
-            path = _path(support, dealt, counts, s)
-            if path is None:
-                return None
-            last = path[-1][1]
-            some = min([people[s], counts[last], *(int(dealt[t, x]) for t, x in path[1::2])])
-            for i, (t, x) in enumerate(path):
-                dealt[t, x] += -some if i % 2 else some
-            people[s] -= some
-            counts[last] -= some
-    return dealt
-
-
-def _path(
-    support: NDArray[np.bool_], dealt: NDArray[np.int64], counts: list[int], start: int
-) -> list[tuple[int, int]] | None:
-    """Pairs to deal and to take back in turns, from a signature to a value that is left."""
-    came: dict[int, int] = {}  # value -> signature that takes it
-    gave: dict[int, int] = {}  # signature -> value it gives away
-    queue = [start]
-    for s in queue:
-        for x in np.flatnonzero(support[s]).tolist():
-            if x in came:
-                continue
-            came[x] = s
-            if counts[x]:
-                path = [(s, x)]
-                while s != start:
-                    given = gave[s]
-                    path += [(s, given), (came[given], given)]
-                    s = came[given]
-                return path[::-1]
-            for t in np.flatnonzero(dealt[:, x]).tolist():
-                if t != start and t not in gave:
-                    gave[t] = x
-                    queue.append(t)
-    return None
-
-
+# Lattices up to this many states are kept for the next groups of the same shape.
+_KEPT = 1 << 12
 # States that fractions go through at most, unless said otherwise; seconds of work.
 EXACT_REACH = 1 << 16
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """States by level (how many are used), and the steps from each level to the next.
+
+    ``steps[l][k]`` are those that use one of kind k at level l: places of states in level l, and
+    the places in level l + 1 that they lead to.
+
+    >>> lattice((2, 1)).widths
+    (1, 2, 2, 1)
+    >>> before, after = lattice((2, 1)).steps[1][0]
+    >>> before.tolist(), after.tolist()
+    ([0, 1], [0, 1])
+    """
+
+    capacities: tuple[int, ...]
+    widths: tuple[int, ...]
+    steps: tuple[tuple[tuple[Places, Places], ...], ...]
+
+
+def lattice(capacities: tuple[int, ...]) -> Lattice:
+    """Lay out the states for kinds of such capacities."""
+    small = prod(c + 1 for c in capacities) <= _KEPT
+    return _kept_lattice(capacities) if small else _new_lattice(capacities)
+
+
+def _new_lattice(capacities: tuple[int, ...]) -> Lattice:
+    shape = tuple(c + 1 for c in capacities)
+    total = prod(shape)
+    used = np.stack(np.unravel_index(np.arange(total), shape)).astype(np.int32)
+    level = used.sum(axis=0)
+    order = np.argsort(level, kind="stable")
+    starts = np.searchsorted(level[order], np.arange(sum(capacities) + 2))
+    place = np.empty(total, dtype=np.intp)
+    place[order] = np.arange(total) - starts[level[order]]
+    steps = []
+    for done in range(1, sum(capacities) + 1):
+        states = order[starts[done] : starts[done + 1]]
+        row = []
+        for k in range(len(shape)):
+            after = states[used[k, states] > 0]
+            row.append((place[after - prod(shape[k + 1 :])], place[after]))
+        steps.append(tuple(row))
+    return Lattice(capacities, tuple(np.diff(starts).tolist()), tuple(steps))
+
+
+_kept_lattice = lru_cache(maxsize=128)(_new_lattice)
+
+
+def world_weights(
+    rows: NDArray[Any], shape: Lattice, wanted: NDArray[np.bool_]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Weight of the worlds where each wanted item is of each kind; and of all worlds.
+
+    Rows, and the weights, have shape (items, kinds, problems); they are floats, or whole numbers
+    of any size as objects.
+
+    >>> rows = np.array([[[0.1], [0.9]], [[0.003], [0.997]]])
+    >>> weights, totals = world_weights(rows, lattice((1, 1)), np.array([True, True]))
+    >>> (weights[0, 0] / totals).round(12) == round(997 / 1024, 12)
+    array([ True])
+    """
+    items, _, problems = rows.shape
+    left = np.ones((1, problems), dtype=rows.dtype)
+    forward = [left]
+    for level in range(items):
+        reached = np.zeros((shape.widths[level + 1], problems), dtype=rows.dtype)
+        for k, (before, after) in enumerate(shape.steps[level]):
+            if len(before):
+                step = forward[level][before]
+                step *= rows[level, k]
+                reached[after] += step
+        forward.append(reached)
+    weights = np.zeros_like(rows)
+    for level in range(items - 1, -1, -1):
+        ahead = np.zeros((shape.widths[level], problems), dtype=rows.dtype)
+        for k, (before, after) in enumerate(shape.steps[level]):
+            if len(before):
+                step = left[after]
+                if wanted[level]:
+                    weights[level, k] = _products(step, forward[level][before]) * rows[level, k]
+                step *= rows[level, k]
+                ahead[before] += step
+        forward.pop()
+        left = ahead
+    return weights, left[0]
+
+
+def _products(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Sum of products over states."""
+    if one.dtype == object:
+        return np.asarray((one * other).sum(axis=0))
+    return np.asarray(np.einsum("sp,sp->p", one, other))
+
+
+def _merged(
+    amounts: Sequence[int], keys: Sequence[Hashable]
+) -> tuple[list[int], list[int], list[int]]:
+    """Amount and first place of each key, and the number of each place's key."""
+    numbers: dict[Hashable, int] = {}
+    total: list[int] = []
+    firsts: list[int] = []
+    for place, (key, amount) in enumerate(zip(keys, amounts, strict=True)):
+        if numbers.setdefault(key, len(firsts)) == len(firsts):
+            firsts.append(place)
+            total.append(0)
+        total[numbers[key]] += amount
+    return total, firsts, [numbers[key] for key in keys]
+
+
+def _direction(row: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    first = next((chance for chance in row if chance), Fraction(1))
+    return tuple(chance / first for chance in row)
 
 
 def exact_joint(
@@ -113,102 +150,58 @@ def exact_joint(
     chances: Sequence[Sequence[Fraction]],
     reach: int = EXACT_REACH,
 ) -> list[list[Fraction]] | None:
-    """Posteriors by signature and value under the joint reading (the paper's equations 1 to 3).
+    """Posteriors by signature and value (the paper's equations 1 to 3); None: no possible world.
 
-    Parameters
-    ----------
-    people, counts : sequences of int
-        People by signature, and occurrences by value.
-    chances : table of Fraction, signatures by values
-    reach : int
-        How many states may be gone through.
-
-    Returns
-    -------
-    table or None
-        None where no world has a positive weight.
-
-    Raises
-    ------
-    UnsupportedError
-        If there are more states than `reach`.
-
-    Examples
-    --------
-    Alan, Betty and lung cancer (the paper's tables III and IV):
-
-    >>> table = exact_joint(
-    ...     [1, 1],
-    ...     [1, 1],
-    ...     PriorMatrix.from_fractions([["0.1", "0.9"], ["0.003", "0.997"]]).fractions,
-    ... )
-    >>> table[0][0]
+    >>> chances = PriorMatrix.from_fractions([["0.1", "0.9"], ["0.003", "0.997"]]).fractions
+    >>> exact_joint([1, 1], [1, 1], chances)[0][0]  # the paper's tables III and IV
     Fraction(997, 1024)
     """
-    held = possible(np.array([[bool(c) for c in row] for row in chances]), people, counts)
-    if held is None:
-        return None
-    trimmed = [
-        [chance if held[s, x] else Fraction(0) for x, chance in enumerate(row)]
-        for s, row in enumerate(chances)
-    ]
-    merged = merge_exact(people, counts, trimmed)
-    by_value, by_signature = (prod(n + 1 for n in side) for side in (merged.counts, merged.people))
+    # What is proportional is one signature, or one value; a value has its share of what it is in.
+    n, signatures, signature_of = _merged(people, [_direction(row) for row in chances])
+    columns = zip(*chances, strict=True)
+    c, values, value_of = _merged(counts, [_direction(column) for column in columns])
+    by_value, by_signature = (prod(amount + 1 for amount in side) for side in (c, n))
     states = min(by_value, by_signature)
     if states > reach:
         raise UnsupportedError(
             f"the exact posterior of this group needs {states} states, more than {reach}"
         )
+    table = [[chances[s][x] for x in values] for s in signatures]
     if by_value <= by_signature:
-        found = by_whole_numbers(merged.people, merged.counts, merged.chances)
+        found = _by_items(n, c, table)
     else:
-        turned = [list(column) for column in zip(*merged.chances, strict=True)]
-        dealt = by_whole_numbers(merged.counts, merged.people, turned)
-        found = dealt and [
-            [dealt[x][s] * c / n for x, c in enumerate(merged.counts)]
-            for s, n in enumerate(merged.people)
+        turned = _by_items(c, n, [*zip(*table, strict=True)])
+        found = turned and [
+            [turned[x][s] * c[x] / n[s] for x in range(len(c))] for s in range(len(n))
         ]
     if found is None:
         return None
-    return [
-        [found[s][x] * share for x, share in zip(merged.value_of, merged.shares, strict=True)]
-        for s in merged.signature_of
-    ]
+    shares = [(x, Fraction(own, c[x])) for own, x in zip(counts, value_of, strict=True)]
+    return [[found[s][x] * share for x, share in shares] for s in signature_of]
 
 
-def exact_binary(
-    people: Sequence[int],
-    copies: int,
-    chances: Sequence[Fraction],
-    reach: int = EXACT_REACH,
-) -> list[Fraction] | None:
-    """Posteriors of one value by signature under the binary reading, {x, not x}.
+def _by_items(
+    items: Sequence[int], kinds: Sequence[int], chances: Sequence[Sequence[Fraction]]
+) -> list[list[Fraction]] | None:
+    """The chance of each kind by item, with rows scaled to whole numbers."""
+    rows = np.empty((sum(items), len(kinds), 1), dtype=object)
+    last = np.cumsum(items) - 1
+    for row, times, end in zip(chances, items, last.tolist(), strict=True):
+        rows[end + 1 - times : end + 1, :, 0] = _whole(row)
+    wanted = np.zeros(len(rows), dtype=bool)
+    wanted[last] = True
+    weights, totals = world_weights(rows, lattice(tuple(kinds)), wanted)
+    if not totals[0]:
+        return None
+    return [[Fraction(w, int(totals[0])) for w in row] for row in weights[last, :, 0].tolist()]
 
-    A conditional Bernoulli design: of all ways to pick who has the value, as many as it occurs;
-    weights are odds, ``p = o e_{c-1}(others) / e_c(all)``. It is the joint reading of two values.
 
-    Parameters
-    ----------
-    people : sequence of int
-        By signature.
-    copies : int
-        How often the value occurs.
-    chances : sequence of Fraction
-        Its prior by signature.
-    reach : int
-        As in `exact_joint`.
-
-    Examples
-    --------
-    >>> exact_binary([1, 1], 1, [Fraction(1, 10), Fraction(3, 1000)])[0]
-    Fraction(997, 1024)
-    """
-    others = sum(people) - copies
-    if not others:
-        return [Fraction(1)] * len(people) if all(chances) else None
-    pairs = [[chance, 1 - chance] for chance in chances]
-    found = exact_joint(people, [copies, others], pairs, reach)
-    return None if found is None else [row[0] for row in found]
+def _whole(row: Sequence[Fraction]) -> list[int]:
+    """The same ratios in the smallest whole numbers."""
+    scale = lcm(*(chance.denominator for chance in row))
+    numbers = [int(chance * scale) for chance in row]
+    common = gcd(*numbers) or 1
+    return [number // common for number in numbers]
 
 
 def exact_group(
@@ -221,54 +214,18 @@ def exact_group(
     """Exact posteriors of one group, by its signatures and held values.
 
     None stands where no world has a positive weight: everywhere under ``joint``, for single
-    values under ``binary``.
-
-    Examples
-    --------
-    >>> groups = SignatureGroups.from_people([([0, 1], [0, 1])])
-    >>> priors = PriorMatrix.from_fractions([["1/10", "9/10"], ["3/1000", "997/1000"]])
-    >>> exact_group(groups, 0, priors)[0]
-    [Fraction(997, 1024), Fraction(27, 1024)]
+    values under ``binary``, which is the joint reading of two values, {x, not x}.
     """
     signatures, people = zip(*groups.people_of(group), strict=True)
     values, counts = zip(*groups.bag_of(group), strict=True)
-    chances = priors.table(signatures, values)
+    found: list[list[Fraction | None]] = [[None] * len(values) for _ in people]
     if reading == "joint":
-        table = exact_joint(people, counts, chances, reach)
-        return [[None] * len(values) for _ in people] if table is None else [[*r] for r in table]
-    columns: list[Sequence[Fraction | None]] = []
-    for x, count in enumerate(counts):
-        found = exact_binary(people, count, [row[x] for row in chances], reach)
-        columns.append([None] * len(people) if found is None else found)
-    return [list(row) for row in zip(*columns, strict=True)]
-
-
-def by_whole_numbers(
-    items: Sequence[int], kinds: Sequence[int], chances: Sequence[Sequence[Fraction]]
-) -> list[list[Fraction]] | None:
-    """Deal items to kinds, with rows scaled to whole numbers; the chance of each kind by item.
-
-    >>> half = Fraction(1, 2)
-    >>> by_whole_numbers([1, 2], [2, 1], [[half, half], [half, 1]])[0]
-    [Fraction(4, 5), Fraction(1, 5)]
-    """
-    rows = np.empty((sum(items), len(kinds), 1), dtype=object)
-    wanted = np.zeros(sum(items), dtype=bool)
-    last = -1
-    for row, times in zip(chances, items, strict=True):
-        rows[last + 1 : last + 1 + times, :, 0] = _whole(row)
-        last += times
-        wanted[last] = True
-    weights, totals = deal(rows, lattice(tuple(kinds)), wanted)
-    if not totals[0]:
-        return None
-    found = weights[wanted, :, 0].tolist()
-    return [[Fraction(weight, int(totals[0])) for weight in row] for row in found]
-
-
-def _whole(row: Sequence[Fraction]) -> list[int]:
-    """The same ratios in the smallest whole numbers."""
-    scale = lcm(*(chance.denominator for chance in row))
-    numbers = [int(chance * scale) for chance in row]
-    common = gcd(*numbers) or 1
-    return [number // common for number in numbers]
+        chances = [[priors.exact(s, x) for x in values] for s in signatures]
+        return [[*row] for row in exact_joint(people, counts, chances, reach) or found]
+    for x, (value, count) in enumerate(zip(values, counts, strict=True)):
+        both = [n for n in (count, sum(people) - count) if n]
+        had = [priors.exact(s, value) for s in signatures]
+        column = exact_joint(people, both, [[f, 1 - f][: len(both)] for f in had], reach)
+        for row, own in zip(found, column or (), strict=False):
+            row[x] = own[0]
+    return found

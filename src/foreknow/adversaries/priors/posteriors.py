@@ -1,47 +1,52 @@
-"""Posteriors: what was found out about every group, signature and value of a release."""
+"""Posteriors of everybody in floats: groups of one shape go through one lattice together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.priors.dynamic_program import ABSOLUTE
-from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
-from foreknow.data.sparse import IntArray
+from foreknow.adversaries.priors.bounds import ROUNDING, upper_bounds
+from foreknow.adversaries.priors.exact import Lattice, exact_group, lattice, world_weights
+from foreknow.adversaries.priors.signature_groups import (
+    FloatArray,
+    PriorMatrix,
+    Reading,
+    SignatureGroups,
+    equal_rows,
+)
+from foreknow.data.sparse import IntArray, ranges
+from foreknow.errors import UnsupportedError
 
-Kind: TypeAlias = Literal["exact", "bounded", "impossible"]
-Reading: TypeAlias = Literal["joint", "binary"]
+# States that a group is gone through at most; above, it is bounded. Half a million states of
+# nineteen kinds take about a second and 200 MB.
+REACH = 1 << 19
+# Above so many states it is worth to look for proportional priors first.
+_MANY = 1 << 12
+# Where floats cannot hold the weights, whole numbers do, up to this many states.
+_WHOLE_STATES = 1 << 13
+# Groups of one shape are judged together, so many numbers and groups at a time.
+_NUMBERS = 1 << 18
+_LEAST_PROBLEMS, _MOST_PROBLEMS = 16, 4096
+# Rows that sum to at most one keep all partial sums at most one. Where the sum over worlds is at
+# least this, what underflows on the way is below `_ABSOLUTE` of it.
+LEAST_TOTAL = 2.0**-700
+_ABSOLUTE = 2.0**-300
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupPosteriors:
-    """Posteriors by group, signature and held value; groups that are alike share them.
+    """Posteriors by group, signature and held value; groups that are alike share a case.
 
-    Attributes
-    ----------
-    groups : SignatureGroups
-        What was judged.
-    reading : {"joint", "binary"}
-    cases : SignatureGroups
-        The groups that differ.
-    case_of : int64 array, shape (groups,)
-        The case of each group.
-    offsets : int64 array, shape (cases + 1,)
-        Cells of case c are ``offsets[c]:offsets[c + 1]``; one signature after another, and within
-        it one held value after another.
-    probabilities : float64 array, shape (cells,)
-        The posterior up to `errors`; an upper bound where `bounded`; NaN where no world has a
-        positive weight.
-    bounded : bool array, shape (cells,)
-        Where the exact posterior was out of reach.
-    errors : float64 array, shape (cases,)
-        Bound on the relative error of posteriors that are not bounds, besides 2**-300.
+    Cells of case c are ``offsets[c]:offsets[c + 1]``; one signature after another, and within it
+    one held value after another. `probabilities` are posteriors up to the relative error in
+    `errors` (by case, besides 2**-300); upper bounds where `bounded`; NaN where no world has a
+    positive weight.
     """
 
-    groups: SignatureGroups
     reading: Reading
     cases: SignatureGroups
     case_of: IntArray
@@ -50,20 +55,10 @@ class GroupPosteriors:
     bounded: NDArray[np.bool_]
     errors: FloatArray
 
-    def __repr__(self) -> str:
-        kinds = [f"{len(found)} {name}" for name, found in self.groups_by_kind().items()]
-        return f"GroupPosteriors({self.reading}: {', '.join(kinds)})"
-
-    def of(self, group: int) -> FloatArray:
-        """Posteriors of one group, shape (signatures, values), in the order of its cells."""
-        case = int(self.case_of[group])
-        cells = self.probabilities[self.offsets[case] : self.offsets[case + 1]]
-        return cells.reshape(len(self.cases.people_of(case)), -1)
-
     def upper(self) -> FloatArray:
         """Per cell, a float that is never below the posterior; NaN stays."""
         error = np.repeat(self.errors, np.diff(self.offsets))
-        most = np.minimum(self.probabilities * (1 + 2 * error) + 2 * ABSOLUTE, 1.0)
+        most = np.minimum(self.probabilities * (1 + 2 * error) + 2 * _ABSOLUTE, 1.0)
         return np.where(self.bounded, self.probabilities, most)
 
     def lower(self) -> FloatArray:
@@ -72,67 +67,284 @@ class GroupPosteriors:
         What lies between `lower` and `upper` is settled by `exact_group`.
         """
         error = np.repeat(self.errors, np.diff(self.offsets))
-        least = np.maximum(self.probabilities * (1 - 2 * error) - 2 * ABSOLUTE, 0.0)
+        least = np.maximum(self.probabilities * (1 - 2 * error) - 2 * _ABSOLUTE, 0.0)
         return np.where(self.bounded, self.probabilities * 0.0, least)
 
     @property
-    def _states(self) -> NDArray[np.int8]:
-        """0, 1 or 2 for each group that is exact, bounded, impossible."""
-        missing = np.isnan(self.probabilities)
-        cell = missing.astype(np.int8) * 2
-        np.maximum(cell, self.bounded, out=cell)
-        if not len(cell):
-            return np.zeros(self.groups.n_groups, dtype=np.int8)
-        found: NDArray[np.int8] = np.maximum.reduceat(cell, self.offsets[:-1])[self.case_of]
-        return found
-
-    def groups_by_kind(self) -> dict[Kind, IntArray]:
-        """Positions of groups that are exact, bounded (somewhere), impossible (somewhere).
-
-        Under ``binary`` a group is impossible if it is for one of its values.
-        """
-        states = self._states
-        kinds: tuple[Kind, ...] = ("exact", "bounded", "impossible")
-        return {kind: np.flatnonzero(states == i) for i, kind in enumerate(kinds)}
-
-    def kind(self, group: int) -> Kind:
-        """Whether a group is exact, bounded or impossible."""
-        return next(k for k, found in self.groups_by_kind().items() if group in found)
-
-    @property
     def impossible(self) -> IntArray:
-        """Positions of groups that the priors call impossible."""
-        return self.groups_by_kind()["impossible"]
+        """Positions of groups without a possible world; under ``binary`` for one of the values."""
+        case = np.searchsorted(self.offsets, np.flatnonzero(np.isnan(self.probabilities)), "right")
+        return np.flatnonzero(np.isin(self.case_of, case - 1))
 
     def cells(self) -> tuple[IntArray, IntArray, IntArray]:
         """Case, signature code and value code of each cell."""
         n_values = np.diff(self.cases.value_offsets)
-        n_signatures = np.diff(self.cases.offsets)
-        case = np.repeat(np.arange(self.cases.n_groups), n_signatures * n_values)
+        case = np.repeat(np.arange(self.cases.n_groups), np.diff(self.offsets))
         at = np.arange(len(case)) - self.offsets[case]
         signature = self.cases.signatures[self.cases.offsets[case] + at // n_values[case]]
         value = self.cases.values[self.cases.value_offsets[case] + at % n_values[case]]
         return case, signature, value
 
-    def highest(self, n_values: int) -> tuple[FloatArray, IntArray, IntArray]:
-        """For each value the highest `upper`, with a group and a signature that has it.
 
-        Returns
-        -------
-        probability : float array, shape (values,)
-            -1 for a value that no possible group holds.
-        group, signature : int64 arrays, shape (values,)
-            -1 likewise.
+def posteriors(
+    groups: SignatureGroups,
+    priors: PriorMatrix,
+    reading: Reading = "joint",
+    *,
+    reach: int = REACH,
+) -> GroupPosteriors:
+    """Posteriors of everybody; groups of more states than `reach` get upper bounds instead."""
+    first, case_of = groups.distinct()
+    cases = groups.take(first)
+    found = (_joint if reading == "joint" else _binary)(cases, priors, reach)
+    return GroupPosteriors(reading, cases, case_of, *found)
+
+
+class _Found(NamedTuple):
+    """What came of some cases; see `GroupPosteriors`."""
+
+    offsets: IntArray
+    probabilities: FloatArray
+    bounded: NDArray[np.bool_]
+    errors: FloatArray
+
+
+def _binary(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
+    """Each value by itself, had or not had: joint posteriors of two values.
+
+    With odds ``o = f / (1 - f)`` and c occurrences, ``p(t:x) = o_t e_{c-1}(others) / e_c(all)``;
+    for one occurrence ``o_t`` over the sum of all odds, to which the paper's Table V belongs
+    (errata, section 3).
+    """
+    owner = np.repeat(np.arange(cases.n_groups), np.diff(cases.value_offsets))
+    pairs = _two_values(cases, owner)
+    first, problem_of = pairs.distinct()
+    pairs = pairs.take(first)
+    found = _joint(pairs, priors.pairs, reach)
+    offsets = _cell_offsets(cases)
+    # Signature i of the case, in the problem of each of its values: its first cell is {x}.
+    case = np.repeat(np.arange(cases.n_groups), np.diff(offsets))
+    at = np.arange(int(offsets[-1])) - offsets[case]
+    n_values = np.diff(cases.value_offsets)[case]
+    problem = problem_of[cases.value_offsets[case] + at % n_values]
+    cells = found.offsets[problem] + at // n_values * np.diff(pairs.value_offsets)[problem]
+    errors = np.zeros(cases.n_groups)
+    np.maximum.at(errors, owner, found.errors[problem_of])
+    return _Found(offsets, found.probabilities[cells], found.bounded[cells], errors)
+
+
+def _two_values(cases: SignatureGroups, owner: IntArray) -> SignatureGroups:
+    """One group per case and value: the value, code 2x, and all others, code 2x + 1."""
+    cells, offsets = ranges(cases.offsets[owner], cases.offsets[owner + 1])
+    others = cases.sizes[owner] - cases.counts
+    there = np.stack([np.ones(len(owner), dtype=bool), others > 0], axis=1)
+    codes = np.stack([2 * cases.values, 2 * cases.values + 1], axis=1)[there]
+    counts = np.stack([cases.counts, others], axis=1)[there]
+    value_offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
+    return SignatureGroups(
+        offsets, cases.signatures[cells], cases.people[cells], value_offsets, codes, counts
+    )
+
+
+def _cell_offsets(cases: SignatureGroups) -> IntArray:
+    cells = np.diff(cases.offsets) * np.diff(cases.value_offsets)
+    return np.concatenate(([0], np.cumsum(cells)))
+
+
+def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
+    """Posteriors of each case: batches of one shape in floats, the rest one by one."""
+    by_value = _states(cases.counts, cases.value_offsets)
+    by_signature = _states(cases.people, cases.offsets)
+    states = np.minimum(by_value, by_signature)
+    offsets = _cell_offsets(cases)
+    n_cells = int(offsets[-1])
+    work = _Work(
+        cases,
+        priors,
+        reach,
+        offsets,
+        np.full(n_cells, np.nan),
+        np.zeros(n_cells, dtype=bool),
+        np.zeros(cases.n_groups),
+    )
+    left = np.ones(cases.n_groups, dtype=bool)
+    for case in np.flatnonzero(states > _MANY).tolist():
+        left[case] = not work.shrunk(case)
+    for turned in (False, True):
+        some = left & (states <= reach) & ((by_signature < by_value) == turned)
+        for batch in _shapes(cases, np.flatnonzero(some), turned):
+            left[batch] = work.batch(batch, turned)
+    for case in np.flatnonzero(left).tolist():
+        work.alone(case, bool(states[case] <= min(reach, _WHOLE_STATES)))
+    return _Found(offsets, work.probabilities, work.bounded, work.errors)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """The cases, and where answers go."""
+
+    cases: SignatureGroups
+    priors: PriorMatrix
+    reach: int
+    offsets: IntArray
+    probabilities: FloatArray
+    bounded: NDArray[np.bool_]
+    errors: FloatArray
+
+    def case(self, case: int) -> tuple[tuple[int, ...], tuple[int, ...], FloatArray]:
+        """People, counts and priors of a case."""
+        signatures, people = zip(*self.cases.people_of(case), strict=True)
+        values, counts = zip(*self.cases.bag_of(case), strict=True)
+        return people, counts, self.priors.chances[np.ix_(signatures, values)]
+
+    def shrunk(self, case: int) -> bool:
+        """Judge a case by whole numbers if some priors are proportional and few states remain."""
+        _, _, chances = self.case(case)
+        return any(map(_proportional, (chances, chances.T))) and self.settled(case)
+
+    def settled(self, case: int) -> bool:
+        """Judge a case by whole numbers; False where it has too many states."""
+        try:
+            exact = exact_group(self.cases, case, self.priors, reach=min(self.reach, _WHOLE_STATES))
+        except UnsupportedError:
+            return False
+        table = np.array(exact, dtype=np.float64)
+        self.note(case, table, False, relative_error(1, 0, 0))
+        return True
+
+    def note(self, case: int, table: FloatArray, bounded: bool, error: float) -> None:
+        """Put down the posteriors of a case, or their bounds."""
+        cells = slice(self.offsets[case], self.offsets[case + 1])
+        self.probabilities[cells] = np.minimum(table, 1.0).ravel()
+        self.bounded[cells] = bounded & ~np.isnan(self.probabilities[cells])
+        self.errors[case] = error
+
+    def alone(self, case: int, few: bool) -> None:
+        """Judge a case that floats cannot: by whole numbers if it has few states, or a bound."""
+        if not (few and self.settled(case)):
+            self.note(case, upper_bounds(*self.case(case)), True, 0.0)
+
+    def batch(self, some: IntArray, turned: bool) -> NDArray[np.bool_]:
+        """Judge cases of one shape; says which are left, since floats cannot hold their weights.
+
+        Kinds are values, or signatures if `turned`.
         """
-        case, signature, value = self.cells()
-        upper = np.nan_to_num(self.upper(), nan=-1.0)
-        best = np.full(n_values, -1.0)
-        np.maximum.at(best, value, upper)
-        group = np.full(n_values, -1, dtype=np.int64)
-        who = np.full(n_values, -1, dtype=np.int64)
-        first = np.empty(self.cases.n_groups, dtype=np.int64)
-        first[self.case_of[::-1]] = np.arange(self.groups.n_groups)[::-1]
-        # Backwards, so that of equal ones the first is what stays.
-        cell = np.flatnonzero((upper == best[value]) & (upper >= 0))[::-1]
-        group[value[cell]], who[value[cell]] = first[case[cell]], signature[cell]
-        return best, group, who
+        kinds, items = (_side(self.cases, some, side) for side in (turned, not turned))
+        shape = lattice(tuple(kinds.amounts[0].tolist()))
+        step = min(max(_NUMBERS // sum(shape.widths), _LEAST_PROBLEMS), _MOST_PROBLEMS)
+        parts = [slice(i, i + step) for i in range(0, len(some), step)]
+        left = [self._part(some[p], kinds.part(p), items.part(p), shape, turned) for p in parts]
+        return np.concatenate(left)
+
+    def _part(
+        self, batch: IntArray, kinds: _Side, items: _Side, shape: Lattice, turned: bool
+    ) -> NDArray[np.bool_]:
+        level = np.arange(sum(shape.capacities))
+        # Which item there is at each level; an item is weighed at the last of its levels.
+        each = np.tile(np.arange(items.amounts.shape[1]), len(batch))
+        item = np.repeat(each, items.amounts.ravel()).reshape(len(batch), len(level))
+        last = np.diff(item, axis=1, append=-1) != 0
+        # Groups run along the last axis, next to each other in memory.
+        at_level = np.ascontiguousarray(np.take_along_axis(items.codes, item, axis=1).T)[:, None, :]
+        taken = np.ascontiguousarray(kinds.codes.T)[None, :, :]
+        chances = self.priors.chances
+        rows = chances[taken, at_level] if turned else chances[at_level, taken]
+        capacities = np.array(shape.capacities, dtype=float)[:, None]
+        weights, totals = world_weights(_scaled(rows, capacities), shape, last.any(axis=0))
+        good = totals >= LEAST_TOTAL
+        n_values = np.diff(self.cases.value_offsets)[batch]
+        for i in level[last.any(axis=0)].tolist():
+            who = np.flatnonzero(last[:, i] & good)
+            found = weights[i][:, who] / weights[i][:, who].sum(axis=0)
+            place = np.take_along_axis(items.places, item[:, [i]], axis=1)[who]
+            if turned:
+                times = np.take_along_axis(items.amounts, item[:, [i]], axis=1)[who]
+                found = found.T * times / capacities[:, 0]
+                at = kinds.places[who] * n_values[who, None] + place
+            else:
+                found = found.T
+                at = place * n_values[who, None] + kinds.places[who]
+            self.probabilities[self.offsets[batch[who]][:, None] + at] = np.minimum(found, 1.0)
+        self.errors[batch] = relative_error(len(level), len(capacities), max(shape.widths))
+        return ~good
+
+
+class _Side(NamedTuple):
+    """Signatures or values of cases that have as many of them, most frequent first."""
+
+    places: IntArray
+    amounts: IntArray
+    codes: IntArray
+
+    def part(self, some: slice) -> _Side:
+        """Some of the cases."""
+        return _Side(self.places[some], self.amounts[some], self.codes[some])
+
+
+def _side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> _Side:
+    offsets = cases.offsets if signatures else cases.value_offsets
+    codes = cases.signatures if signatures else cases.values
+    amounts = cases.people if signatures else cases.counts
+    lengths = np.diff(offsets)[batch]
+    at = np.arange(int(lengths.max()))
+    there = at < lengths[:, None]
+    cells = np.where(there, offsets[batch][:, None] + at, 0)
+    held = np.where(there, amounts[cells], 0)
+    places = np.argsort(-held, axis=1, kind="stable")
+    in_order = (np.take_along_axis(part, places, axis=1) for part in (held, codes[cells]))
+    return _Side(places, *in_order)
+
+
+def _shapes(cases: SignatureGroups, some: IntArray, turned: bool) -> Iterator[IntArray]:
+    """Split cases into those that go through one lattice."""
+    offsets = cases.offsets if turned else cases.value_offsets
+    lengths = np.diff(offsets)[some]
+    for length in np.unique(lengths).tolist():
+        alike = some[lengths == length]
+        first, number = equal_rows(_side(cases, alike, turned).amounts)
+        order = np.argsort(number, kind="stable")
+        yield from np.split(alike[order], np.searchsorted(number[order], np.arange(1, len(first))))
+
+
+def _states(amounts: IntArray, offsets: IntArray) -> FloatArray:
+    """States of the lattice of each row of capacities, as floats."""
+    logs = np.concatenate(([0.0], np.cumsum(np.log2(amounts + 1.0))))
+    found: FloatArray = np.rint(np.exp2(np.minimum(logs[offsets[1:]] - logs[offsets[:-1]], 1000)))
+    return found
+
+
+def relative_error(items: int, kinds: int, widest: int) -> float:
+    """Bound the relative error of a posterior from floats by `world_weights`.
+
+    Against the posterior from the fractions that the floats were rounded from. All terms are at
+    least 0, so relative errors of terms bound that of their sum. An entry is off by at most five
+    roundings (the prior, scaling, merging), an item adds one product and a sum over kinds, and a
+    weight is a sum over states; a posterior is a quotient of two such.
+    """
+    return 1.01 * 2 * ROUNDING * (items * (kinds + 6) + widest + kinds + 10)
+
+
+def _scaled(rows: FloatArray, capacities: FloatArray) -> FloatArray:
+    """Scale columns towards their capacities, and rows to sum to one; worlds keep their ratios.
+
+    Rows have shape (items, kinds, problems). Powers of two are exact; only the last division
+    rounds.
+    """
+    _, exponent = np.frexp(rows.max(axis=1))
+    rows = np.ldexp(rows, -exponent[:, None, :])
+    _, exponent = np.frexp(rows.sum(axis=0) / capacities)
+    rows = np.ldexp(rows, -exponent)
+    _, exponent = np.frexp(rows.max(axis=1))
+    rows = np.ldexp(rows, -exponent[:, None, :])
+    total = rows.sum(axis=1)
+    total[total == 0] = 1
+    rows /= total[:, None, :]
+    return rows
+
+
+def _proportional(rows: FloatArray) -> bool:
+    """Whether some rows look proportional; whether they are is for fractions to say."""
+    first = np.take_along_axis(rows, (rows > 0).argmax(axis=1)[:, None], axis=1)
+    with np.errstate(over="ignore"):
+        found = (rows / np.where(first > 0, first, 1)).astype(np.float32)
+    return len({row.tobytes() for row in found}) < len(rows)

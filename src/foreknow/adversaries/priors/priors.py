@@ -7,7 +7,7 @@ Yu, Pei), sections II and III.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -16,10 +16,9 @@ from pydantic import model_validator
 
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.adversaries.priors.disclosure import Gain, Judged, judged
-from foreknow.adversaries.priors.posteriors import Reading
+from foreknow.adversaries.priors.signature_groups import Reading
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.adversaries.statements.posterior import Estimate
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError, did_you_mean
@@ -54,9 +53,9 @@ class PriorsSettings(Settings):
 class Priors:
     """An adversary who knows the distribution of sensitive values by some quasi-identifiers.
 
-    Everybody is known to be in the release, with these quasi-identifiers: whoever is in a group is
-    no secret, only who has which of its values. A world deals a group's bag out to its members; it
-    is as likely as the product of the priors of what it deals (equations 1 to 3).
+    Everybody is known to be in the release, and in which group: only who has which of its values
+    is secret. A world assigns a group's bag to its members; it is as likely as the product of the
+    priors of the values that it assigns (equations 1 to 3).
 
     Parameters
     ----------
@@ -179,8 +178,8 @@ class Priors:
                     f"Priors: attributes {', '.join(map(repr, columns))}: one column plays two "
                     f"roles; the sensitive one is {sensitive!r}"
                 )
-        learned = [_made(count_chances(source, own, sensitive, added)) for own in sets]
-        return cls([replace(table, learned=True) for table in learned], semantics)
+        learned = [count_chances(source, own, sensitive, added) for own in sets]
+        return cls([PriorTable(*table) for table in learned], semantics)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.
@@ -210,8 +209,7 @@ class Priors:
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""
-        tables = self._judged(release)
-        each = [table.disclosures() for table in tables]
+        each = [table.disclosures() for table in self._judged(release)]
         return {value: worst(own[value] for own in each) for value in counts_of(release).values}
 
     def gain(self, release: HasCounts) -> Gain:
@@ -219,58 +217,18 @@ class Priors:
 
         The relative form of robustness, which the paper names and leaves: at most so many times
         as likely after the release as before.
-
-        Parameters
-        ----------
-        release : Release
-
-        Returns
-        -------
-        Gain
         """
         return Gain(worst_by_prior(self.gains(release).values()))
 
     def gains(self, release: HasCounts) -> dict[Label, Disclosure]:
-        """Every value's posterior that is the highest relative to its prior.
+        """Every value's posterior that is the highest relative to its `prior`.
 
-        Parameters
-        ----------
-        release : Release
-
-        Returns
-        -------
-        dict of label to Disclosure
-            Each with its `prior`. Where too many are too near each other to find the highest, an
-            upper bound: no ratio is higher.
+        Where too many are too near each other to find the highest, an upper bound: no ratio is
+        higher.
         """
         each = [table.gains() for table in self._judged(release)]
         return {
             value: worst_by_prior(own[value] for own in each) for value in counts_of(release).values
-        }
-
-    def estimate(
-        self, release: HasCounts, group: Label, *, seed: int = 0
-    ) -> dict[str, dict[str, tuple[Estimate | None, ...]]]:
-        """Sample worlds of one group that is out of reach, for a figure beside its bound.
-
-        A verdict uses the bound: an estimate decides nothing.
-
-        Parameters
-        ----------
-        release : Release
-        group : label
-            As the release names it.
-        seed : int
-
-        Returns
-        -------
-        dict
-            For each attribute set, the estimates of each signature, by the values that the group
-            holds, in their order; each has a probability and an interval of about 99%.
-        """
-        return {
-            ", ".join(table.table.attributes): table.estimate(group, seed)
-            for table in self._judged(release)
         }
 
     def monotone(self, semantics: Semantics = "single") -> bool:
@@ -304,8 +262,4 @@ def _table(source: Any) -> PriorTable:
         return source
     from foreknow.data.engines.priors import read_chances
 
-    return _made(read_chances(source))
-
-
-def _made(read: Any) -> PriorTable:
-    return PriorTable(read.attributes, read.values, read.rows, read.name, read.learned)
+    return PriorTable(*read_chances(source))

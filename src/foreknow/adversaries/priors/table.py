@@ -7,7 +7,6 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ class PriorTable:
     name : str
         What messages call the table.
     learned : bool
-        Whether it was learned from a table of people. Then it can state somebody's value as
+        Whether it was learned from a table of people. Then it can state a person's value as
         certain: of a signature that only one person has. `publish` keeps it with the owner.
 
     Raises
@@ -78,7 +77,7 @@ class PriorTable:
                 if not 0 <= chance <= 1:
                     raise DataError(
                         f"{self.name}: the probability of {value!r} for {self._text(signature)} "
-                        f"is {_shown(chance)}, not from 0 to 1"
+                        f"is {float(chance):.6g}, not from 0 to 1"
                     )
                 if 0 < chance < _LEAST or 0 < 1 - chance < _LEAST:
                     raise DataError(
@@ -88,37 +87,27 @@ class PriorTable:
             if sum(row) > 1 + _ROUNDING:
                 raise DataError(
                     f"{self.name}: the probabilities for {self._text(signature)} add up to "
-                    f"{_shown(sum(row, Fraction(0)))}, above 1"
+                    f"{float(sum(row)):.6g}, above 1"
                 )
 
     def __hash__(self) -> int:
         return hash((self.attributes, self.values, frozenset(self.chances)))
 
-    @cached_property
-    def _columns(self) -> dict[str, int]:
-        return {value: i for i, value in enumerate(self.values)}
-
     def prior(self, signature: Signature, value: str) -> Fraction:
-        """The probability of a value for a signature.
-
-        Raises
-        ------
-        DataError
-            With a hint, if there is none.
-        """
-        return self._row(signature)[self._column(value)]
+        """The probability of a value for a signature; an error with a hint if there is none."""
+        return self.matrix([signature], [value]).exact(0, 0)
 
     def matrix(self, signatures: Sequence[Signature], values: Sequence[str]) -> PriorMatrix:
-        """The probabilities of some signatures and values, in their order.
-
-        Raises
-        ------
-        DataError
-            If one of them is not in the table.
-        """
-        columns = [self._column(value) for value in values]
+        """The probabilities of some signatures and values; an error if there are none of one."""
+        places = {value: i for i, value in enumerate(self.values)}
+        for value in values:
+            if value not in places:
+                raise DataError(
+                    f"{self.name}: there are no probabilities of the sensitive value {value!r}"
+                    f"{did_you_mean(value, self.values)}; give 0 where it never occurs"
+                )
         rows = [self._row(signature) for signature in signatures]
-        return PriorMatrix.from_fractions([[row[column] for column in columns] for row in rows])
+        return PriorMatrix([[row[places[value]] for value in values] for row in rows])
 
     def _row(self, signature: Signature) -> tuple[Fraction, ...]:
         try:
@@ -131,15 +120,6 @@ class PriorTable:
             raise DataError(
                 f"{self.name}: there are no probabilities for {self._text(signature)}{hint} (a "
                 "release must keep these columns as they are, as the bucketized form does)"
-            ) from None
-
-    def _column(self, value: str) -> int:
-        try:
-            return self._columns[value]
-        except KeyError:
-            raise DataError(
-                f"{self.name}: there are no probabilities of the sensitive value {value!r}"
-                f"{did_you_mean(value, self.values)}; give 0 where it never occurs"
             ) from None
 
     def _text(self, signature: Signature) -> str:
@@ -170,13 +150,13 @@ class PriorTable:
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        mark = ["yes"] if self.learned else []
+        mark, header = (["yes"], ["learned"]) if self.learned else ([], [])
         if self.learned and "learned" in self.attributes:
             raise DataError(
                 "the column 'learned' of a table of priors says where they are from; give the "
                 "attribute another name"
             )
-        writer.writerow([*self.attributes, "value", "probability", *(["learned"] if mark else [])])
+        writer.writerow([*self.attributes, "value", "probability", *header])
         for signature, row in self.chances.items():
             if None in signature or "" in signature:
                 raise DataError(
@@ -210,7 +190,3 @@ class PriorTable:
             f"PriorTable({', '.join(self.attributes)}: {len(self.chances)} signatures, "
             f"{len(self.values)} values)"
         )
-
-
-def _shown(chance: Fraction) -> str:
-    return f"{float(chance):.6g}"

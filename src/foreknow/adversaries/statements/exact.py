@@ -60,9 +60,11 @@ def components(nodes: Iterable[int], links: Callable[[int], Iterable[T]]) -> lis
     for node in nodes:
         own = tuple(links(node))
         joined = {home[link] for link in own if link in home}
-        part = max(joined, key=lambda p: len(parts[p]), default=node)
+        part = joined.pop() if joined else node
         parts.setdefault(part, []).append(node)
-        for other in joined - {part}:
+        for other in joined:
+            if len(parts[other]) > len(parts[part]):
+                part, other = other, part
             for moved in parts[other]:
                 home.update(dict.fromkeys(links(moved), part))
             parts[part] += parts.pop(other)

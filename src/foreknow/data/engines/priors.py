@@ -1,4 +1,4 @@
-"""Read a table of prior probabilities: attributes, a value, and how likely it is."""
+"""Read a table of prior probabilities (attributes, a value, and how likely it is), or learn one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from foreknow.data.engines.columns import codes_of, fetch, to_python
 from foreknow.data.engines.group_counts import group_codes
 from foreknow.data.engines.sources import open_table
 from foreknow.data.labels import in_order
+from foreknow.data.people import signature_text
 from foreknow.data.sparse import count_pairs
 from foreknow.errors import DataError, InputError
 from foreknow.numbers import as_fraction, quoted
@@ -26,15 +27,19 @@ _Signature: TypeAlias = "tuple[str | None, ...]"
 class Chances(NamedTuple):
     """What such a table says: a probability for each signature and value."""
 
-    name: str
     attributes: tuple[str, ...]
     values: tuple[str, ...]
     rows: dict[_Signature, tuple[Fraction, ...]]
+    name: str
     learned: bool = False
 
 
 def read_chances(source: Any) -> Chances:
-    """Read probabilities from a file or frame."""
+    """Read probabilities from a file or frame, one row per signature and value.
+
+    A probability is a number, or a text such as ``0.1`` or ``1/3``; a float stands for the decimal
+    that it prints as. A column ``learned`` that says ``yes`` in each row is no attribute.
+    """
     table = open_table(source)
     attributes = tuple(c for c in table.columns if c not in (VALUE, PROBABILITY))
     for column in (VALUE, PROBABILITY):
@@ -51,51 +56,43 @@ def read_chances(source: Any) -> Chances:
     learned = LEARNED in attributes and rows.column(LEARNED).unique().to_pylist() == ["yes"]
     if learned:
         attributes = tuple(name for name in attributes if name != LEARNED)
-    signatures = zip(
-        *(map(_text, rows.column(name).to_pylist()) for name in attributes), strict=True
-    )
-    values = map(_text, rows.column(VALUE).to_pylist())
+    columns = [[_text(label) for label in rows.column(n).to_pylist()] for n in (*attributes, VALUE)]
+    chances = _as_printed(rows.column(PROBABILITY))
     found: dict[_Signature, dict[str, tuple[int, Fraction]]] = {}
-    for at, (signature, value, given) in enumerate(
-        zip(signatures, values, _as_printed(rows.column(PROBABILITY)), strict=True), 1
-    ):
+    for at, (*signature, value, given) in enumerate(zip(*columns, chances, strict=True), 1):
         if value is None:
             raise DataError(f"{table.name}: row {at}: the sensitive value is missing")
         chance = _chance(given, f"{table.name}: row {at}")
-        known = found.setdefault(signature, {})
+        of = tuple(signature)
+        known = found.setdefault(of, {})
         if value in known:
             raise DataError(
-                f"{table.name}: row {at}: {_shown(attributes, signature)} with {value!r} stands in "
-                f"row {known[value][0]} already"
+                f"{table.name}: row {at}: {signature_text(attributes, of)} with {value!r} "
+                f"stands in row {known[value][0]} already"
             )
         known[value] = at, chance
     if not found:
         raise DataError(f"{table.name} has no rows")
-    return Chances(table.name, attributes, *_complete(table.name, attributes, found), learned)
-
-
-def _complete(
-    name: str,
-    attributes: Sequence[str],
-    found: dict[_Signature, dict[str, tuple[int, Fraction]]],
-) -> tuple[tuple[str, ...], dict[_Signature, tuple[Fraction, ...]]]:
     values = tuple(dict.fromkeys(value for known in found.values() for value in known))
-    rows = {}
-    for signature, known in found.items():
+    for of, known in found.items():
         for value in values:
             if value not in known:
                 raise DataError(
-                    f"{name}: there is no probability of {value!r} for "
-                    f"{_shown(attributes, signature)}; give 0 if it never occurs there"
+                    f"{table.name}: there is no probability of {value!r} for "
+                    f"{signature_text(attributes, of)}; give 0 if it never occurs there"
                 )
-        rows[signature] = tuple(known[value][1] for value in values)
-    return values, rows
+    by_row = {of: tuple(known[value][1] for value in values) for of, known in found.items()}
+    return Chances(attributes, values, by_row, table.name, learned)
 
 
 def count_chances(
     source: Any, attributes: Sequence[str], sensitive: str, smoothing: Fraction
 ) -> Chances:
-    """Learn probabilities from a table of people: how frequent each value is for each signature."""
+    """Learn probabilities from a table of people: how frequent each value is for each signature.
+
+    Those whose sensitive value is missing do not count; `smoothing` people with the values of the
+    whole table are added to each signature.
+    """
     table = open_table(source)
     rows = fetch(table, [*attributes, sensitive])
     rows = rows.filter(rows.column(sensitive).is_valid())
@@ -104,33 +101,29 @@ def count_chances(
     codes, labels = group_codes(rows, list(attributes), as_tuples=True)
     value_codes, distinct = codes_of(rows.column(sensitive))
     held = to_python(sensitive, distinct)
-    signatures = [tuple(_text(part) for part in label) for label in labels]  # type: ignore[attr-defined]
-    offsets, at, amounts = count_pairs(codes, value_codes, len(labels), len(held))
-    totals = np.bincount(value_codes, minlength=len(held)).tolist()
-    order = in_order(held)
+    _, at, amounts = counted = count_pairs(codes, value_codes, len(labels), len(held))
+    added = [
+        smoothing * Fraction(total, len(rows))
+        for total in np.bincount(value_codes, minlength=len(held)).tolist()
+    ]
     place = {label: i for i, label in enumerate(held)}
+    order = in_order(held)
     made: dict[_Signature, tuple[Fraction, ...]] = {}
-    for s, signature in enumerate(signatures):
-        cells = slice(offsets[s], offsets[s + 1])
+    for s, label in enumerate(labels):
+        cells = slice(*counted[0][s : s + 2])
         own = dict(zip(at[cells].tolist(), amounts[cells].tolist(), strict=True))
         people = sum(own.values()) + smoothing
-        made[signature] = tuple(
-            (own.get(place[label], 0) + smoothing * Fraction(totals[place[label]], len(rows)))
-            / people
-            for label in order
+        parts: Iterable[Any] = label  # type: ignore[assignment]
+        made[tuple(map(_text, parts))] = tuple(
+            (own.get(place[value], 0) + added[place[value]]) / people for value in order
         )
-    if len(made) < len(signatures) or len({str(label) for label in order}) < len(order):
+    if len(made) < len(labels) or len({str(value) for value in order}) < len(order):
         raise DataError(f"{table.name}: two labels print alike; make the columns text")
-    return Chances(table.name, tuple(attributes), tuple(str(label) for label in order), made)
+    return Chances(tuple(attributes), tuple(map(str, order)), made, table.name, learned=True)
 
 
 def _text(label: Any) -> str | None:
     return None if label is None else str(label)
-
-
-def _shown(attributes: Iterable[str], signature: _Signature) -> str:
-    parts = zip(attributes, signature, strict=True)
-    return ", ".join(f"{name} {'missing' if label is None else label}" for name, label in parts)
 
 
 def _as_printed(column: pa.ChunkedArray) -> list[Any]:

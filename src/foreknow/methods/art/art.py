@@ -14,9 +14,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from foreknow.adversaries.priors.posteriors import Reading
 from foreknow.adversaries.priors.priors import Priors
-from foreknow.adversaries.priors.signature_groups import PriorMatrix
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, Reading
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Attribute, Microdata

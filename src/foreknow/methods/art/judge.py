@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.exact import exact_group
-from foreknow.adversaries.priors.joint import posteriors
+from foreknow.adversaries.priors.posteriors import posteriors
 from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
 from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.errors import UnsupportedError
@@ -55,8 +55,8 @@ def ratios_suffice(groups: SignatureGroups, known: Known) -> NDArray[np.bool_]:
         c_x (1 - P) >= P * lo_x / f(t,x) * sum of c_y f(t,y) / hi_y for y != x,
 
     and P keeps the limit L of t and x if the factor of P is at least ``(1/L - 1) c_x``. For one
-    limit for all it follows from `conditions.ratio_condition`. Groups in which somebody has a
-    prior of 0 are left to others: perhaps no world is possible.
+    limit for all it is the condition on ratios of docs/research/distribution.md. Groups in which
+    somebody has a prior of 0 are left to others: perhaps no world is possible.
     """
     n_values = np.diff(groups.value_offsets)
     n_signatures = np.diff(groups.offsets)

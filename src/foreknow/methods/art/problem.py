@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.priors.posteriors import Reading
-from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix
+from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix, Reading
 from foreknow.data.sparse import IntArray, combine
 from foreknow.methods.art.limits import NO_LIMIT, LimitTable, Share, tightness
 

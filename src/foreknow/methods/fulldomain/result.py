@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow._version import __version__
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
 from foreknow.methods.fulldomain.lattice import Lattice, Node
-from foreknow.output import write_json_for_owner, write_whole
-
-FORMAT = "foreknow lattice"
-FORMAT_VERSION = 1
+from foreknow.result import Result
 
 _WORDS = ("unknown", "safe", "unsafe")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatticeResult:
+class LatticeResult(Result):
     """The nodes of a lattice: safe, unsafe, or never asked about; and the chosen one.
 
     A node is a tuple of levels, one per quasi-identifier in the schema's order; 0 is exact, the
@@ -56,6 +51,8 @@ class LatticeResult:
     complete : bool
         Whether the search was finished, not cut off by its time budget.
     """
+
+    format = "foreknow lattice"
 
     attributes: tuple[str, ...]
     names: tuple[tuple[str, ...], ...]
@@ -148,13 +145,9 @@ class LatticeResult:
                 raise InputError(f"{node!r} is no node; levels go from 0 up to {self.tops}")
         return self._lattice.number(node)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the version of their format; nodes in lexicographic order."""
+    def _content(self) -> dict[str, Any]:
         losses = [None if np.isnan(loss) else loss for loss in self.losses.tolist()]
         return {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "foreknow": __version__,
             "attributes": list(self.attributes),
             "names": [list(names) for names in self.names],
             "tops": list(self.tops),
@@ -168,24 +161,6 @@ class LatticeResult:
             "checked": self.checked.tolist(),
             "losses": losses,
         }
-
-    def to_json(self, path: str | Path) -> None:
-        """Write what `to_dict` gives, for the owner only; whole or not at all."""
-        write_json_for_owner(path, self.to_dict())
-
-    def to_html(self, path: str | Path) -> None:
-        """Write a page that shows the lattice and opens offline, whole or not at all.
-
-        It is for the owner, who alone can read the file.
-        """
-        from foreknow.report.pages.lattice import lattice_page
-
-        write_whole(path, lattice_page(self), private=True)
-
-    def _repr_html_(self) -> str:
-        from foreknow.report.pages.lattice import lattice_summary
-
-        return lattice_summary(self)
 
     def __repr__(self) -> str:
         levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())

@@ -8,7 +8,7 @@ in each cell matters. Blocks of the same shape are one object, so that work is s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,52 +17,29 @@ from foreknow.methods.jump.functions import joined, refined, renumber
 
 @dataclass(frozen=True)
 class Below:
-    """A block of a lower level inside a block: its shape, and which cells are in which group.
-
-    Attributes
-    ----------
-    block : Block
-    group_of : tuple of int
-        For each cell of the block above, the group of the block below, or -1 outside it.
-    """
+    """A block of a lower level inside a block; the group of each cell there, or -1 outside it."""
 
     block: Block
     group_of: tuple[int, ...]
 
+    def at(self, cells: Iterable[int]) -> Below:
+        """The same for some cells of the block above."""
+        return Below(self.block, tuple(self.group_of[c] for c in cells))
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The shape of a part of the people at a level; equal shapes are the same object.
-
-    Attributes
-    ----------
-    number : int
-        Distinguishes shapes.
-    sizes : tuple of int
-        People of each cell.
-    group_of : tuple of int
-        Group of each cell under the level's own function, from 0.
-    below : tuple of tuples of Below
-        For each lower level, its blocks inside this one.
-    """
+    """The shape of a part of the people: cells, their groups, and the blocks of lower levels."""
 
     number: int
     sizes: tuple[int, ...]
     group_of: tuple[int, ...]
     below: tuple[tuple[Below, ...], ...]
 
-    @property
-    def level(self) -> int:
-        """How many lower levels there are."""
-        return len(self.below)
-
     @cached_property
     def group_sizes(self) -> tuple[int, ...]:
         """People of each group."""
-        sizes = [0] * (max(self.group_of) + 1)
-        for size, group in zip(self.sizes, self.group_of, strict=True):
-            sizes[group] += size
-        return tuple(sizes)
+        return _sums(self.group_of, self.sizes)
 
     @cached_property
     def cells_of(self) -> tuple[tuple[int, ...], ...]:
@@ -72,20 +49,10 @@ class Block:
             cells[group].append(cell)
         return tuple(map(tuple, cells))
 
-    def __repr__(self) -> str:
-        return f"<block of {sum(self.sizes)} people in {len(self.sizes)} cells>"
-
 
 @dataclass(frozen=True)
 class Placed:
-    """A block and the people in it.
-
-    Attributes
-    ----------
-    block : Block
-    cells : tuple of tuples of int
-        People of each cell, by their place in the table.
-    """
+    """A block, and the people of each of its cells by their place in the table."""
 
     block: Block
     cells: tuple[tuple[int, ...], ...]
@@ -101,34 +68,17 @@ class Placed:
 
 @dataclass
 class Layout:
-    """Cells and blocks of every level, made when first asked for.
+    """Cells and blocks of every level, from the group of each person under each function.
 
-    Parameters
-    ----------
-    partitions : sequence of sequences of int
-        Group of each person under each function, numbered by first appearance.
-
-    Attributes
-    ----------
-    blocks : list of Block
-        Every shape so far, by its number.
-
-    Examples
-    --------
     >>> layout = Layout([(0, 0, 1, 1, 2, 2), (0, 0, 0, 1, 1, 1), (0, 0, 0, 0, 1, 1)])
     >>> [placed.cells for placed in layout.level(2)]  # AB|CD|EF, ABC|DEF, ABCD|EF: all connected
     [((0, 1), (2,), (3,), (4, 5))]
     """
 
     partitions: Sequence[Sequence[int]]
+    blocks: list[Block] = field(default_factory=list, repr=False)  # every shape, by its number
     _levels: dict[int, tuple[Placed, ...]] = field(default_factory=dict, repr=False)
     _known: dict[object, Block] = field(default_factory=dict, repr=False)
-    blocks: list[Block] = field(default_factory=list, repr=False)
-
-    @property
-    def n_people(self) -> int:
-        """People of the table."""
-        return len(self.partitions[0])
 
     def level(self, i: int) -> tuple[Placed, ...]:
         """Blocks of a level, with their people."""
@@ -145,47 +95,33 @@ class Layout:
         parts: list[list[list[int]]] = [[] for _ in range(max(part_of) + 1)]
         for people in cells:
             parts[part_of[people[0]]].append(people)
-        # For each lower level: the block and the group of every person.
-        homes = [self._homes(j) for j in range(i)]
-        return [
-            Placed(self._shape(part, functions[i], homes), tuple(map(tuple, part)))
-            for part in parts
+        # For each lower level: (place of the block, block, group) of every person.
+        homes = [
+            {
+                person: (place, placed.block, group)
+                for place, placed in enumerate(self.level(j))
+                for group, people in enumerate(placed.groups)
+                for person in people
+            }
+            for j in range(i)
         ]
-
-    def _homes(self, j: int) -> dict[int, tuple[int, Block, int]]:
-        """For each person, (place of the block, block, group) at a level."""
-        return {
-            person: (place, placed.block, group)
-            for place, placed in enumerate(self.level(j))
-            for group, people in enumerate(placed.groups)
-            for person in people
-        }
-
-    def _shape(
-        self,
-        part: Sequence[Sequence[int]],
-        function: Sequence[int],
-        homes: Sequence[dict[int, tuple[int, Block, int]]],
-    ) -> Block:
-        first = [people[0] for people in part]
-        sizes = tuple(map(len, part))
-        group_of = renumber(function[person] for person in first)
-        below: list[tuple[Below, ...]] = []
-        for home in homes:
-            inside = dict.fromkeys(home[person][0] for person in first)
-            blocks = {home[person][0]: home[person][1] for person in first}
-            below.append(
-                tuple(
-                    Below(
-                        blocks[place],
-                        tuple(
-                            home[person][2] if home[person][0] == place else -1 for person in first
-                        ),
+        found = []
+        for part in parts:
+            first = [people[0] for people in part]
+            below = []
+            for home in homes:
+                here = [home[person] for person in first]
+                blocks = {place: block for place, block, _ in here}
+                below.append(
+                    tuple(
+                        Below(block, tuple(g if p == place else -1 for p, _, g in here))
+                        for place, block in blocks.items()
                     )
-                    for place in inside
                 )
-            )
-        return self.shape(sizes, group_of, tuple(below))
+            group_of = renumber(functions[i][person] for person in first)
+            block = self.shape(tuple(map(len, part)), group_of, tuple(below))
+            found.append(Placed(block, tuple(map(tuple, part))))
+        return found
 
     def shape(
         self,
@@ -197,7 +133,110 @@ class Layout:
         seen = tuple(tuple((b.block.number, b.group_of) for b in level) for level in below)
         key = (sizes, group_of, seen)
         if key not in self._known:
-            block = Block(len(self._known), sizes, group_of, below)
-            self._known[key] = block
-            self.blocks.append(block)
+            self._known[key] = Block(len(self._known), sizes, group_of, below)
+            self.blocks.append(self._known[key])
         return self._known[key]
+
+    def without(self, block: Block, levels: Sequence[bool]) -> tuple[Block, tuple[int, ...]]:
+        """The block without some lower levels, and the new cell of each cell.
+
+        >>> layout = Layout([(0, 0, 1, 1, 2, 2), (0, 0, 0, 1, 1, 1), (0, 0, 0, 0, 1, 1)])
+        >>> small, cell_of = layout.without(layout.level(2)[0].block, [True, False])
+        >>> cell_of, small.sizes  # AB C D EF: only the second and third function are looked at
+        ((0, 0, 1, 2), (3, 1, 2))
+        """
+        seen = [() if out else below for below, out in zip(block.below, levels, strict=True)]
+        cell_of = renumber(
+            (group, *(b.group_of[c] for level in seen for b in level))
+            for c, group in enumerate(block.group_of)
+        )
+        old = _firsts(cell_of)
+        small = self.shape(
+            _sums(cell_of, block.sizes),
+            tuple(block.group_of[c] for c in old),
+            tuple(tuple(b.at(old) for b in level) for level in seen),
+        )
+        return small, cell_of
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """How a block falls apart at a level, into parts that earlier functions do not connect.
+
+    They are independent once it is known which values each *piece* has: the people of a part whom
+    no later level tells apart, which are its groups. `alike` numbers parts that can be exchanged;
+    `above` are the later levels, by pieces instead of cells.
+    """
+
+    level: int
+    parts: tuple[Block, ...]
+    cells: tuple[tuple[int, ...], ...]  # of the block, in each part
+    pieces: tuple[tuple[int, ...], ...]  # of each part, as numbered in the block
+    alike: tuple[int, ...]
+    group_of: tuple[int, ...]  # of each piece
+    sizes: tuple[int, ...]
+    above: tuple[tuple[Below, ...], ...]
+
+    @cached_property
+    def pieces_of(self) -> list[tuple[int, ...]]:
+        """Pieces of each group of the block."""
+        return [
+            tuple(p for p, group in enumerate(self.group_of) if group == g)
+            for g in range(max(self.group_of) + 1)
+        ]
+
+
+def cut_of(block: Block, layout: Layout) -> Cut | None:
+    """Cut a block at the last level at which it falls apart; None if it is connected throughout."""
+    level = next((j for j in reversed(range(len(block.below))) if len(block.below[j]) > 1), None)
+    if level is None:
+        return None
+    part_of = [-1] * len(block.sizes)
+    for place, below in enumerate(block.below[level]):
+        for cell, group in enumerate(below.group_of):
+            if group >= 0:
+                part_of[cell] = place
+    above = block.below[level + 1 :]
+    later = [
+        (block.group_of[c], *(b.group_of[c] for one in above for b in one))
+        for c in range(len(block.sizes))
+    ]
+    piece_of = renumber(zip(part_of, later, strict=True))
+    first = _firsts(piece_of)
+    parts, cells_in, pieces_in, alike = [], [], [], []
+    for place in range(len(block.below[level])):
+        cells = tuple(c for c, part in enumerate(part_of) if part == place)
+        pieces = tuple(dict.fromkeys(piece_of[c] for c in cells))
+        inside = (tuple(b.at(cells) for b in one) for one in block.below[: level + 1])
+        part = layout.shape(
+            tuple(block.sizes[c] for c in cells),
+            tuple(pieces.index(piece_of[c]) for c in cells),
+            tuple(tuple(b for b in one if max(b.group_of) >= 0) for one in inside),
+        )
+        parts.append(part)
+        cells_in.append(cells)
+        pieces_in.append(pieces)
+        alike.append((part.number, tuple(later[first[piece]] for piece in pieces)))
+    return Cut(
+        level,
+        tuple(parts),
+        tuple(cells_in),
+        tuple(pieces_in),
+        renumber(alike),
+        tuple(block.group_of[c] for c in first),
+        _sums(piece_of, block.sizes),
+        tuple(tuple(b.at(first) for b in one) for one in above),
+    )
+
+
+def _firsts(numbers: Sequence[int]) -> list[int]:
+    """Where each number from 0 occurs first."""
+    first = {number: place for place, number in reversed(list(enumerate(numbers)))}
+    return [first[number] for number in range(len(first))]
+
+
+def _sums(group_of: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...]:
+    found = [0] * (max(group_of) + 1)
+    for group, size in zip(group_of, sizes, strict=True):
+        found[group] += size
+    return tuple(found)

@@ -1,4 +1,4 @@
-"""Bounding: verdicts that are certain though a disclosure set is too large to count.
+"""Bounds: verdicts that are certain though a disclosure set is too large to count.
 
 A table gets to function i unless the permutation set of an earlier function is safe. So the
 disclosure set lacks no more than those tables of the permutation set, and a property that survives
@@ -9,43 +9,31 @@ can hardly be safe is enough.
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from foreknow.criteria.properties import survives
-from foreknow.methods.jump.block_counts import BeyondReach, Budget, Column, Deal, Parts
-from foreknow.methods.jump.blocks import Below, Block
-from foreknow.methods.jump.strategy import Need
 
 if TYPE_CHECKING:
-    from foreknow.methods.jump.exact import Exact
-if TYPE_CHECKING:
-    from foreknow.methods.jump.exact import Exact
+    from foreknow.methods.jump.blocks import Block
+    from foreknow.methods.jump.disclosure_set import Column, Exact, Part
+
+WORK = 400_000_000  # products: less than a second, where counting on takes many
+ENOUGH = Fraction(1, 10**4)
+# Far above all rounding errors (lgamma of ten thousands, to the last digit, is wrong by 1e-10).
+MARGIN = Fraction(1, 10**6)
 
 
-_STEPS_PER_BLOCK = 20_000
-_GROUPS = 4
-
-
-def most_lost(exact: Exact, i: int, parts: Parts) -> Fraction:
-    """An upper bound of the share of the permutation set that does not get to function i."""
-    needs = exact.rules_of(i, parts).needs
-    if Need.ALWAYS in needs:
-        return Fraction(1)
-    lost = sum(
-        (_safe_at_most(exact, j, parts) for j in range(i) if needs[j] is not Need.NOTHING),
-        Fraction(0),
-    )
-    return min(lost, Fraction(1))
-
-
-def surely_safe(exact: Exact, i: int, parts: Parts) -> bool:
-    """Whether the disclosure set has the property for certain; False tells nothing."""
-    loss = most_lost(exact, i, parts)
-    if loss >= 1:
-        return False
-    return all(
+def surely_safe(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> bool:
+    """Whether the disclosure set has the property for certain; False says nothing."""
+    loss = most_lost(exact, parts, levels)
+    return loss < 1 and all(
         survives(
             exact.strategy.property,
             [(exact.palette[c], counts[g]) for c, counts in columns if counts[g]],
@@ -58,117 +46,146 @@ def surely_safe(exact: Exact, i: int, parts: Parts) -> bool:
     )
 
 
-def _safe_at_most(exact: Exact, j: int, parts: Parts) -> Fraction:
-    """An upper bound of the share of tables whose permutation set at j is safe."""
-    share = Fraction(1)
-    known: dict[tuple[int, tuple[Column, ...]], Fraction] = {}
-    for block, columns in parts:
-        key = block.number, columns
-        if key not in known:
-            known[key] = _block_safe_at_most(exact, j, block, columns)
-        share *= known[key]
-    return share
+def most_lost(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> Fraction:
+    """An upper bound of the share of tables that are safe at one of some lower levels."""
+    lost = Fraction(0)
+    for j in levels:
+        known: dict[Part, Fraction] = {}
+        share = Fraction(1)
+        for part in parts:
+            if share > ENOUGH:
+                if part not in known:
+                    known[part] = _most_safe(exact, j, *part)
+                share *= known[part]
+        lost += share
+    return min(lost, Fraction(1))
 
 
-def _block_safe_at_most(
-    exact: Exact, j: int, block: Block, columns: tuple[Column, ...]
-) -> Fraction:
-    """The same in one block: some groups of level j, where all of them are too many."""
-    groups = sum(len(below.block.group_sizes) for below in block.below[j])
-    for most in sorted({groups, min(groups, _GROUPS), 1}, reverse=True):
-        part = _some_groups(exact, j, block, most)
-        needs = (Need.NOTHING,) * j + (Need.PERMUTATION,)
-        rules = exact.rules.needing(needs)
-        if math.prod(size + 1 for size in part.sizes) > 100 * _STEPS_PER_BLOCK:
-            continue
-        try:
-            deal = Deal(part, columns, rules, Budget(_STEPS_PER_BLOCK))
-        except BeyondReach:
-            continue
-        return Fraction(sum(deal.ends.values()), deal.total)
-    return Fraction(1)
+def _most_safe(exact: Exact, j: int, block: Block, columns: Sequence[Column]) -> Fraction:
+    """An upper bound of the share of a block's deals whose permutation set at level j is safe.
 
-
-def _some_groups(exact: Exact, j: int, block: Block, most: int) -> Block:
-    """The block with only some groups of level j to see, and other people as large cells."""
-    home: list[tuple[int, int]] = [(-1, -1)] * len(block.sizes)
+    All values must keep the limits in some groups of level j: as many as can be looked at, small
+    ones first, as they are safe least often.
+    """
+    home = [(-1, -1)] * len(block.sizes)
     for place, below in enumerate(block.below[j]):
         for cell, group in enumerate(below.group_of):
             if group >= 0:
                 home[cell] = (place, group)
-    # Small groups are safe least often.
-    sizes = {
-        (place, group): size
-        for place, below in enumerate(block.below[j])
-        for group, size in enumerate(below.block.group_sizes)
-    }
-    chosen = set(sorted(sizes, key=lambda one: (sizes[one], one))[:most])
-    kind_of = [
-        (group, home[cell] if home[cell] in chosen else None)
-        for cell, group in enumerate(block.group_of)
-    ]
-    kinds = list(dict.fromkeys(kind_of))
-    cell_sizes = [0] * len(kinds)
-    for cell, kind in enumerate(kind_of):
-        cell_sizes[kinds.index(kind)] += block.sizes[cell]
-    seen = []
-    for one in sorted(chosen):
-        alone = exact.layout.shape((sizes[one],), (0,), ())
-        seen.append(Below(alone, tuple(0 if kind[1] == one else -1 for kind in kinds)))
-    return exact.layout.shape(
-        tuple(cell_sizes), tuple(kind[0] for kind in kinds), (*([()] * j), tuple(seen))
-    )
-
-
-ONE = 1 << 60  # shares are rounded up to a multiple of one over this
+    people: Counter[tuple[int, tuple[int, int]]] = Counter()
+    for group, one, size in zip(block.group_of, home, block.sizes, strict=True):
+        people[group, one] += size
+    sizes = dict.fromkeys(home, 0)
+    for (_, one), size in people.items():
+        sizes[one] += size
+    order = sorted(sizes, key=lambda one: (sizes[one], one))
+    values = Counter(columns)
+    best = None
+    for n in range(1, len(order) + 1):
+        chosen = {one: k for k, one in enumerate(order[:n])}
+        room = _Room.of(block, people, chosen)
+        limits = {
+            colour: [exact.limit(sizes[one], colour) for one in chosen] for colour, _ in values
+        }
+        if any(min(row) < 0 for row in limits.values()):
+            return Fraction(0)
+        if sum(room.work(c, limits[v]) * copies for (v, c), copies in values.items()) > WORK:
+            break
+        best = room, limits
+    if best is None:
+        return Fraction(1)
+    room, limits = best
+    share = Fraction(room.share([(c, limits[colour]) for colour, c in columns]))
+    return min(share * (1 + MARGIN) + MARGIN**2, Fraction(1))
 
 
 @dataclass(frozen=True)
-class Cluster:
-    """One group of function i: its groups at level j, and theirs at the level before.
+class _Room:
+    """People of some groups of a lower level, in each group of a block.
 
-    Attributes
-    ----------
-    homes : tuple of (int, int)
-        Place of the block at level j and its group there, of each group.
-    sizes : tuple of int
-        People of each group.
-    inner : tuple of tuples of int
-        People of the groups of the level before, inside each group; empty if there is none.
-    values : tuple of (int, int)
-        Colour and number of occurrences of each value.
+    `cells` are (people, their group of the block, the place of their chosen group); `rest` are the
+    people left in each group of the block, and the place of their chosen group, if it is one.
     """
 
-    homes: tuple[tuple[int, int], ...]
-    sizes: tuple[int, ...]
-    inner: tuple[tuple[int, ...], ...]
-    values: tuple[tuple[int, int], ...]
+    cells: list[tuple[int, int, int]]
+    rest: list[tuple[int, int | None]]
 
-
-def most_safe(exact: Exact, cluster: Cluster) -> int:
-    """An upper bound of the share of deals inside groups that are safe at the level before.
-
-    In multiples of one over `ONE`, for the best way to spread the values over the groups, within
-    their limits there.
-    """
-    return min(_of_one(exact, cluster, *value) for value in set(cluster.values))
-
-
-def _of_one(exact: Exact, cluster: Cluster, colour: int, count: int) -> int:
-    best = [ONE] + [0] * count
-    for size, parts in zip(cluster.sizes, cluster.inner, strict=True):
-        ways = [1]
-        for part in parts:
-            most = min(part, exact.limit(part, colour))
-            row = [math.comb(part, a) for a in range(most + 1)]
-            ways = [
-                sum(ways[n - a] * row[a] for a in range(len(row)) if 0 <= n - a < len(ways))
-                for n in range(len(ways) + max(len(row), 1) - 1)
+    @classmethod
+    def of(
+        cls,
+        block: Block,
+        people: Counter[tuple[int, tuple[int, int]]],
+        chosen: dict[tuple[int, int], int],
+    ) -> _Room:
+        """Of a block with so many people in each pair of groups."""
+        cells: list[tuple[int, int, int]] = []
+        rest: list[tuple[int, int | None]] = []
+        for g, size in enumerate(block.group_sizes):
+            own = [
+                (n, g, chosen[one]) for (h, one), n in people.items() if h == g and one in chosen
             ]
-        top = min(len(ways) - 1, exact.limit(size, colour), count)
-        share = [-(-ways[n] * ONE // math.comb(size, n)) for n in range(top + 1)]
-        best = [
-            max((-(-best[n - a] * x // ONE) for a, x in enumerate(share) if a <= n), default=0)
-            for n in range(count + 1)
-        ]
-    return best[count]
+            left = size - sum(n for n, _, _ in own)
+            if left:
+                rest.append((left, None))
+            else:  # the largest cell follows from the others
+                n, _, place = own.pop(own.index(max(own)))
+                rest.append((n, place))
+            cells += own
+        return cls(cells, rest)
+
+    def work(self, counts: Sequence[int], limits: Sequence[int]) -> int:
+        """How many products it takes to deal one value."""
+        return math.prod((n + 1) * (min(n, counts[g], limits[k]) + 1) for n, g, k in self.cells)
+
+    def share(self, values: Sequence[tuple[Sequence[int], Sequence[int]]]) -> float:
+        """Share of the deals in which each value, (counts, limits), keeps its limits.
+
+        Everybody has each value at random, on the condition that everybody has one.
+        """
+        state = np.zeros([n + 1 for n, _, _ in self.cells])
+        state[(0,) * len(self.cells)] = 1
+        for counts, limits in values:
+            after = np.zeros_like(state)
+            for own, chance in self._ways(counts, limits):
+                to = tuple(slice(a, None) for a in own)
+                source = tuple(
+                    slice(0, n + 1 - a) for a, (n, _, _) in zip(own, self.cells, strict=True)
+                )
+                after[to] += chance * state[source]
+            state = after
+        full = [n for n, _, _ in self.cells]
+        totals = [left for left, _ in self.rest]
+        for n, g, _ in self.cells:
+            totals[g] += n
+        return min(1.0, float(state[tuple(full)]) / self._chance(totals, full))
+
+    def _ways(
+        self, counts: Sequence[int], limits: Sequence[int]
+    ) -> Iterator[tuple[tuple[int, ...], float]]:
+        """Ways to deal a value to the cells within its limits, with their chances."""
+        for own in product(*(range(min(n, counts[g], limits[k]) + 1) for n, g, k in self.cells)):
+            left, placed = list(counts), [0] * len(limits)
+            for a, (_, g, place) in zip(own, self.cells, strict=True):
+                left[g] -= a
+                placed[place] += a
+            for rest, (n, where) in zip(left, self.rest, strict=True):
+                if where is not None:
+                    placed[where] += rest
+                if not 0 <= rest <= n:
+                    break
+            else:
+                if all(map(int.__le__, placed, limits)):
+                    yield own, self._chance(counts, own)
+
+    def _chance(self, counts: Sequence[int], own: Sequence[int]) -> float:
+        """Chance that so many in each group of the block are so many in each cell."""
+        totals = [n for n, _ in self.rest]
+        for n, g, _ in self.cells:
+            totals[g] += n
+        left, log = list(counts), 0.0
+        for a, (n, g, _) in zip(own, self.cells, strict=True):
+            left[g] -= a
+            log += a * math.log(n / totals[g]) - math.lgamma(a + 1)
+        for count, rest, (n, _), total in zip(counts, left, self.rest, totals, strict=True):
+            log += rest * math.log(n / total) - math.lgamma(rest + 1) + math.lgamma(count + 1)
+        return math.exp(log)

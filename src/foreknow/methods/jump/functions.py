@@ -1,6 +1,7 @@
 """Generalization functions: partitions of the people of a table, in the ways that users write them.
 
-Section 3.1 of "k-Jump Strategy for Preserving Privacy in Micro-Data Disclosure".
+Section 3.1 of "k-Jump Strategy for Preserving Privacy in Micro-Data Disclosure". For the rows of a
+table they are lattice nodes, groups of quasi-identifiers, or the group of each row.
 """
 
 from __future__ import annotations
@@ -8,61 +9,63 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from foreknow.criteria.properties import Property
+from foreknow.data.microdata import Attribute, Microdata
+from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import InputError, did_you_mean
+from foreknow.methods.fulldomain.lattice import Node
+from foreknow.methods.fulldomain.levels import SUPPRESSED
+from foreknow.methods.fulldomain.rollup import levels_of
 
 Person: TypeAlias = Hashable
 Value: TypeAlias = Hashable
+Level: TypeAlias = int | str
 
 
 @dataclass(frozen=True)
 class Function:
     """One generalization function: which people are in one group, whatever their values are.
 
-    Attributes
-    ----------
-    groups : tuple of tuples, optional
-        People by name.
-    numbers : tuple of int, optional
-        The group of each person, in the table's order.
-    tupled : bool
-        Whether the numbers were given as a tuple; then they may be the levels of a lattice node.
+    `groups` are people by name; `numbers` the group of each person, in the table's order; `levels`
+    a lattice node, where columns that are left out are suppressed. Numbers that were given as a
+    tuple (`tupled`) may be the levels of a node.
     """
 
     groups: tuple[tuple[Person, ...], ...] | None = None
     numbers: tuple[int, ...] | None = None
     tupled: bool = False
+    levels: tuple[tuple[str, Level], ...] | None = None
 
     @classmethod
     def of(cls, given: Any) -> Function:
         """Read a function as users write it.
 
-        Parameters
-        ----------
-        given : str, sequence of groups, or sequence of int
-            ``"AB|CD"``: each letter is a person; ``"Ann, Bob|Carl"``: names between commas or
-            blanks. ``[["Ann", "Bob"], ["Carl"]]``: groups of names. ``[0, 0, 1]`` or an array:
-            the group of each person, in the table's order. People may be named by tuples, such as
-            their quasi-identifiers: ``[[(21, "f"), (25, "f")], [(38, "m")]]``.
+        ``"AB|CD"``: each letter is a person; ``"Ann, Bob|Carl"``: names between commas or blanks;
+        ``[["Ann", "Bob"], ["Carl"]]``: groups of names, which may be tuples of quasi-identifiers;
+        ``[0, 0, 1]`` or an array: the group of each person, in the table's order; ``"age=1,
+        zip=*"``, ``{"age": 1}``: a lattice node.
 
-        Examples
-        --------
-        >>> str(Function.of("AB|CD")), str(Function.of([["Ann", "Bob"], ["Carl"]]))
-        ('AB|CD', 'Ann, Bob|Carl')
+        >>> Function.of("AB|CD"), Function.of([["Ann", "Bob"], ["Carl"]]), Function.of({"age": 2})
+        (AB|CD, Ann, Bob|Carl, age=2)
         """
         if isinstance(given, Function):
             return given
+        if isinstance(given, Mapping):
+            return cls(levels=tuple((str(c), _level(c, level)) for c, level in given.items()))
+        if isinstance(given, str) and "=" in given and "|" not in given:
+            return cls(levels=tuple(_read_levels(given)))
         if isinstance(given, str):
-            return cls(groups=_checked([_names(part) for part in given.split("|")], given))
+            return cls(_checked([_names(part) for part in given.split("|")], given))
         if isinstance(given, np.ndarray):
             if given.ndim != 1 or given.dtype.kind not in "iu":
                 raise InputError("a function given as an array has one whole number per person")
             return cls(numbers=tuple(given.tolist()))
-        if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        if not isinstance(given, Iterable):
             raise InputError(f"{given!r} is no function: write 'AB|CD' or lists of people")
         parts = list(given)
         if parts and all(isinstance(p, (int, np.integer)) for p in parts):
@@ -70,18 +73,10 @@ class Function:
         for part in parts:
             if not isinstance(part, (str, list, tuple, set, frozenset, np.ndarray)):
                 raise InputError(f"{part!r} is no group of people: a list of names is one")
-        return cls(
-            groups=_checked([_names(p) if isinstance(p, str) else list(p) for p in parts], given)
-        )
+        return cls(_checked([_names(p) if isinstance(p, str) else list(p) for p in parts], given))
 
     def codes(self, people: Sequence[Person]) -> tuple[int, ...]:
-        """Group of each person, numbered by first appearance.
-
-        Raises
-        ------
-        InputError
-            If the function is not about exactly these people.
-        """
+        """Group of each of exactly these people, numbered by first appearance."""
         if self.numbers is not None:
             if len(self.numbers) != len(people):
                 raise InputError(
@@ -89,6 +84,11 @@ class Function:
                     "people"
                 )
             return renumber(self.numbers)
+        if self.levels is not None:
+            raise InputError(
+                f"the function {self} is a lattice node, which only a Microdata has: see "
+                "partition, or publish"
+            )
         group_of = {person: g for g, group in enumerate(self.groups or ()) for person in group}
         missing = [person for person in people if person not in group_of]
         if missing:
@@ -100,16 +100,42 @@ class Function:
             raise InputError(f"the function {self} groups {extra!r}, who is not in the table{hint}")
         return renumber([group_of[person] for person in people])
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether a function of rows looks at quasi-identifiers alone, not at the order of rows."""
+        return self.levels is not None or self.tupled or self.groups is not None
+
+    @property
+    def text(self) -> str:
+        """What may be published of it: not exact quasi-identifiers, nor the order of rows."""
+        if self.groups is not None:
+            return f"<{len(self.groups)} group{'s' * (len(self.groups) > 1)}>"
+        if self.levels is not None or self.numbers is None or self.tupled:
+            return str(self)
+        return f"<{len(set(self.numbers))} groups of {len(self.numbers)} people>"
+
     def __str__(self) -> str:
-        if self.numbers is not None:
-            if len(self.numbers) > 12:
-                return f"<{len(set(self.numbers))} groups of {len(self.numbers)} people>"
-            return str(self.numbers)
-        groups = [[str(person) for person in group] for group in self.groups or ()]
-        letters = all(len(person) == 1 for group in groups for person in group)
-        return "|".join(("" if letters else ", ").join(group) for group in groups)
+        if self.levels is not None:
+            return ", ".join(f"{column}={level}" for column, level in self.levels)
+        if self.groups is not None:
+            groups = [[str(person) for person in group] for group in self.groups]
+            letters = all(len(person) == 1 for group in groups for person in group)
+            return "|".join(("" if letters else ", ").join(group) for group in groups)
+        numbers = self.numbers or ()
+        if len(numbers) > 12:
+            return f"<{len(set(numbers))} groups of {len(numbers)} people>"
+        return str(numbers)
 
     __repr__ = __str__
+
+
+def read_functions(given: Any) -> tuple[Function, ...]:
+    """Functions as users give them, in order."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InputError("functions is a list, in the order in which they are tried")
+    if not given:
+        raise InputError("there are no functions to try")
+    return tuple(map(Function.of, given))
 
 
 def _names(part: str) -> list[Person]:
@@ -121,22 +147,243 @@ def _names(part: str) -> list[Person]:
 def _checked(groups: list[list[Person]], given: Any) -> tuple[tuple[Person, ...], ...]:
     groups = [[tuple(p) if isinstance(p, list) else p for p in group] for group in groups]
     for person in (p for group in groups for p in group):
-        if not _can_be_named(person):
-            raise InputError(f"the function {given!r}: {person!r} can be nobody's name")
+        try:
+            hash(person)
+        except TypeError:
+            raise InputError(f"the function {given!r}: {person!r} can be nobody's name") from None
     if not groups or not all(groups):
         raise InputError(f"the function {given!r} has an empty group")
     twice = [p for p, n in Counter(p for group in groups for p in group).items() if n > 1]
     if twice:
         raise InputError(f"the function {given!r} names {twice[0]!r} twice")
-    return tuple(tuple(group) for group in groups)
+    return tuple(map(tuple, groups))
 
 
-def _can_be_named(person: Any) -> bool:
-    try:
-        hash(person)
-    except TypeError:
-        return False
-    return True
+def _read_levels(text: str) -> list[tuple[str, Level]]:
+    levels: list[tuple[str, Level]] = []
+    for part in text.split(","):
+        column, equals, level = (piece.strip() for piece in part.rpartition("="))
+        whole = level.isascii() and level.isdigit()
+        if not equals or not column or not (whole or level == SUPPRESSED):
+            raise InputError(
+                f"the function {text!r} is no node: give a level for each column, such as "
+                '"age=3, sex=*"'
+            )
+        if column in dict(levels):
+            raise InputError(f"the function {text!r} names {column!r} twice; keep one")
+        levels.append((column, int(level) if whole else level))
+    return levels
+
+
+def _level(column: Any, level: Any) -> Level:
+    if level == SUPPRESSED:
+        return SUPPRESSED
+    if isinstance(level, bool) or not isinstance(level, (int, np.integer)):
+        raise InputError(f"the level of {str(column)!r} is a whole number or '*', not {level!r}")
+    return int(level)
+
+
+# ---- functions of the rows of a table ------------------------------------------------------------
+
+
+def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Function, ...]:
+    """Functions with the group of each person, and nodes with the names of their levels.
+
+    People of equal quasi-identifiers must be in one group.
+
+    >>> import pyarrow as pa
+    >>> from foreknow.data.schema import Schema
+    >>> rows = pa.table({"age": [21, 25, 38], "disease": ["Flu", "Cold", "Flu"]})
+    >>> hierarchies = {"age": {"intervals": [10, 20]}}
+    >>> schema = Schema(quasi_identifiers=["age"], sensitive="disease", hierarchies=hierarchies)
+    >>> functions = [Function.of(f) for f in ((1,), "age=*", [5, 6, 6], [[21, 25], [38]])]
+    >>> [one.numbers for one in settled(functions, Microdata(rows, schema))]
+    [(0, 0, 1), (0, 0, 0), (0, 1, 1), (0, 0, 1)]
+    """
+    attributes = microdata.attributes
+    tops = _tops(attributes)
+    found = []
+    for function in functions:
+        numbers = function.numbers
+        if function.levels is not None:
+            found.append(_at_node(node_of(function, microdata), attributes, tops))
+        elif numbers is None or function.groups is not None:
+            found.append(replace(function, numbers=_by_values(function, microdata)))
+        elif function.tupled and len(numbers) == len(tops):
+            found.append(_at_node(numbers, attributes, tops))
+        elif not function.tupled and len(numbers) == microdata.n_rows:
+            kept = np.asarray(numbers)[microdata.kept]
+            _refuse_separated(kept, microdata)
+            found.append(Function(numbers=renumber(kept.tolist())))
+        else:
+            raise InputError(
+                f"a function has {len(numbers)} numbers: neither one level for each of "
+                f"the {len(tops)} quasi-identifiers, as a tuple, nor one group for each of the "
+                f"{microdata.n_rows} rows, as a list"
+            )
+    return tuple(found)
+
+
+def node_of(function: Function, microdata: Microdata) -> Node:
+    """The level of each quasi-identifier of a function that is a node."""
+    levels = dict(function.levels or ())
+    names = [attribute.name for attribute in microdata.attributes]
+    for column in levels:
+        if column not in names:
+            raise InputError(
+                f"the function {function}: {column!r} is no quasi-identifier of {microdata.name}"
+                f"{did_you_mean(column, names)}"
+            )
+    given = [levels.get(name, SUPPRESSED) for name in names]
+    return tuple(
+        top if isinstance(level, str) else level
+        for level, top in zip(given, _tops(microdata.attributes), strict=True)
+    )
+
+
+def _tops(attributes: Sequence[Attribute]) -> Node:
+    return tuple(len(levels_of(attribute)) - 1 for attribute in attributes)
+
+
+def _groups_at(attributes: Sequence[Attribute], node: Node) -> IntArray:
+    columns, sizes = [], []
+    for attribute, level in zip(attributes, node, strict=True):
+        nodes = levels_of(attribute)[level]
+        columns.append(nodes[attribute.codes])
+        sizes.append(int(nodes[-1]) + 1)
+    return combine(columns, sizes)[0].astype(np.int64, copy=False)
+
+
+def _at_node(node: Node, attributes: Sequence[Attribute], tops: Node) -> Function:
+    levels: list[tuple[str, Level]] = []
+    for attribute, level, top in zip(attributes, node, tops, strict=True):
+        if not 0 <= level <= top:
+            raise InputError(
+                f"{attribute.name!r} has the levels 0 (exact) to {top} ('*'), not {level}"
+            )
+        levels.append((attribute.name, SUPPRESSED if level == top else level))
+    numbers = renumber(_groups_at(attributes, node).tolist())
+    return Function(numbers=numbers, levels=tuple(levels))
+
+
+def _by_values(function: Function, microdata: Microdata) -> tuple[int, ...]:
+    """Everybody's group by their quasi-identifiers, compared as they are or else as they print.
+
+    Combinations that nobody has may be named, too: a function that covers all that are possible is
+    the same for every table.
+    """
+    attributes = microdata.attributes
+    known: list[dict[Hashable, int]] = []
+    for one in attributes:
+        known.append({str(value): i for i, value in enumerate(one.domain)})
+        known[-1].update({value: i for i, value in enumerate(one.domain)})
+    group_of: dict[tuple[int | None, ...], int] = {}
+    for g, group in enumerate(function.groups or ()):
+        for named in group:
+            cells = named if isinstance(named, tuple) else (named,)
+            if len(cells) != len(attributes):
+                names = ", ".join(attribute.name for attribute in attributes)
+                raise InputError(
+                    f"the function {function}: {named!r} is no combination of the "
+                    f"quasi-identifiers ({names}). For a table with rows, give lattice nodes, "
+                    "lists of such tuples, or the group of each row; a function that names people "
+                    "is for `run`"
+                )
+            codes = tuple(
+                of.get(cell, of.get(str(cell))) for cell, of in zip(cells, known, strict=True)
+            )
+            if None not in codes and group_of.setdefault(codes, g) != g:
+                raise InputError(f"the function {function} names {named!r} twice")
+    numbers = []
+    columns = [attribute.codes.tolist() for attribute in attributes]
+    for person, codes in enumerate(zip(*columns, strict=True)):
+        if codes not in group_of:
+            raise InputError(
+                f"the function {function} says nothing about {_text(attributes, person)}, of row "
+                f"{int(microdata.kept[person]) + 1} of {microdata.name}: give lattice nodes, "
+                "groups that hold the quasi-identifiers of everybody, or the group of each row"
+            )
+        numbers.append(group_of[codes])
+    return renumber(numbers)
+
+
+def _refuse_separated(group: IntArray, microdata: Microdata) -> None:
+    """Refuse to put people apart who have equal quasi-identifiers."""
+    attributes = microdata.attributes
+    columns = [attribute.codes for attribute in attributes]
+    alike, first = combine(columns, [len(attribute.domain) for attribute in attributes])
+    apart = np.flatnonzero(group != group[first[alike]])
+    if len(apart):
+        person = int(apart[0])
+        rows = sorted(int(microdata.kept[p]) + 1 for p in (first[alike[person]], person))
+        raise InputError(
+            f"a function puts rows {rows[0]} and {rows[1]} of {microdata.name} apart, which are "
+            f"both {_text(attributes, person)}: keep people of equal quasi-identifiers together, "
+            "or add a quasi-identifier that tells them apart"
+        )
+
+
+def _text(attributes: Sequence[Attribute], person: int) -> str:
+    return ", ".join(f"{one.name} {one.domain[int(one.codes[person])]!r}" for one in attributes)
+
+
+# ---- functions that are tried by default ---------------------------------------------------------
+
+
+def default_nodes(attributes: Sequence[Attribute], least: int) -> list[Node]:
+    """Nodes to try where none are given, from specific to everybody in one group.
+
+    From the top of the lattice one quasi-identifier after another is made more specific by a level:
+    the one that leaves the fewest groups, of equal ones the first in the schema. Nodes with a group
+    of fewer people than `least` are not gone to. The way back is the order; nodes with more than
+    half as many groups as the last are left out, since every further function makes sets harder to
+    count. Sensitive values have no say: if they had, other tables would have other functions.
+    """
+    tops = _tops(attributes)
+    way: list[tuple[Node, int]] = [(tops, 1)]
+    while True:
+        below = []
+        for a, level in enumerate(way[-1][0]):
+            if level:
+                node = (*way[-1][0][:a], level - 1, *way[-1][0][a + 1 :])
+                sizes = np.bincount(_groups_at(attributes, node))
+                if sizes.min() >= least:
+                    below.append((len(sizes), a, node))
+        if not below:
+            break
+        groups, _, node = min(below)
+        way.append((node, groups))
+    chosen: list[tuple[Node, int]] = []
+    for node, groups in reversed(way):
+        if not chosen or 2 * groups <= chosen[-1][1] or (node == tops and groups < chosen[-1][1]):
+            chosen.append((node, groups))
+    return [node for node, _ in chosen]
+
+
+def least_group(property: Property, people: int) -> int:
+    """People of the smallest group that may have a property, where everybody's value differs.
+
+    A group of one says its member's value, so it is 2 at least.
+
+    >>> from foreknow.criteria.properties import MaxRatio
+    >>> least_group(MaxRatio("1/2"), 10), least_group(MaxRatio("1/2", strict=True), 10)
+    (2, 3)
+    """
+    if not property.convex:
+        return 2  # of such a property, values that nobody has are not asked
+    colour = property.colour(_Nobodys())
+    sizes = range(2, people + 1)
+    return next((n for n in sizes if property.allows([(colour, 1)] * n, n, n)), people)
+
+
+class _Nobodys:
+    """A value that no requirement names."""
+
+    def __str__(self) -> str:
+        return "\0nobody's"
+
+
+# ---- partitions ----------------------------------------------------------------------------------
 
 
 def renumber(numbers: Iterable[Hashable]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Jump property: what a policy requires, as a property of what whoever knows the method can tell.
+"""What a policy requires, as a property of what an adversary who knows the method can tell.
 
 `Jump`, `Safe` and `Naive` judge sets of equally likely tables by each person's probabilities. A
 requirement becomes a property where these are enough: where no more is known than values that
@@ -21,23 +21,11 @@ def property_of(policy: Policy) -> Property:
 
     A release, of which nothing but its groups is known, has the property exactly where it holds
     every requirement. A disclosure set has it exactly where no such adversary, who also knows the
-    method, reaches a limit.
+    method, reaches a limit. A requirement that needs more than each person's probabilities is
+    refused: other people's values, relatives and implications are about several people at once.
+    Negations can be about others, too: of a whole release, those about the target tell most
+    (Theorem 19 of "Worst-Case Background Knowledge"), but not of a part of its tables.
 
-    Parameters
-    ----------
-    policy : Policy
-        Of ``facts`` with ``k = 0`` and ``m = 0``, or of no ``implications`` or ``negations``.
-
-    Raises
-    ------
-    PolicyError
-        If a requirement needs more than each person's probabilities. Other people's values,
-        relatives and implications are about several people at once. Negations can be about
-        others, too: of a whole release, those about the target tell most (Theorem 19 of
-        "Worst-Case Background Knowledge"), but not of a part of its tables.
-
-    Examples
-    --------
     >>> strict = Requirement(Facts(l=1), below="1/2", values=["HIV"])
     >>> rest = Requirement(Facts(), below="2/3", excluded=["HIV"])
     >>> property_of(Policy([strict, rest]))

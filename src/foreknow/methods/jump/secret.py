@@ -10,18 +10,16 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import combinations
 from typing import Any
 
 from foreknow.criteria.properties import Property, as_property
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
-from foreknow.methods.jump.algorithms import HALF, STEPS, Naive, read_functions
-from foreknow.methods.jump.functions import Function, Person, Value, renumber
-from foreknow.methods.jump.nodes import function_text, treats_alike
-from foreknow.methods.jump.runs import DisclosureSet, case_of
-from foreknow.methods.jump.strategy import Strategy
+from foreknow.methods.jump.functions import Function, Person, Value, read_functions, renumber
+from foreknow.methods.jump.jump import HALF, STEPS, Naive
+from foreknow.methods.jump.run import DisclosureSet, case_of
 from foreknow.methods.likelihood import groups_of_people
 from foreknow.methods.protocol import Grouping
 from foreknow.policy.policy import Policy
@@ -132,7 +130,7 @@ class SecretChoice:
     def secrets(self) -> list[tuple[int, ...]]:
         """Every subset of at least two functions; each is chosen with the same probability."""
         n = len(self.functions)
-        return list(chain.from_iterable(combinations(range(n), k) for k in range(2, n + 1)))
+        return [secret for k in range(2, n + 1) for secret in combinations(range(n), k)]
 
     def run(
         self, table: Any, chosen: Sequence[int] | None = None, seed: int | None = None
@@ -147,16 +145,14 @@ class SecretChoice:
         seed : int, optional
             For a reproducible secret, which is none.
         """
-        if chosen is None:
-            secret = self._drawn(seed)
-        else:
-            secret = tuple(sorted(set(chosen)))
-            if secret not in self.secrets():
-                raise InputError(
-                    f"the secret is at least two of the functions 0 to {len(self.functions) - 1}, "
-                    f"not {list(chosen)}"
-                )
-        released = self._released(table, secret)
+        secret = self._drawn(seed) if chosen is None else tuple(sorted(set(chosen)))
+        if secret not in self.secrets():
+            raise InputError(
+                f"the secret is at least two of the functions 0 to {len(self.functions) - 1}, "
+                f"not {list(chosen or ())}"
+            )
+        place = self._naive(secret).run(table).released
+        released = None if place is None else secret[place]
         sets = {}
         for other in self.secrets():
             if released is None or released in other:
@@ -170,32 +166,12 @@ class SecretChoice:
     @builtins.property
     def symmetric(self) -> bool:
         """Whether it treats rows of equal quasi-identifiers alike, whatever their order."""
-        return all(map(treats_alike, self.functions))
+        return all(one.symmetric for one in self.functions)
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> IntArray:
-        """Group the rows of a table, with a secret that is drawn for it.
-
-        Parameters
-        ----------
-        microdata : Microdata
-            As for `Naive`.
-        policy : Policy, optional
-            Not asked.
-        seed : int, optional
-            For a reproducible secret, which is none.
-
-        Returns
-        -------
-        int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; -1 for a row that is left out.
-
-        Raises
-        ------
-        NoSafeRelease
-            If nothing is released.
-        """
+        """The group of each row, with a secret that is drawn for them; see `Naive.partition`."""
         return self._naive(self._drawn(seed)).partition(microdata, policy)
 
     def grouping(
@@ -206,13 +182,7 @@ class SecretChoice:
         *,
         explain: bool = False,
     ) -> Grouping:
-        """Group the rows of a table to attack them; where `publish` asks, it is refused.
-
-        Raises
-        ------
-        UnsupportedError
-            If it is asked to explain itself, as by `publish`.
-        """
+        """Group the rows of a table to attack them; refused where `publish` asks to explain."""
         if explain:
             raise UnsupportedError(
                 "SecretChoice is not safe: it is kept as a bad example, to be attacked, not to be "
@@ -223,24 +193,14 @@ class SecretChoice:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; functions as what may be published of them."""
         return {
-            "functions": list(map(function_text, self.functions)),
+            "functions": [one.text for one in self.functions],
             "property": repr(self.property),
             "steps": self.steps,
         }
 
     def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
-        """How probable it is that these groups are made of a table, over all secrets.
+        """How probable it is that these groups of rows are made of a table, over all secrets.
 
-        Parameters
-        ----------
-        microdata : Microdata
-        policy : Policy, optional
-            Not asked.
-        groups : int array, shape (rows,)
-            The group of each row, whatever the groups are called.
-
-        Notes
-        -----
         A secret releases the first of its functions whose permutation set has the property.
 
         Examples
@@ -260,30 +220,18 @@ class SecretChoice:
         if own is None:
             return Fraction(0)
         wanted = renumber(own.tolist())
-        functions = self._settled(microdata)
-        values, codes = microdata.values, microdata.sensitive_codes.tolist()
-        strategy = Strategy("naive", self.property, (1,) * len(functions))
-        case = case_of(functions, strategy, [values[code] for code in codes], self.steps)
+        naive = self._naive(range(len(self.functions))).settled(microdata)
+        functions = naive._given
+        table = [microdata.values[code] for code in microdata.sensitive_codes.tolist()]
+        case = case_of(functions, naive._strategy(), table, self.steps)
         safe = [case.permutation_safe(i) for i in range(len(functions))]
-        secrets = self.secrets()
-        made = 0
-        for secret in secrets:
-            first = next((i for i in secret if safe[i]), None)
-            made += first is not None and functions[first].numbers == wanted
-        return Fraction(made, len(secrets))
-
-    def _settled(self, microdata: Microdata) -> tuple[Function, ...]:
-        """All functions with the groups of these people."""
-        all_of_them = Naive(self.functions, self.property, steps=self.steps)
-        return all_of_them.settled(microdata).functions or ()
+        firsts = [next((i for i in secret if safe[i]), None) for secret in self.secrets()]
+        made = sum(i is not None and functions[i].numbers == wanted for i in firsts)
+        return Fraction(made, len(firsts))
 
     def _drawn(self, seed: int | None) -> tuple[int, ...]:
         generator = random.SystemRandom() if seed is None else random.Random(seed)
         return generator.choice(self.secrets())
 
-    def _released(self, table: Any, secret: tuple[int, ...]) -> int | None:
-        place = self._naive(secret).run(table).released
-        return None if place is None else secret[place]
-
-    def _naive(self, secret: tuple[int, ...]) -> Naive:
+    def _naive(self, secret: Sequence[int]) -> Naive:
         return Naive([self.functions[i] for i in secret], self.property, steps=self.steps)

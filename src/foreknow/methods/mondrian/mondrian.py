@@ -123,12 +123,18 @@ class Mondrian:
             deterministic=True,
             symmetric=True,
             minimal=lambda policy: policy.monotone(),
+            replay=self._replay,
         )
 
     @classmethod
     def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Mondrian:
         """Make it of its table in a policy file."""
         return cls(**given)
+
+    def _replay(self, microdata: Microdata, policy: Policy) -> Any:
+        from foreknow.methods.mondrian.replay import Replay
+
+        return Replay.of(self, microdata, policy)
 
     def _make_safe(
         self, level: Level, ledger: PolicyLedger, policy: Policy, everyone: GroupCounts

@@ -1,15 +1,16 @@
-"""The plan of RDA: how many people of which colour go into which group, from counts alone.
+"""RDA: groups of l people of l colours, planned from the sizes of the colours alone.
 
-A colour is the set of people who share a sensitive value ("Privacy Streamliner", section 2.1).
-The plan is made from the sizes of the colours and nothing else; who of a colour takes which of
-its places is decided afterwards, by lot (`foreknow.methods.streamliner.rda`). That is what
-makes RDA safe against an adversary who knows it.
+A colour is the set of people who share a sensitive value ("Privacy Streamliner", section 2.1). Who
+of a colour takes which of its places is drawn at random afterwards. That is what makes RDA safe
+against an adversary who knows it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,18 @@ from numpy.typing import NDArray
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InternalError
 
+# Colours of up to so many people are shuffled all at once.
+_SMALL = 32
+# People at a time: large enough for NumPy, small enough for a processor's cache.
+_BLOCK = 1 << 16
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Groups of colours.
+    """The colours of each group: of its l places, and of those who join it late."""
 
-    Attributes
-    ----------
-    slots : integer array, shape (groups, l)
-        The colours of each group, all different.
-    late : int64 array, shape (people left over, 2)
-        The colour of everybody who is left over, and the group that they join.
-    """
-
-    slots: NDArray[Any]
-    late: IntArray
+    slots: NDArray[Any]  # shape (groups, l)
+    late: IntArray  # shape (people left over, 2): their colour, and the group that they join
 
     @property
     def n_groups(self) -> int:
@@ -40,174 +38,131 @@ class Plan:
         return len(self.slots)
 
 
+def groups_of_plan(
+    plan: Plan, codes: NDArray[Any], sizes: IntArray, random: np.random.Generator
+) -> NDArray[Any]:
+    """Everybody's group, from everybody's colour and the sizes of the colours."""
+    colours = Colours.of(codes, sizes)
+    colours.shuffle(random)
+    return assigned(plan, colours)
+
+
 def plan_rda(sizes: IntArray, l: int) -> Plan:  # noqa: E741
-    """Plan the groups of RDA (table 6 of the paper).
+    """Plan the groups of RDA (table 6 of the paper) for an l-eligible table.
 
     The largest colour gives one person to each group until it is used up; the other ``l - 1``
     people come from the colours that are largest then. Equal colours take turns, beginning with
     the last of them. When fewer than ``l`` colours are left, each person who is left over joins a
     smallest group without their colour.
 
-    Long stretches in which the same colours are drawn, or equal colours take turns, are planned
-    at once; so the time is linear in the number of people whatever the number of colours, and
-    hardly depends on it where the colours are few.
-
-    Parameters
-    ----------
-    sizes : int64 array, shape (colours,)
-    l : int
-        At most the number of people divided by the largest size: the table must be l-eligible.
-
-    Examples
-    --------
     >>> plan_rda(np.array([1, 3, 2]), 2).slots.tolist()
     [[1, 2], [1, 0], [1, 2]]
     >>> plan_rda(np.array([1, 1, 1]), 2).late
     array([[2, 0]])
     """
-    largest_first = np.argsort(-sizes, kind="stable")
-    drawing = _Drawing(largest_first, sizes[largest_first], l)
+    drawing = _Drawing(sizes, l)
     drawing.run()
     slots = drawing.slots[: drawing.done]
-    return Plan(slots, _join(slots, drawing.rest()))
+    rest = np.repeat(drawing.order[drawing.first :], -drawing.less[drawing.first :])
+    return Plan(slots, _joined(slots, rest.tolist()))
 
 
 class _Drawing:
-    """The colours while people are drawn from them.
+    """The colours while people are drawn from them; long stretches of equal draws at once.
 
     Colours from `first` on are kept in order of size: `less[i]` is minus the size of the i-th.
     The one at `first` is being used up and may be smaller than the next ones.
     """
 
-    def __init__(self, order: IntArray, sizes: IntArray, l: int) -> None:  # noqa: E741
+    def __init__(self, sizes: IntArray, l: int) -> None:  # noqa: E741
         self.l = l
+        order = np.argsort(-sizes, kind="stable")
         self.order = order.astype(np.min_scalar_type(max(len(order) - 1, 0)))
-        self.less = -sizes
+        self.less = -sizes[order]
         self.first = 0
         self.slots = np.empty((int(sizes.sum()) // l, l), dtype=self.order.dtype)
         self.done = 0
 
     def run(self) -> None:
         """Draw while there are at least l colours."""
-        while self._enough() and not self._singles():
+        while self._enough():
+            if self.less[self.first] == -1:
+                self._singles()
+                return
             while self.less[self.first] and self._enough():
                 self._draw()
             if not self.less[self.first]:
                 self.first += 1
 
-    def rest(self) -> list[int]:
-        """The colour of everybody who is left over."""
-        return [
-            int(self.order[i])
-            for i in range(self.first, self._end())
-            for _ in range(-int(self.less[i]))
-        ]
-
-    def _end(self) -> int:
-        """Where the colours end that are not used up."""
-        if self.first + 1 >= len(self.less):
-            return len(self.less)
-        others = self.less[self.first + 1 :]
-        return self.first + 1 + int(np.searchsorted(others, 0))
-
     def _enough(self) -> bool:
         place = self.first + self.l - 1
         return place < len(self.less) and bool(self.less[place])
 
-    def _singles(self) -> bool:
-        """Plan the rest at once if every colour has one person left."""
-        if self.less[self.first] != -1:
-            return False
-        end = self._end()
-        groups = (end - self.first) // self.l
-        upto = self.first + groups * self.l
-        rows = self.order[self.first : upto].reshape(groups, self.l)
-        self.slots[self.done : self.done + groups] = rows
-        self.less[self.first : upto] = 0
+    def _singles(self) -> None:
+        """Plan the rest at once: every colour has one person left."""
+        groups = int(np.count_nonzero(self.less[self.first :])) // self.l
+        drawn = slice(self.first, self.first + groups * self.l)
+        self.slots[self.done : self.done + groups] = self.order[drawn].reshape(groups, self.l)
         self.done += groups
-        self.first = upto
-        return True
+        self.first = drawn.stop
 
     def _draw(self) -> None:
         """Fill as many groups as can be filled in the same way."""
-        begin, need = self.first + 1, self.l - 1
-        if not need:
-            self._fill(-int(self.less[self.first]), begin, self.order[:0][None])
-            return
-        size = -int(self.less[begin + need - 1])
-        turns = max(
-            (self._turns(begin, need, top) for top in (size, size + 1)),
-            key=lambda turns: turns.rounds * turns.cycle,
-        )
-        if turns.rounds:
-            equal = turns.high - turns.low
-            members = turns.low + np.arange(turns.cycle * turns.turn) % equal
-            pattern = self.order[members].reshape(turns.cycle, turns.turn)
-            self._fill(turns.rounds, turns.low, pattern)
-            self.less[turns.low : turns.high] += turns.rounds * turns.turn * turns.cycle // equal
+        size = -int(self.less[self.first + self.l - 1])
+        turns = (self._turns(top) for top in (size, size + 1))
+        many, low, high, turn, cycle = max(turns, key=itemgetter(0))
+        if many:
+            members = low + np.arange(cycle * turn) % (high - low)
+            self._fill(many // cycle, low, self.order[members].reshape(cycle, turn))
+            self.less[low:high] += many * turn // (high - low)
             return
         # Less than a whole cycle: from the last of the equal colours on, which keeps the order.
-        low, high = self._range(begin, size, size)
-        turn = need - (low - begin)
+        low, high, turn = self._between(size, size)
         groups = min((high - low) // turn, -int(self.less[self.first]))
-        if low > begin:
+        if low > self.first + 1:
             groups = min(groups, -int(self.less[low - 1]) - size)
         drawn = slice(high - groups * turn, high)
         self._fill(1, low, self.order[drawn].reshape(groups, turn))
         self.less[drawn] += 1
 
-    def _range(self, begin: int, most: int, least: int) -> tuple[int, int]:
-        """Where the colours of some sizes are."""
-        others = self.less[begin:]
-        low = begin + int(np.searchsorted(others, -most, "left"))
-        return low, begin + int(np.searchsorted(others, -least, "right"))
+    def _between(self, most: int, least: int) -> tuple[int, int, int]:
+        """Where the other colours of some sizes are, and how many of them each group takes."""
+        others = self.less[self.first + 1 :]
+        low, high = np.searchsorted(others, -most, "left"), np.searchsorted(others, -least, "right")
+        return self.first + 1 + int(low), self.first + 1 + int(high), self.l - 1 - int(low)
 
-    def _turns(self, begin: int, need: int, top: int) -> _Turns:
-        """How often colours of two neighbouring sizes can take turns until something else happens.
+    def _turns(self, top: int) -> tuple[int, int, int, int, int]:
+        """How many groups can be filled with colours of two neighbouring sizes by turns.
 
-        After a whole cycle each of them is smaller by the same amount. All larger colours must
-        stay at least as large as they are; all smaller ones at most as large; the colour that is
-        being used up must suffice.
+        Also where these colours are, how many each group takes, and after how many groups each
+        has had as many turns. All larger colours must stay at least as large as they are, all
+        smaller ones at most as large, and the colour that is being used up must suffice.
         """
-        low, high = self._range(begin, top, top - 1)
-        equal, turn = high - low, need - (low - begin)
+        low, high, turn = self._between(top, top - 1)
+        equal = high - low
         if not 0 < turn <= equal:
-            return _Turns(0, 0, 0, 0, 0)
+            return 0, 0, 0, 0, 1
         common = gcd(turn, equal)
         cycle = equal // common
         least = -int(self.less[high - 1])
         below = -int(self.less[high]) if high < len(self.less) else 0
         rounds = min(-int(self.less[self.first]) // cycle, (least - below) * common // turn)
-        if turn < equal and low > begin:
+        if turn < equal and low > self.first + 1:
             above = -int(self.less[low - 1]) - top
             rounds = min(rounds, above * common // (equal - turn))
-        return _Turns(low, high, turn, cycle, rounds)
+        return rounds * cycle, low, high, turn, cycle
 
     def _fill(self, rounds: int, low: int, pattern: NDArray[Any]) -> None:
         """Write groups: the colour in use, all larger ones, and the equal ones by turns."""
         groups = rounds * len(pattern)
         rows = self.slots[self.done : self.done + groups].reshape(rounds, len(pattern), self.l)
-        larger = slice(self.first + 1, low)
-        rows[:, :, 0] = self.order[self.first]
-        rows[:, :, 1 : low - self.first] = self.order[larger]
+        rows[:, :, : low - self.first] = self.order[self.first : low]
         rows[:, :, low - self.first :] = pattern
-        self.less[self.first] += groups
-        self.less[larger] += groups
+        self.less[self.first : low] += groups
         self.done += groups
 
 
-@dataclass(frozen=True)
-class _Turns:
-    """Colours ``low:high`` take turns: `turn` of them per group, `rounds` times `cycle` groups."""
-
-    low: int
-    high: int
-    turn: int
-    cycle: int
-    rounds: int
-
-
-def _join(slots: NDArray[Any], rest: list[int]) -> IntArray:
+def _joined(slots: NDArray[Any], rest: list[int]) -> IntArray:
     """Give everybody who is left over a smallest group without their colour."""
     late: list[tuple[int, int]] = []
     joined = np.zeros(len(slots) if rest else 0, dtype=np.int64)
@@ -215,49 +170,31 @@ def _join(slots: NDArray[Any], rest: list[int]) -> IntArray:
         open_to = ~(slots == colour).any(axis=1)
         open_to[[group for other, group in late if other == colour]] = False
         if not open_to.any():
-            raise InternalError("RDA found no group for somebody who was left over")
+            raise InternalError("RDA found no group for a person who was left over")
         group = int(np.argmin(np.where(open_to, joined, np.iinfo(np.int64).max)))
         joined[group] += 1
         late.append((colour, group))
     return np.array(late, dtype=np.int64).reshape(-1, 2)
 
 
-# People at a time: large enough for NumPy, small enough for a processor's cache.
-_BLOCK = 1 << 16
-# Colours of up to so many people are shuffled all at once.
-_SMALL = 32
-
-
 @dataclass(eq=False)
 class Colours:
-    """Everybody's position, colour by colour.
-
-    Attributes
-    ----------
-    people : integer array, shape (people,)
-    starts : int64 array, shape (colours + 1,)
-        Colour c is ``people[starts[c]:starts[c + 1]]``.
-    """
+    """Everybody's position, colour by colour: colour c is ``people[starts[c]:starts[c + 1]]``."""
 
     people: NDArray[Any]
     starts: IntArray
 
     @classmethod
     def of(cls, codes: NDArray[Any], sizes: IntArray) -> Colours:
-        """Sort people by colour, in linear time.
+        """Sort people by colour.
 
-        Examples
-        --------
         >>> Colours.of(np.array([1, 0, 1]), np.array([1, 2])).people
         array([1, 0, 2], dtype=int32)
         """
         starts = np.concatenate(([0], np.cumsum(sizes)))
-        people = np.empty(len(codes), dtype=_least_signed(len(codes)))
-        cursor = starts[:-1].copy()
-        for begin in range(0, len(codes), _BLOCK):
-            order, places = _places(codes[begin : begin + _BLOCK], cursor)
-            order += begin
-            people[places] = order
+        people = np.empty(len(codes), dtype=least_signed(len(codes)))
+        for begin, order, places in _sorted_blocks(codes, starts.copy()):
+            people[places] = order + begin
         return cls(people, starts)
 
     def shuffle(self, random: np.random.Generator) -> None:
@@ -273,47 +210,41 @@ class Colours:
             self.people[here], self.people[other] = self.people[other], self.people[here]
 
 
-def deal(plan: Plan, colours: Colours) -> NDArray[Any]:
-    """Give the next person of each colour to the next place of that colour.
+def assigned(plan: Plan, colours: Colours) -> NDArray[Any]:
+    """Everybody's group, if the next person of each colour takes the next place of that colour.
 
-    Returns
-    -------
-    integer array, shape (people,)
-        Everybody's group.
-
-    Examples
-    --------
-    >>> from foreknow.methods.streamliner.rda import plan_rda
     >>> colours = Colours.of(np.array([0, 1, 1, 0]), np.array([2, 2]))
-    >>> deal(plan_rda(np.array([2, 2]), 2), colours)
+    >>> assigned(plan_rda(np.array([2, 2]), 2), colours)
     array([0, 0, 1, 1], dtype=int32)
     """
-    width = plan.slots.shape[1]
-    groups = np.empty(len(colours.people), dtype=_least_signed(plan.n_groups))
-    cursor = colours.starts[:-1].copy()
-    step = max(_BLOCK // width, 1)
-    for begin in range(0, plan.n_groups, step):
-        order, places = _places(plan.slots[begin : begin + step].reshape(-1), cursor)
-        order //= width
-        order += begin
-        groups[colours.people[places]] = order
-    order, places = _places(plan.late[:, 0], cursor)
-    groups[colours.people[places]] = plan.late[order, 1]
+    groups = np.empty(len(colours.people), dtype=least_signed(plan.n_groups))
+    taken = colours.starts.copy()
+    for begin, order, places in _sorted_blocks(plan.slots.reshape(-1), taken):
+        groups[colours.people[places]] = (order + begin) // plan.slots.shape[1]
+    for colour, group in plan.late.tolist():
+        groups[colours.people[taken[colour]]] = group
+        taken[colour] += 1
     return groups
 
 
-def _places(codes: NDArray[Any], cursor: IntArray) -> tuple[IntArray, IntArray]:
-    """The order by colour of a block, and the place of each in its colour; moves the cursor on."""
-    order = np.argsort(codes, kind="stable")
-    ordered = codes[order]
-    firsts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))[: len(codes)]
-    present = ordered[firsts]
-    counts = np.diff(firsts, append=len(codes))
-    places = np.repeat(cursor[present] - firsts, counts)
-    places += np.arange(len(codes))
-    cursor[present] += counts
-    return order, places
+def _sorted_blocks(
+    codes: NDArray[Any], cursor: IntArray
+) -> Iterator[tuple[int, IntArray, IntArray]]:
+    """Sort codes in blocks: where each begins, its order, and the place of each by the cursor.
+
+    The cursor is the next place of each code; it moves on.
+    """
+    for begin in range(0, len(codes), _BLOCK):
+        block = codes[begin : begin + _BLOCK]
+        order = np.argsort(block, kind="stable")
+        ordered = block[order]
+        firsts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+        counts = np.diff(firsts, append=len(block))
+        places = np.repeat(cursor[ordered[firsts]] - firsts, counts) + np.arange(len(block))
+        cursor[ordered[firsts]] += counts
+        yield begin, order, places
 
 
-def _least_signed(many: int) -> type[np.signedinteger[Any]]:
+def least_signed(many: int) -> type[np.signedinteger[Any]]:
+    """A type for numbers below so many."""
     return np.int32 if many < 2**31 else np.int64

@@ -1,11 +1,9 @@
-"""RIA: everybody gets partners of other colours by lot, and who shares somebody is merged.
+"""RIA: everybody draws partners of other colours, and people who share a partner are merged.
 
-Table 5 of "Privacy Streamliner", with two things that it leaves open. Colours are drawn so that
-nobody is left without partners (`foreknow.methods.streamliner.ria`). And groups are merged
-with a union-find in arrays.
-
-All lots are drawn for colours, and who of a colour is meant is drawn by lot too: like RDA it treats
-the people of a colour alike, and is safe for the same reason.
+Table 5 of "Privacy Streamliner", with two gaps filled: colours are drawn so that nobody is left
+without partners, and groups are merged with a union-find in arrays. All draws are of colours, and
+who of a colour is meant is drawn too: like RDA it treats the people of a colour alike, and is safe
+for the same reason.
 """
 
 from __future__ import annotations
@@ -26,36 +24,91 @@ from foreknow.errors import UnsupportedError
 from foreknow.methods.likelihood import Bag
 from foreknow.methods.streamliner.rda import Colours
 
-# Cells of a table of lots.
+# Partners that are drawn at a time.
 _BLOCK = 1 << 18
 # From so many draws of a set on, each set is drawn from by itself.
 _MANY = 32
-# Of so few colours it is always looked up which are used up.
-_FEW = 64
+
+
+def groups_of_ria(
+    codes: NDArray[Any],
+    sizes: IntArray,
+    l: int,  # noqa: E741
+    random: np.random.Generator,
+) -> IntArray:
+    """Everybody's group, from everybody's colour and the sizes of the colours.
+
+    Each member of a group brings ``l - 1`` partners of other colours into it, and no two members
+    of one colour bring the same; so no colour has more than 1/l of a group.
+
+    >>> groups_of_ria(np.array([1, 0, 2]), np.array([1, 1, 1]), 3, np.random.default_rng(0))
+    array([0, 0, 0])
+    """
+    colours = Colours.of(codes, sizes)
+    colours.shuffle(random)
+    present = np.flatnonzero(sizes)
+    sizes, starts = sizes[present], colours.starts[present]
+    parent = np.arange(len(codes), dtype=colours.people.dtype)
+    for some, drawn in partner_colours(sizes, l - 1, random):
+        own = colours.people[ranges(starts[some], starts[some] + sizes[some])[0]]
+        # Nobody of one colour gets the same partner: so all draws of a colour are made together.
+        keys = np.repeat(np.arange(len(some)) * len(sizes), sizes[some] * (l - 1))
+        keys += drawn.reshape(-1)
+        keys = keys.astype(np.min_scalar_type(len(some) * len(sizes)))
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        begins = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+        asked = keys[begins].astype(np.int64) % len(sizes)
+        times = np.diff(begins, append=len(keys))
+        places = np.repeat(starts[asked], times) + choices(sizes[asked], times, random)
+        partners = np.empty(keys.size, dtype=own.dtype)
+        partners[order] = colours.people[places]
+        merge(parent, np.repeat(own, l - 1), partners)
+    roots = _roots(parent, np.arange(len(parent)))
+    groups: IntArray = (np.cumsum(roots == np.arange(len(roots))) - 1)[roots]
+    return groups
+
+
+def merge(parent: NDArray[Any], one: NDArray[Any], other: NDArray[Any]) -> None:
+    """Put each of some people together with another, in place; a root is the first of its group.
+
+    >>> parent = np.arange(5)
+    >>> merge(parent, np.array([4, 1]), np.array([3, 3]))
+    >>> parent[[1, 3, 4]]
+    array([1, 1, 1])
+    """
+    while True:
+        one, other = _roots(parent, one), _roots(parent, other)
+        apart = one != other
+        if not apart.any():
+            return
+        one, other = one[apart], other[apart]
+        # Of several that want the same root, one wins; the rest try again. No circles, since a
+        # root only ever goes below an earlier one.
+        parent[np.maximum(one, other)] = np.minimum(one, other)
+
+
+def _roots(parent: NDArray[Any], people: NDArray[Any]) -> NDArray[Any]:
+    """The first of everybody's group; shortens the ways there."""
+    found: NDArray[Any] = parent[people]
+    while not np.array_equal(above := parent[found], found):
+        found = above
+    parent[people] = found
+    return found
+
+
+# ---- draws --------------------------------------------------------------------------------------
 
 
 def partner_colours(
     sizes: IntArray, need: int, random: np.random.Generator
 ) -> Iterator[tuple[IntArray, NDArray[Any]]]:
-    """Draw other colours for everybody, some colours at a time.
+    """Draw `need` other colours for everybody, some colours at a time.
 
-    Parameters
-    ----------
-    sizes : int64 array, shape (colours,)
-        From 1; of an l-eligible table.
-    need : int
-        ``l - 1``.
-    random : numpy.random.Generator
+    Yields these colours, and the draws of their people, shape (people, need). One person of a
+    colour draws after the other, among the colours that are not used up; where not all of these
+    can be left out, among the sets that leave enough to those who come later.
 
-    Yields
-    ------
-    some : int64 array
-        Colours; each comes once.
-    drawn : integer array, shape (people of these colours, need)
-        Different colours for each of them, in the order of `some`.
-
-    Examples
-    --------
     >>> found = list(partner_colours(np.array([1, 1]), 1, np.random.default_rng(0)))
     >>> [(some.tolist(), drawn.tolist()) for some, drawn in found]
     [([0], [[1]]), ([1], [[0]])]
@@ -78,45 +131,17 @@ def _at_once(
 ) -> NDArray[Any]:
     """Draw for several colours that may draw any colour that is not used up."""
     ends = np.cumsum(sizes[some])
-    drawn = _others(np.repeat(some, sizes[some]), len(sizes), need, random)
+    own = np.repeat(some, sizes[some])
+    drawn = _subsets(len(sizes) - 1, len(own), need, random)
+    drawn += drawn >= own[:, None]
     owner = np.repeat(np.arange(len(some)), sizes[some] * need)
     offsets, asked, times = count_pairs(owner, drawn.reshape(-1), len(some), len(sizes))
     over = np.flatnonzero(times > sizes[asked])
-    short = np.unique(np.searchsorted(offsets, over, "right")) - 1
-    for one in short.tolist():
-        colour = int(some[one])
-        own = slice(ends[one] - sizes[colour], ends[one])
-        drawn[own] = _mended(sizes, colour, need, random, drawn[own])
+    for one in np.unique(np.searchsorted(offsets, over, "right") - 1).tolist():
+        # People who ask for what those before them have used up draw again.
+        rows = drawn[ends[one] - sizes[some[one]] : ends[one]]
+        rows[:] = _in_turn(sizes, int(some[one]), need, random, rows[_possible(rows, sizes)])
     return drawn
-
-
-def _others(own: IntArray, n_colours: int, need: int, random: np.random.Generator) -> NDArray[Any]:
-    """Draw colours other than their own for some people."""
-    drawn = _subsets(n_colours - 1, len(own), need, random)
-    drawn = drawn.astype(np.min_scalar_type(n_colours - 1), copy=False)
-    drawn += drawn >= own[:, None]
-    return drawn
-
-
-def _mended(
-    sizes: IntArray, colour: int, need: int, random: np.random.Generator, rows: NDArray[Any]
-) -> NDArray[Any]:
-    """Let those of a colour draw again who ask for what those before them have used up."""
-    while True:
-        asked, small = np.unique(rows, return_inverse=True)
-        small = small.reshape(rows.shape)
-        keep = _possible(small, sizes[asked])
-        rows = rows[keep]
-        missing = int(sizes[colour]) - len(rows)
-        if not missing:
-            return rows
-        used = np.bincount(small[keep].reshape(-1), minlength=len(asked))
-        gone = int(np.count_nonzero(used == sizes[asked]))
-        if len(sizes) <= _FEW or 2 * need * gone > len(sizes):
-            # It is worth the while to look up what is not used up.
-            return _in_turn(sizes, colour, need, random, rows)
-        more = _others(np.full(missing, colour), len(sizes), need, random)
-        rows = np.concatenate([rows, more])
 
 
 def _in_turn(
@@ -127,15 +152,14 @@ def _in_turn(
     first: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """Draw for everybody of one colour; `first` is what the first of them have drawn."""
-    small = np.min_scalar_type(len(sizes) - 1)
     unused, left = sizes.copy(), int(sizes[colour])
     unused[colour] = 0
     parts: list[NDArray[Any]] = []
-    rows = np.empty((0, need), dtype=small) if first is None else first
+    rows = np.empty((0, need), dtype=np.int64) if first is None else first
     while True:
         unused -= np.bincount(rows.reshape(-1), minlength=len(unused))
         left -= len(rows)
-        parts.append(rows.astype(small))
+        parts.append(rows)
         if not left:
             return np.concatenate(parts)
         rows = _next(unused, left, need, random)
@@ -171,17 +195,12 @@ def _possible(rows: NDArray[Any], unused: IntArray) -> NDArray[np.bool_]:
     """Which rows ask for nothing that those before them have used up; the others draw again."""
     short = np.bincount(rows.reshape(-1), minlength=len(unused)) > unused
     keep = np.ones(len(rows), dtype=bool)
-    if not short.any():
-        return keep
     left = {colour: int(unused[colour]) for colour in np.flatnonzero(short).tolist()}
-    doubtful = np.flatnonzero(short[rows].any(axis=1))
-    for place, row in zip(doubtful.tolist(), rows[doubtful].tolist(), strict=True):
-        asked = [colour for colour in row if colour in left]
-        if all(left[colour] for colour in asked):
-            for colour in asked:
-                left[colour] -= 1
-        else:
-            keep[place] = False
+    for place in np.flatnonzero(short[rows].any(axis=1)) if left else ():
+        asked = [colour for colour in rows[place].tolist() if colour in left]
+        keep[place] = all(left[colour] for colour in asked)
+        for colour in asked if keep[place] else ():
+            left[colour] -= 1
     return keep
 
 
@@ -196,67 +215,36 @@ def _until_used_up(rows: IntArray, unused: IntArray, many: int) -> int:
 
 
 def _subsets(n: int, rows: int, need: int, random: np.random.Generator) -> NDArray[Any]:
-    """Draw `need` different ones of n for each row, uniformly."""
-    step = max(_BLOCK // min(n, 4 * need * need), 1)
-    parts = [_some(n, min(step, rows - begin), need, random) for begin in range(0, rows, step)]
-    return np.concatenate(parts)
-
-
-def _some(n: int, rows: int, need: int, random: np.random.Generator) -> NDArray[Any]:
-    small = np.min_scalar_type(n - 1)
-    if n > 4 * need * need:  # repeats are rare: draw such rows again
-        picks = random.integers(0, n, size=(rows, need)).astype(small)
-        again = np.arange(rows)
-        while True:
-            ordered = np.sort(picks[again], axis=1)
-            again = again[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
-            if not len(again):
-                return picks
-            picks[again] = random.integers(0, n, size=(len(again), need))
-    deck = np.tile(np.arange(n, dtype=small), (rows, 1))
-    row = np.arange(rows)
-    for place in range(need):
-        drawn = random.integers(place, n, size=rows)
-        deck[row, place], deck[row, drawn] = deck[row, drawn], deck[:, place].copy()
-    return deck[:, :need]
+    """Draw `need` different ones of n for each row, each set as likely (Floyd's algorithm)."""
+    picks = np.empty((rows, need), dtype=np.min_scalar_type(n))
+    for i, last in enumerate(range(n - need, n)):
+        pick = random.integers(0, last + 1, size=rows)
+        repeated = (picks[:, :i] == pick[:, None]).any(axis=1)
+        picks[:, i] = np.where(repeated, last, pick)
+    return picks
 
 
 def choices(sizes: IntArray, times: IntArray, random: np.random.Generator) -> IntArray:
-    """Draw different members of several sets, in random order.
+    """Draw different members, `times` of them, of sets of some sizes, in random order.
 
-    Parameters
-    ----------
-    sizes : int64 array, shape (sets,)
-        How many members each has.
-    times : int64 array, shape (sets,)
-        How many of them are drawn; from 1.
-    random : numpy.random.Generator
+    Returns their numbers, from 0, set by set. Each way is as likely.
 
-    Returns
-    -------
-    int64 array, shape (sum of times,)
-        Their numbers, from 0; set by set. Each way is as likely.
-
-    Examples
-    --------
     >>> choices(np.array([1, 3]), np.array([1, 3]), np.random.default_rng(1))
     array([0, 0, 1, 2])
     """
-    many, large = times > 1, (times >= _MANY) & (sizes <= _MANY * times)
-    small = many & ~large & (sizes <= 4 * times)
-    sparse = many & ~large & ~small
+    several, large = times > 1, (times >= _MANY) & (sizes <= _MANY * times)
+    small = several & ~large & (sizes <= 4 * times)
     found = np.empty(int(times.sum()), dtype=np.int64)
     plain = np.repeat(~large & ~small, times)
     found[plain] = random.integers(0, np.repeat(sizes, times)[plain])
     found[np.repeat(small, times)] = _shuffled(sizes[small], times[small], random)
     ends = np.cumsum(times)
     for one in np.flatnonzero(large).tolist():
-        own = slice(ends[one] - times[one], ends[one])
-        found[own] = random.choice(int(sizes[one]), int(times[one]), replace=False)
+        picks = random.choice(int(sizes[one]), int(times[one]), replace=False)
+        found[ends[one] - times[one] : ends[one]] = picks
     # Repeats are drawn again. No member is preferred in that, so all ways remain as likely.
-    again = np.flatnonzero(np.repeat(sparse, times))
-    if len(again):
-        of_place = np.repeat(np.arange(len(sizes)), times)
+    again = np.flatnonzero(np.repeat(several & ~large & ~small, times))
+    of_place = np.repeat(np.arange(len(sizes)), times)
     while len(again):
         keys = of_place[again] * int(sizes.max()) + found[again]
         order = np.argsort(keys, kind="stable")
@@ -278,105 +266,7 @@ def _shuffled(sizes: IntArray, times: IntArray, random: np.random.Generator) -> 
     return kept - (ends - sizes)[set_of[kept]]
 
 
-def groups_of_ria(
-    codes: NDArray[Any],
-    sizes: IntArray,
-    l: int,  # noqa: E741
-    random: np.random.Generator,
-) -> IntArray:
-    """Everybody's group.
-
-    Each member of a group brings ``l - 1`` partners of other colours into it, and no two members
-    of one colour bring the same; so no colour has more than 1/l of a group.
-
-    Parameters
-    ----------
-    codes : integer array, shape (people,)
-        Everybody's colour.
-    sizes : int64 array, shape (colours,)
-        At most 1/l of the people each.
-    l : int
-    random : numpy.random.Generator
-        Secret.
-
-    Returns
-    -------
-    int64 array, shape (people,)
-
-    Examples
-    --------
-    >>> groups_of_ria(np.array([1, 0, 2]), np.array([1, 1, 1]), 3, np.random.default_rng(0))
-    array([0, 0, 0])
-    """
-    colours = Colours.of(codes, sizes)
-    colours.shuffle(random)
-    present = np.flatnonzero(sizes)
-    sizes, starts = sizes[present], colours.starts[present]
-    parent = np.arange(len(codes), dtype=colours.people.dtype)
-    for some, drawn in partner_colours(sizes, l - 1, random):
-        own = colours.people[ranges(starts[some], starts[some] + sizes[some])[0]]
-        own_times = sizes[some] * (l - 1)
-        # Nobody of one colour gets the same partner: so all draws of a colour are made together.
-        asked = drawn.reshape(-1)
-        if len(some) > 1:
-            least = np.min_scalar_type(len(some) * len(sizes))
-            asked = asked.astype(least)
-            asked += np.repeat((np.arange(len(some)) * len(sizes)).astype(least), own_times)
-        order = np.argsort(asked, kind="stable")
-        keys, times = _counted(asked[order])
-        of = keys % len(sizes)
-        places = np.repeat(starts[of], times) + choices(sizes[of], times, random)
-        partners = np.empty(asked.size, dtype=own.dtype)
-        partners[order] = colours.people[places]
-        merge(parent, np.repeat(own, l - 1), partners)
-    roots = _roots(parent, np.arange(len(parent)))
-    groups: IntArray = (np.cumsum(roots == np.arange(len(roots))) - 1)[roots]
-    return groups
-
-
-def merge(parent: NDArray[Any], one: NDArray[Any], other: NDArray[Any]) -> None:
-    """Put each of some people together with another: union-find, all pairs at once.
-
-    Parameters
-    ----------
-    parent : integer array, shape (people,)
-        Changed in place. The root of everybody's tree is the first of their group.
-    one, other : integer arrays of equal length
-
-    Examples
-    --------
-    >>> parent = np.arange(5)
-    >>> merge(parent, np.array([4, 1]), np.array([3, 3]))
-    >>> parent[[1, 3, 4]]
-    array([1, 1, 1])
-    """
-    while True:
-        one, other = _roots(parent, one), _roots(parent, other)
-        apart = one != other
-        if not apart.any():
-            return
-        one, other = one[apart], other[apart]
-        # Of several that want the same root, one wins; the rest try again. No circles, since a
-        # root only ever goes below an earlier one.
-        parent[np.maximum(one, other)] = np.minimum(one, other)
-
-
-def _roots(parent: NDArray[Any], people: NDArray[Any]) -> NDArray[Any]:
-    """The first of everybody's group; shortens the ways there."""
-    found: NDArray[Any] = parent[people]
-    while True:
-        above: NDArray[Any] = parent[found]
-        if np.array_equal(above, found):
-            parent[people] = found
-            return found
-        found = above
-
-
-def _counted(ordered: NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """Different numbers of those in order, and how often each occurs."""
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    return ordered[starts].astype(np.int64), np.diff(starts, append=len(ordered))
-
+# ---- likelihood ---------------------------------------------------------------------------------
 
 # How many people of each colour are in a block; and of all blocks, in ascending order.
 _Block: TypeAlias = tuple[int, ...]
@@ -386,23 +276,10 @@ _MOST = 100_000
 
 
 def chance_of_ria(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:  # noqa: E741
-    """How probable groups with these bags are, whatever they are called.
+    """How probable groups with these bags of colours are, whatever they are called.
 
-    Parameters
-    ----------
-    found : Counter of bags
-        The colours of each group.
-    sizes : int64 array, shape (colours,)
-        Of an l-eligible table.
-    l : int
+    Raises an UnsupportedError if the table is too large.
 
-    Raises
-    ------
-    UnsupportedError
-        If the table is too large.
-
-    Examples
-    --------
     Of a, a, b, b each draws a partner; they stay in pairs if all four draw alike.
 
     >>> chance_of_ria(Counter({(0, 1): 2}), np.array([2, 2]), 2)
@@ -415,119 +292,107 @@ def chance_of_ria(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:  # 
 
 @lru_cache(maxsize=4096)
 def _chance(groups: _Blocks, l: int) -> Fraction:  # noqa: E741
-    """The chance of the groups of people of certain colours."""
-    steps = _Steps(_MOST)
-    finer: dict[_Blocks, int] = {(): 1}
-    for group in groups:
-        cuts = list(_cuts(group, l, steps))
-        more: dict[_Blocks, int] = {}
-        for (blocks, many), (own, times) in product(finer.items(), cuts):
-            steps.take()
-            joined = tuple(sorted(blocks + own))
-            more[joined] = more.get(joined, 0) + many * times
-        finer = more
-    draws = [_Draws(colour, l, steps) for colour in range(len(groups[0]))]
-    found = Fraction(0)
-    for blocks, many in finer.items():
-        found += many * prod((d.within(blocks) for d in draws), start=Fraction(1))
-    return found
+    return _Likelihood(l).of(groups)
 
 
-class _Steps:
-    """Steps that are left."""
+class _Likelihood:
+    """The chance that partners lie within groups, less that they lie within parts of them.
 
-    def __init__(self, most: int) -> None:
-        self.left = most
+    By Möbius inversion over the ways to cut the groups into blocks; a block is known by how many
+    of its people have each colour.
+    """
 
-    def take(self) -> None:
-        self.left -= 1
-        if self.left < 0:
+    def __init__(self, l: int) -> None:  # noqa: E741
+        self.l = l
+        self.steps = _MOST
+        self.known: dict[tuple[int, _Blocks], Fraction] = {}
+
+    def of(self, groups: _Blocks) -> Fraction:
+        finer: Counter[_Blocks] = Counter({(): 1})
+        for group in groups:
+            cuts = list(self.cuts(group))
+            more: Counter[_Blocks] = Counter()
+            for (blocks, many), (own, times) in product(finer.items(), cuts):
+                self.step()
+                more[tuple(sorted(blocks + own))] += many * times
+            finer = more
+        return sum(
+            (
+                many * prod((self.within(c, b) for c in range(len(groups[0]))), start=Fraction(1))
+                for b, many in finer.items()
+            ),
+            start=Fraction(0),
+        )
+
+    def step(self) -> None:
+        self.steps -= 1
+        if self.steps < 0:
             raise UnsupportedError(
                 "the table is too large for the exact chance of groups that ria makes; that the "
                 "posterior is the frequency in the group is proved for any"
             )
 
+    def cuts(self, group: _Block) -> Iterator[tuple[_Blocks, int]]:
+        """Every way to cut a group into blocks, and how many cuts of people times Möbius it is."""
+        for blocks in self.multisets(group, group):
+            ways = prod(
+                factorial(many) // prod(factorial(block[colour]) for block in blocks)
+                for colour, many in enumerate(group)
+            )
+            ways //= prod(map(factorial, Counter(blocks).values()))
+            yield blocks, (-1) ** (len(blocks) - 1) * factorial(len(blocks) - 1) * ways
 
-def _cuts(group: _Block, l: int, steps: _Steps) -> Iterator[tuple[_Blocks, int]]:  # noqa: E741
-    """Every way to cut a group into blocks that stars may lie in, and how much it counts.
+    def multisets(self, rest: _Block, most: _Block) -> Iterator[_Blocks]:
+        """Every multiset of l-eligible blocks that make up the rest, none above `most` in order."""
+        if not any(rest):
+            yield ()
+            return
+        for block in product(*(range(many + 1) for many in rest)):
+            self.step()
+            if block <= most and any(block) and self.l * max(block) <= sum(block):
+                left = tuple(a - b for a, b in zip(rest, block, strict=True))
+                for others in self.multisets(left, block):
+                    yield (block, *others)
 
-    That is how many cuts of the people it stands for, times the Möbius function.
-    """
-    for blocks in _multisets(group, group, l, steps):
-        ways = prod(
-            factorial(many) // prod(factorial(block[colour]) for block in blocks)
-            for colour, many in enumerate(group)
-        )
-        ways //= prod(map(factorial, Counter(blocks).values()))
-        b = len(blocks)
-        yield blocks, (-1) ** (b - 1) * factorial(b - 1) * ways
+    def within(self, colour: int, blocks: _Blocks) -> Fraction:
+        """The chance that the people of a colour find all partners within their own blocks.
 
-
-def _multisets(rest: _Block, most: _Block, l: int, steps: _Steps) -> Iterator[_Blocks]:  # noqa: E741
-    """Every multiset of blocks that make up the rest, none of them above `most` in order."""
-    if not any(rest):
-        yield ()
-        return
-    for block in product(*(range(many + 1) for many in rest)):
-        steps.take()
-        if block <= most and any(block) and l * max(block) <= sum(block):
-            left = tuple(a - b for a, b in zip(rest, block, strict=True))
-            for others in _multisets(left, block, l, steps):
-                yield (block, *others)
-
-
-class _Draws:
-    """The draws of one colour: the chance that partners are found within blocks."""
-
-    def __init__(self, colour: int, l: int, steps: _Steps) -> None:  # noqa: E741
-        self.colour, self.need = colour, l - 1
-        self._steps = steps
-        self._known: dict[_Blocks, Fraction] = {}
-
-    def within(self, blocks: _Blocks) -> Fraction:
-        """R: a block says how many members draw, at this colour, and who can be drawn, at others.
-
-        One member after the other draws, by the rule of `partners`.
+        A block says how many draw, at this colour, and who can be drawn, at the others.
         """
-        blocks = tuple(sorted(blocks))
-        if blocks not in self._known:
-            self._steps.take()
-            self._known[blocks] = self._found(blocks)
-        return self._known[blocks]
+        key = colour, tuple(sorted(blocks))
+        if key not in self.known:
+            self.step()
+            unused = [sum(block[c] for block in blocks) for c in range(len(blocks[0]))]
+            left, unused[colour] = unused[colour], 0
+            rows = list(self.rows(unused, left)) if left else []
+            met = sum((self.taken(colour, row, blocks) for row in rows), Fraction(0))
+            self.known[key] = met / (len(rows) * left) if left else Fraction(1)
+        return self.known[key]
 
-    def _found(self, blocks: _Blocks) -> Fraction:
-        unused = [sum(block[colour] for block in blocks) for colour in range(len(blocks[0]))]
-        left, unused[self.colour] = unused[self.colour], 0
-        if not left:
-            return Fraction(1)
-        rows = list(self._rows(unused, left))
-        found = sum((self._taken(row, blocks) for row in rows), Fraction(0))
-        return found / (len(rows) * left)
-
-    def _rows(self, unused: list[int], left: int) -> Iterator[tuple[int, ...]]:
-        """The sets of colours that the next one may draw, each as likely."""
+    def rows(self, unused: list[int], left: int) -> Iterator[tuple[int, ...]]:
+        """The sets of colours that the next one may draw, each as likely, as in `_next`."""
+        need = self.l - 1
         pool = [colour for colour, many in enumerate(unused) if many]
-        spare = sum(min(many, left) for many in unused) - self.need * left
         full = [colour for colour in pool if unused[colour] >= left]
-        if spare >= len(pool):
-            yield from combinations(pool, self.need)
-        elif len(full) >= self.need:
-            yield from combinations(full, self.need)
+        if sum(min(many, left) for many in unused) - need * left >= len(pool):
+            yield from combinations(pool, need)
+        elif len(full) >= need:
+            yield from combinations(full, need)
         else:
             others = [colour for colour in pool if unused[colour] < left]
-            for more in combinations(others, self.need - len(full)):
+            for more in combinations(others, need - len(full)):
                 yield (*full, *more)
 
-    def _taken(self, row: tuple[int, ...], blocks: _Blocks) -> Fraction:
+    def taken(self, colour: int, row: tuple[int, ...], blocks: _Blocks) -> Fraction:
         """Who draws, times the chance of a partner of each colour of the row, in the same block."""
         ways = Fraction(0)
         for block, alike in Counter(blocks).items():
-            chances = block[self.colour] * alike * prod(block[colour] for colour in row)
+            chances = block[colour] * alike * prod(block[c] for c in row)
             if chances:
                 less = list(block)
-                for colour in (self.colour, *row):
-                    less[colour] -= 1
+                for c in (colour, *row):
+                    less[c] -= 1
                 rest = list(blocks)
                 rest.remove(block)
-                ways += chances * self.within((*rest, tuple(less)))
-        return ways / prod(sum(block[colour] for block in blocks) for colour in row)
+                ways += chances * self.within(colour, (*rest, tuple(less)))
+        return ways / prod(sum(block[c] for block in blocks) for c in row)

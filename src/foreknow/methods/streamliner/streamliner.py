@@ -18,19 +18,18 @@ from pydantic import Field
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean
-from foreknow.methods.likelihood import groups_of_people
+from foreknow.methods.likelihood import bags_of, dealt_chance, groups_of_people
 from foreknow.methods.lots import generator, note_of_boxes, notes_of_seed
 from foreknow.methods.protocol import Traits
-from foreknow.methods.streamliner.gda import by_rank, plan_gda
-from foreknow.methods.streamliner.gsa import groups_of_gsa
-from foreknow.methods.streamliner.likelihood import chance_of_streamliner
-from foreknow.methods.streamliner.rda import Colours, deal, plan_rda
-from foreknow.methods.streamliner.ria import groups_of_ria
+from foreknow.methods.streamliner.gda import Runs, by_rank, plan_gda
+from foreknow.methods.streamliner.gsa import groups_of_gsa, plan_undivided
+from foreknow.methods.streamliner.rda import Colours, assigned, groups_of_plan, plan_rda
+from foreknow.methods.streamliner.ria import chance_of_ria, groups_of_ria
 from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, Settings
 
 _log = logging.getLogger(__name__)
-# Values that are too frequent, of which a message speaks.
+# Values that are too frequent and that a message names.
 _NAMED = 3
 
 Variant: TypeAlias = Literal["rda", "ria", "gda", "gsa"]
@@ -64,36 +63,26 @@ class Streamliner:
     ======= ======================================== ==========================================
     variant groups                                   an adversary who knows it
     ======= ======================================== ==========================================
-    rda     of l, by lot                             learns nothing beyond the groups
-    ria     merged by lot, mostly one group          learns nothing beyond the groups
-    gda     of l, near by quasi-identifiers          can be certain of somebody's value
-    gsa     by lot within blocks of near people      finds each value of a group equally likely
+    rda     of l, at random                          learns nothing beyond the groups
+    ria     merged at random, mostly one group       learns nothing beyond the groups
+    gda     of l, near by quasi-identifiers          can be certain of a person's value
+    gsa     at random within blocks of near people   finds each value of a group equally likely
                                                      for each of its members
     ======= ======================================== ==========================================
 
     In the generalized form, groups that look alike are published as one. Then no value is likelier
     than 1/l for anybody, under rda, ria and gsa; but that need not be the frequency in the box.
 
-    **Why RDA and RIA are safe.** What is decided from sensitive values is decided for values, not
-    for people; which people of a value are meant is drawn by lot. So every table that agrees with
-    a release leads to it with the same probability, and the release says nothing about which of
-    them is the true one, whatever the adversary knew before. Enumeration of all tables of small
-    multisets and all lots confirms it: the posterior is the frequency in the group.
+    RDA and RIA decide for values, not for people; which people of a value are meant is random. So
+    every table that agrees with a release leads to it with the same probability, and the release
+    says nothing about which of them is the true one. **That needs a secret seed**: an adversary
+    who knows it can run the method on every table that agrees with the release and keep those that
+    lead to it. So random numbers come from the system's entropy when no seed is given, and the
+    first run is released: the best of several would be chosen by people. Give a seed in tests only.
 
-    **What would break it** (errata, section 4): going through the people of a value in the order
-    of the table (values a, a, b, c, l = 2: certainty); ties between values by who comes first;
-    choosing the best of several runs by a cost on quasi-identifiers (a, a, b, b, c, l = 2, the best
-    of five by the width of groups: 137/171); **and a seed that somebody else knows**, since they
-    can run the method on every table that agrees with the release and keep those that lead to it.
-    So the lots come from the system's entropy when no seed is given, and the first run is
-    released. Give a seed in tests only.
-
-    **GDA** is as published, and unsafe; it logs a warning. See
-    `foreknow.methods.streamliner.gda`.
-
-    **GSA** (guided, symmetric) is ours; see `foreknow.methods.streamliner.gsa` for how it
-    works and the proof. It does not divide tables of fewer than 16 groups, nor some in which a
-    value is nearly as frequent as l allows: there it is RDA, and logs that (level info).
+    GDA is as published, and unsafe; it logs a warning. GSA (guided, symmetric) is ours: the proof
+    is in its module. It does not divide tables of fewer than 16 groups, nor some in which a value
+    is nearly as frequent as l allows: there it is RDA, and logs that (level info).
 
     Examples
     --------
@@ -156,8 +145,8 @@ class Streamliner:
         policy : Policy, optional
             Not asked: what the groups withstand follows from l.
         seed : int, optional
-            From the system's entropy when left out, and only then safe against who knows the
-            method: see the notes above.
+            From the system's entropy when left out, and only then safe against an adversary who
+            knows the method: see the notes above.
 
         Returns
         -------
@@ -178,7 +167,7 @@ class Streamliner:
         return microdata.rows_of(self._groups(microdata, sizes, generator(seed, "Streamliner")))
 
     def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
-        """How probable it is that these groups are made of a table, over all secret lots.
+        """How probable it is that these groups are made of a table, over all random numbers.
 
         Parameters
         ----------
@@ -199,13 +188,9 @@ class Streamliner:
             For ``ria``, if the table has too many people; for ``gsa``, if it is large enough to be
             divided. ``rda`` and ``gda`` are exact at any size.
 
-        Notes
-        -----
-        See `foreknow.methods.streamliner.likelihood`; tested against every lot of small tables.
-
         Examples
         --------
-        GDA makes these groups of one table only: whoever sees them knows it.
+        GDA makes these groups of one table only: an adversary who sees them knows it.
 
         >>> import pyarrow as pa
         >>> from foreknow.data.schema import Schema
@@ -223,7 +208,30 @@ class Streamliner:
         own = groups_of_people(microdata, groups)
         if own is None or int(sizes.max()) * self.l > len(own):
             return Fraction(0)
-        return chance_of_streamliner(microdata, sizes, self.variant, self.l, self.weights, own)
+        codes = microdata.sensitive_codes
+        if self.variant == "ria":
+            return chance_of_ria(bags_of(codes, own), sizes, self.l)
+        # The others plan groups of kinds of people, and draw who of a kind takes which place. The
+        # kinds are colours, for gda colours and ranks.
+        if self.variant == "gda":
+            runs, people = self._by_rank(microdata, sizes, np.random.default_rng(0))
+            kinds = np.empty(len(codes), dtype=np.uint32)
+            kinds[people.people] = np.repeat(np.arange(len(runs.sizes)), runs.sizes)
+            try:
+                plan = plan_gda(runs, microdata.values, self.l)
+            except NoSafeRelease:  # it is stuck
+                return Fraction(0)
+        else:
+            kinds, people = codes, Colours.of(codes, sizes)
+            planned = (plan_rda if self.variant == "rda" else plan_undivided)(sizes, self.l)
+            if planned is None:
+                raise UnsupportedError(
+                    f"the chance of groups that gsa makes of {len(codes):,} people is not worked "
+                    "out, only of tables that it does not divide; that the posterior is the "
+                    "frequency in the group is proved for any"
+                )
+            plan = planned
+        return dealt_chance(bags_of(kinds, assigned(plan, people)), bags_of(kinds, own))
 
     @property
     def symmetric(self) -> bool:
@@ -234,7 +242,7 @@ class Streamliner:
     def tells_frequencies_only(self) -> bool:
         """Whether the posterior of everybody is the frequency in their group, by a proof.
 
-        For whoever sees the groups; not for boxes of several groups that look alike.
+        For a reader who sees the groups; not for boxes of several groups that look alike.
         """
         return self.variant != "gda"
 
@@ -261,8 +269,8 @@ class Streamliner:
         found = []
         if self.variant == "gda":
             found.append(
-                "GDA: people were grouped by their values, so whoever knows the method may find "
-                "values out, even with certainty"
+                "GDA: people were grouped by their values, so an adversary who knows the method "
+                "may find values out, even with certainty"
             )
         elif policy.options.form == "generalized":
             found.append(note_of_boxes(self.l))
@@ -284,45 +292,49 @@ class Streamliner:
                 )
         return np.bincount(microdata.sensitive_codes, minlength=len(microdata.values))
 
+    def _by_rank(
+        self, microdata: Microdata, sizes: IntArray, random: np.random.Generator
+    ) -> tuple[Runs, Colours]:
+        return by_rank(
+            microdata.sensitive_codes, len(sizes), microdata.attributes, self.weights, random
+        )
+
     def _groups(
         self, microdata: Microdata, sizes: IntArray, random: np.random.Generator
     ) -> IntArray:
-        codes = microdata.sensitive_codes
+        codes, l = microdata.sensitive_codes, self.l  # noqa: E741
+        if self.variant == "rda":
+            return groups_of_plan(plan_rda(sizes, l), codes, sizes, random)
         if self.variant == "ria":
-            return groups_of_ria(codes, sizes, self.l, random)
+            return groups_of_ria(codes, sizes, l, random)
         if self.variant == "gsa":
-            return groups_of_gsa(
-                codes, sizes, microdata.attributes, self.l, random, weights=self.weights
-            )
-        if self.variant == "gda":
-            _log.warning(
-                "GDA is unsafe against who knows it: they can rule out the tables that it would "
-                "have grouped otherwise, and be certain of somebody's value; variants 'rda' and "
-                "'gsa' withstand that"
-            )
-            runs, ranked = by_rank(codes, len(sizes), microdata.attributes, self.weights, random)
-            return deal(plan_gda(runs, microdata.values, self.l), ranked)
-        colours = Colours.of(codes, sizes)
-        colours.shuffle(random)
-        return deal(plan_rda(sizes, self.l), colours)
+            return groups_of_gsa(codes, sizes, microdata.attributes, l, random, self.weights)
+        _log.warning(
+            "GDA is unsafe against an adversary who knows it: they can rule out the tables that it "
+            "would have grouped otherwise, and be certain of a person's value; variants 'rda' and "
+            "'gsa' withstand that"
+        )
+        runs, ranked = self._by_rank(microdata, sizes, random)
+        return assigned(plan_gda(runs, microdata.values, l), ranked)
 
     def _require_eligible(self, microdata: Microdata, sizes: IntArray) -> None:
         """Refuse a table in which a value is too frequent (section 2.1: l-eligible)."""
         people = int(sizes.sum())
         most = people // self.l
-        frequent = np.flatnonzero(sizes > most)
         if self.l > people:
             raise NoSafeRelease(f"l = {self.l} exceeds the number of people, {people:,}")
-        if len(frequent):
-            frequent = frequent[np.argsort(-sizes[frequent], kind="stable")]
-            told = [
-                f"{sizes[code]:,} have {microdata.values[code]!r}, which is "
-                f"{sizes[code] - most:,} too many"
-                for code in frequent[:_NAMED].tolist()
-            ]
-            if len(frequent) > _NAMED:
-                told.append(f"{len(frequent) - _NAMED:,} more are too frequent as well")
-            raise NoSafeRelease(
-                f"l = {self.l} allows at most {most:,} of {people:,} people to share a value of "
-                f"{microdata.schema.sensitive!r}: {'; '.join(told)}"
-            )
+        frequent = np.flatnonzero(sizes > most)
+        if not len(frequent):
+            return
+        frequent = frequent[np.argsort(-sizes[frequent], kind="stable")]
+        named = [
+            f"{sizes[code]:,} have {microdata.values[code]!r}, which is "
+            f"{sizes[code] - most:,} too many"
+            for code in frequent[:_NAMED].tolist()
+        ]
+        if len(frequent) > _NAMED:
+            named.append(f"{len(frequent) - _NAMED:,} more are too frequent as well")
+        raise NoSafeRelease(
+            f"l = {self.l} allows at most {most:,} of {people:,} people to share a value of "
+            f"{microdata.schema.sensitive!r}: {'; '.join(named)}"
+        )

@@ -1,1 +1,16 @@
-"""Pages: one for each kind of result."""
+"""Pages: one file for each kind of result, and the list of them.
+
+To add one: write a file with a `Page`, bind it to the name PAGE, and add a line here.
+"""
+
+# The type of a result, and the file of its page.
+PAGES: tuple[tuple[str, str], ...] = (
+    ("Audit", "foreknow.report.pages.audit"),
+    ("Attack", "foreknow.report.pages.attack"),
+    ("DisclosureCurves", "foreknow.report.pages.curves"),
+    ("LatticeResult", "foreknow.report.pages.lattice"),
+    ("LatticeSurvey", "foreknow.report.pages.survey"),
+    ("NamedWitness", "foreknow.report.pages.named_people"),
+    ("SkylineReport", "foreknow.report.pages.skyline"),
+    ("UtilityReport", "foreknow.report.pages.utility"),
+)

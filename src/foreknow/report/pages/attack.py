@@ -1,72 +1,78 @@
-"""The page of an attack: as HTML that opens offline, as a fragment, and in the terminal."""
+"""Attack: what an adversary who knows the algorithm finds out; people by their rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import RenderableType
 
 from foreknow.adversaries.algorithm import Attack, Case
 from foreknow.adversaries.algorithm.worlds import amount_text
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.report.console import plain_table, writer
-from foreknow.report.page import fragment, page
+from foreknow.report.console import Writer, plain_table
+from foreknow.report.page import Grid, Page, document, fragment
 from foreknow.report.words import number, percent, some, visible
 
-_KEPT = "it names rows of the original table, and what they have"
 # Cases of a page, of a notebook and of a terminal.
 _PAGE, _NOTEBOOK, _TERMINAL = 200, 8, 10
 # A fraction longer than this says less than its decimals.
 _SHORT = 11
+_HEAD = ("who", "value", "posterior", "group says", "limit")
 
 
-def attack_page(attack: Attack) -> str:
-    """Write an attack as one HTML page that asks nothing of any network."""
-    return page("attack.html.j2", "page.js", kept=_KEPT, **_shown(attack, _PAGE))
+class AttackPage(Page[Attack]):
+    """Who is found out further, the worst first; `names` are what to call the rows."""
 
+    serves = Attack
+    kept = "it names rows of the original table, and what they have"
 
-def attack_summary(attack: Attack) -> str:
-    """Write an attack as a small HTML fragment, for notebooks."""
-    return fragment("attack_summary.html.j2", **_shown(attack, _NOTEBOOK))
+    def __init__(self, result: Attack, names: Sequence[object] | None = None) -> None:
+        super().__init__(result)
+        self.names = names
 
+    @property
+    def headline(self) -> str:
+        """Say the outcome in a few words."""
+        return _title(self.result)
 
-def attack_table(attack: Attack, names: Sequence[object] | None = None) -> RenderableType:
-    """Lay out an attack for Rich; `names` are what to call the person of each row."""
-    return _AttackTable(attack, names)
+    def html(self) -> str:
+        """Write the page: sentences, and the worst cases."""
+        attack, cases = self.result, self._cases(_PAGE)
+        proved = attack.exact and not attack.found
+        title = "Who is found out further, the worst first"
+        return document(
+            "plain.html.j2",
+            kept=self.kept,
+            heading=self.headline,
+            eyebrow="Attack by an adversary who knows the algorithm",
+            scope=_scope(attack),
+            mood="unsafe" if attack.found else "safe" if proved else "plain",
+            sentences=_sentences(attack),
+            sections=[(title, "", cases)] if cases.rows else [],
+            promise="Rows are those of the original table.",
+        )
 
+    def summary(self) -> str:
+        """Sentences, and few of the worst cases."""
+        cases = self._cases(_NOTEBOOK)
+        grids = [cases] if cases.rows else []
+        return fragment(
+            self.headline, _scope(self.result), before=_sentences(self.result), grids=grids
+        )
 
-def _shown(attack: Attack, most: int) -> dict[str, object]:
-    left = len(attack.cases) - most
-    keys = ("who", "value", "chance", "share", "limit")
-    return {
-        "title": _title(attack),
-        "scope": _scope(attack),
-        "sentences": _sentences(attack),
-        "found": attack.found,
-        "proved": attack.exact and not attack.found,
-        "rows": [dict(zip(keys, _row(case), strict=True)) for case in attack.cases[:most]],
-        "more": some(left, "other", "others") if left > 0 else "",
-    }
-
-
-@dataclass(frozen=True)
-class _AttackTable:
-    attack: Attack
-    names: Sequence[object] | None
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        attack, text = self.attack, writer(options.encoding)
-        yield text(_title(attack), "bold red" if attack.found else "bold")
+    def terminal(self, text: Writer) -> Iterator[RenderableType]:
+        """Sentences, and few of the worst cases."""
+        attack = self.result
+        yield text(self.headline, "bold red" if attack.found else "bold")
         yield text(_scope(attack), "dim")
         yield from map(text, _sentences(attack))
         if not attack.cases:
             return
         table = plain_table()
-        for column in ("who", "value"):
+        for column in _HEAD[:2]:
             table.add_column(column, overflow="fold", max_width=26)
-        for column in ("posterior", "group says", "limit"):
+        for column in _HEAD[2:]:
             table.add_column(column, justify="right")
         for case in attack.cases[:_TERMINAL]:
             who, *more = _row(case)
@@ -76,6 +82,15 @@ class _AttackTable:
         yield table
         if len(attack.cases) > _TERMINAL:
             yield text(f"And {number(len(attack.cases) - _TERMINAL)} more; see the JSON.")
+
+    def _cases(self, most: int) -> Grid:
+        rows = [_row(case) for case in self.result.cases[:most]]
+        left = len(self.result.cases) - most
+        note = f"And {some(left, 'other', 'others')}." if left > 0 else ""
+        return Grid(_HEAD, rows, (0, 1), note)
+
+
+PAGE = AttackPage
 
 
 def _row(case: Case) -> tuple[str, str, str, str, str]:

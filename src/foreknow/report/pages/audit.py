@@ -1,167 +1,323 @@
-"""HTML: an audit as one page that opens offline, and as a fragment for notebooks (Jinja2)."""
+"""Audit: verdicts with their witnesses, figures around them, and the policy in words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
 
 from markupsafe import Markup
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.witness import FactsWitness
 from foreknow.adversaries.implications.implications import Negations
+from foreknow.adversaries.implications.witness import ImplicationsWitness
+from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.auditing.audit import Audit, Verdict
-from foreknow.data.counts import GroupCounts
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.schema import Schema
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Point, Requirement
+from foreknow.report.console import Writer, plain_table, titled
 from foreknow.report.figures import knowledge_figure, sizes_figure, steps, withstands, worst_groups
-from foreknow.report.page import figure_json, fragment, page
-from foreknow.report.pages.audit_terminal import (
-    adversary_phrase,
-    by_requirement,
-    group_of,
-    headline,
-    requirement_title,
-    sensitive_noun,
-    telling,
-    unprotected_sentence,
-    utility_line,
-    values_phrase,
-    verdict_sentence,
-)
+from foreknow.report.knowledge import NOUN, Description, Terms, describe, share_text
+from foreknow.report.page import Chance, Grid, Page, document, fragment, script_json
 from foreknow.report.pages.curves import curves_section
-from foreknow.report.pages.lattice_words import chosen_sentence
-from foreknow.report.pages.priors import priors_section
-from foreknow.report.policy_rows import policy_rows
-from foreknow.report.terms import Terms
+from foreknow.report.pages.lattice import chosen_sentence, lattice_line
+from foreknow.report.priors import priors_section
 from foreknow.report.words import (
     average_text,
     group_text,
+    is_certain,
     limit_text,
+    listing,
     named,
+    noun_of,
     number,
     percent,
-    plural,
     point_limit,
+    reaches_just,
     some,
     times_text,
     visible,
 )
+from foreknow.utility.utility import Utility
 
-_MOST_VALUES = 30
-_KEPT = (
-    "it says where the table is weakest and which facts would expose somebody there; the report "
-    "that foreknow publish writes is made to go with a release"
-)
-_MOST_GROUPS = 5
+_MOST_VALUES, _MOST_GROUPS, _EVERY = 30, 5, 1000
+_NUMBERED = re.compile(r"(require\[\d+\]|requirement|)")
 
 
-def audit_page(audit: Audit, *, published: bool = False) -> str:
-    """Write an audit as one HTML page that asks nothing of any network.
+class AuditPage(Page[Audit]):
+    """Every verdict on one release; the page may go with it."""
 
-    Parameters
-    ----------
-    audit : Audit
-    published : bool
-        Whether it goes with a release, so it may not show what learned priors tell.
+    serves = Audit
+    kept = (
+        "it says where the table is weakest and which facts would expose somebody there; the "
+        "report that foreknow publish writes is made to go with a release"
+    )
 
-    Returns
-    -------
-    str
-        The same text for the same audit.
-    """
-    noun = sensitive_noun(audit.policy)
-    return page(
-        "page.html.j2",
-        "page.js",
-        kept=None if published else _KEPT,
-        title=f"{headline(audit)} – {visible(audit.name)}",
-        name=visible(audit.name),
-        audit=audit,
-        headline=headline(audit),
-        unprotected=unprotected_sentence(audit),
-        noun=noun,
-        nouns=plural(noun),
-        terms=Terms(noun, audit.counts.semantics),
-        legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
-        sections=_sections(audit, noun, published=published),
-        sizes=figure_json(sizes_figure(audit.counts)),
-        utility=audit.utility,
-        utility_line=utility_line(audit.utility),
-        sizes_caption=_sizes_caption(audit),
-        average=average_text(audit.utility.average_group_size),
-        ncp=[(visible(name), loss) for name, loss in audit.utility.ncp.items()],
-        levels=None
-        if audit.lattice is None
-        else chosen_sentence(audit.lattice, audit.policy.options.form),
-        policy=policy_rows(audit.policy, audit.counts.semantics),
+    @property
+    def headline(self) -> str:
+        """Say whether the release is safe, and how many requirements hold."""
+        safe = [all(v.safe for v in own) for own in by_requirement(self.result)]
+        safe += [each.safe for each in self.result.criteria]
+        total, failing = len(safe), safe.count(False)
+        if total == 1:
+            return "Not safe: the requirement fails" if failing else "Safe: the requirement holds"
+        every = "both" if total == 2 else f"all {number(total)}"
+        if failing in (0, total):
+            word, verb = ("Safe", "hold") if not failing else ("Not safe", "fail")
+            return f"{word}: {every} requirements {verb}"
+        verb = "fails" if failing == 1 else "fail"
+        return f"Not safe: {number(failing)} of {number(total)} requirements {verb}"
+
+    def html(self, *, published: bool = False) -> str:
+        """Write the page; one that is published does not show what learned priors disclose."""
+        audit, noun = self.result, sensitive_noun(self.result.policy)
+        worth = audit.utility
+        return document(
+            "audit.html.j2",
+            kept=None if published else self.kept,
+            heading=self.headline,
+            name=audit.name,
+            mood="safe" if audit.safe else "unsafe",
+            scope=utility_line(worth),
+            unprotected=unprotected_sentence(audit),
+            terms=Terms(noun, audit.counts.semantics),
+            legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
+            sections=_sections(audit, published=published),
+            criteria=_criteria(audit),
+            sizes=script_json(sizes_figure(audit.counts)),
+            utility=worth,
+            sizes_caption=_sizes_caption(worth),
+            average=average_text(worth.average_group_size),
+            ncp=[(visible(name), loss) for name, loss in worth.ncp.items()],
+            levels=None
+            if audit.lattice is None
+            else chosen_sentence(audit.lattice, audit.policy.options.form),
+            policy=policy_rows(audit.policy, audit.counts.semantics),
+        )
+
+    def summary(self) -> str:
+        """The verdicts, and sentences for those that fail."""
+        audit, sections = self.result, _sections(self.result, brief=True)
+        head = ("verdict", "what must stay hidden", "from who knows", "worst", "limit", "value")
+        rows = [
+            (
+                "✓ safe" if s["safe"] else "✗ fails",
+                *(s["about"], s["short"], s["chance"].text, s["chance"].limit),
+                *(s["value"], s["group"]),
+            )
+            for s in sections
+        ]
+        return fragment(
+            self.headline,
+            audit.name,
+            sign="✓" if audit.safe else "✗",
+            mood="safe" if audit.safe else "unsafe",
+            warning=unprotected_sentence(audit) or "",
+            grids=[Grid((*head, "group"), rows, left=(1, 2, 5, 6))],
+            notes=[
+                *(f"✗ {s['sentence']}" for s in sections if not s["safe"]),
+                *(f"{'✓' if safe else '✗'} {said}" for safe, said in _criteria(audit)),
+            ],
+            aside=utility_line(audit.utility),
+        )
+
+    def terminal(self, text: Writer) -> Iterator[RenderableType]:
+        """Headline, a row for each verdict, a sentence for each failing one, utility."""
+        audit, noun = self.result, sensitive_noun(self.result.policy)
+        yield titled(text, self.headline, audit.name, f"bold {'green' if audit.safe else 'red'}")
+        table = plain_table()
+        table.add_column("", no_wrap=True)
+        table.add_column("what must stay hidden", overflow="fold", max_width=30)
+        table.add_column("from who knows", overflow="fold", max_width=20)
+        table.add_column("worst", justify="right", no_wrap=True)
+        table.add_column("limit", justify="right", no_wrap=True)
+        table.add_column("value, and in which group", overflow="fold", max_width=30)
+        for place, verdicts in enumerate(by_requirement(audit), 1):
+            for verdict in verdicts:
+                table.add_row(*_cells(verdict, place, noun, audit.counts.semantics, text))
+        if audit.verdicts:
+            yield table
+        for safe, sentence in _criteria(audit):
+            sign = text("✓ ", "green") if safe else text("✗ ", "bold red")
+            yield Padding(Text.assemble(sign, text(sentence)), (0, 0, 1, 0))
+        for verdict in audit.failures:
+            said = Text.assemble(text("✗ ", "bold red"), text(verdict_sentence(verdict, noun)))
+            yield Padding(said, (0, 0, 1, 0))
+        warning = unprotected_sentence(audit)
+        if warning is not None:
+            yield Padding(text(f"Note: {warning}", "yellow"), (0, 0, 1, 0))
+        yield text(f"Utility: {utility_line(audit.utility)}")
+        if audit.lattice is not None:
+            yield text(lattice_line(audit.lattice, audit.policy.options.form))
+
+
+PAGE = AuditPage
+
+
+def _cells(
+    verdict: Verdict, place: int, noun: str, semantics: Semantics, text: Writer
+) -> list[Text]:
+    found, group = verdict.disclosure, group_of(verdict)
+    style = "green" if verdict.safe else "bold red"
+    title = requirement_title(verdict.requirement, place)
+    about = values_phrase(verdict.requirement, noun, most=4)
+    where = "–" if found.value is None else visible(found.value)
+    return [
+        text("✓ safe" if verdict.safe else "✗ FAILS", style),
+        text(about if title.startswith("Requirement ") else f"{title}: {about}"),
+        text(describe(verdict.point.adversary, semantics=semantics).short),
+        text(percent(found, verdict.limit, 1), style),
+        text(point_limit(verdict.point, found)),
+        text(where if found.value is None or group == "–" else f"{where}\nin {group}"),
+    ]
+
+
+# ---- a verdict, a requirement, a release in words -------------------------------------------
+
+
+def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
+    """Say what an adversary can find out at worst, about whom, and how sure they would be."""
+    found, limit = verdict.disclosure, verdict.limit
+    if found.value is None:
+        return f"Nobody in the release has any {noun} that this requirement is about."
+    value, bound = named(found.value), _bound(verdict)
+    used = describe(verdict.point.adversary, found.witness, noun)
+    if found.probability == 0 and used.nobody:
+        return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
+    who, just = "Someone", reaches_just(found, limit)
+    if verdict.safe:
+        who, sure = "Even someone", f"only {percent(found, limit)} sure"
+    elif is_certain(found, limit):
+        sure = "certain"
+    else:
+        sure = f"{'exactly ' if just else ''}{percent(found, limit)} sure"
+    if not verdict.safe and just:
+        bound += ", which must not be reached"
+    elif found.bounded:
+        bound += "; that is an upper bound, since the group is out of reach of an exact answer"
+    return f"{who} who {used.knows} can be {sure} that {used.whose} has {value}; {bound}."
+
+
+def _bound(verdict: Verdict) -> str:
+    below, before = verdict.point.below, verdict.disclosure.prior
+    if not verdict.point.relative:
+        return f"your limit is {limit_text(below)}"
+    times = f"{times_text(below)} times what was likely before"
+    if before is None:
+        return f"your limit is {times}"
+    return f"your limit is {share_text(verdict.limit)}, {times} ({share_text(before)})"
+
+
+def group_of(verdict: Verdict) -> str:
+    """Name the group of the person found out, for a table; a dash where there is none."""
+    match verdict.disclosure.witness:
+        case PriorsWitness() as witness:
+            return group_text(witness.group)
+        case FactsWitness() | ImplicationsWitness() as witness:
+            return group_text(witness.target_group)
+    return "–"
+
+
+def unprotected_sentence(audit: Audit) -> str | None:
+    """Warn of values that no requirement is about; None where there are none."""
+    if not audit.unprotected:
+        return None
+    named_values = listing([named(value) for value in audit.unprotected])
+    return (
+        f"No requirement is about {named_values}: whoever has one of these may be found out, "
+        "even with certainty. Add a requirement without values to cover every value."
     )
 
 
-def audit_summary(audit: Audit) -> str:
-    """Write an audit as a small HTML fragment, for notebooks."""
-    noun = sensitive_noun(audit.policy)
-    return fragment(
-        "summary.html.j2",
-        headline=headline(audit),
-        unprotected=unprotected_sentence(audit),
-        name=visible(audit.name),
-        safe=audit.safe,
-        sections=_sections(audit, noun, brief=True),
-        utility_line=utility_line(audit.utility),
+def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
+    """The verdicts of each requirement, in the policy's order; several under a skyline."""
+    verdicts = iter(audit.verdicts)
+    return [
+        tuple(next(verdicts) for _ in requirement.points)
+        for requirement in audit.policy.requirements
+        if requirement.points
+    ]
+
+
+def _criteria(audit: Audit) -> list[tuple[bool, str]]:
+    """Whether each criterion holds, and what the release attains of it."""
+    return [
+        (each.safe, f"{_criterion_text(each.requirement)}: {visible(each.attained)}.")
+        for each in audit.criteria
+    ]
+
+
+def _criterion_text(requirement: Requirement) -> str:
+    """A criterion as a policy file has it."""
+    assert requirement.criterion is not None
+    return ", ".join(f"{key} = {value}" for key, value in requirement.criterion.to_dict().items())
+
+
+def sensitive_noun(policy: Policy) -> str:
+    """Name the sensitive attribute as a noun; "sensitive value" where the policy does not."""
+    return NOUN if policy.schema is None else noun_of(policy.schema.sensitive)
+
+
+def requirement_title(requirement: Requirement, place: int) -> str:
+    """Name a requirement: its own name, or its place in the policy, from 1."""
+    if _NUMBERED.fullmatch(requirement.name):
+        return f"Requirement {place}"
+    return visible(requirement.name)
+
+
+def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> str:
+    """Say which values a requirement is about."""
+    if requirement.values is not None:
+        return listing([named(value) for value in requirement.values], most=most)
+    if not requirement.excluded:
+        return f"every {noun}"
+    excluded = listing([named(value) for value in requirement.excluded], most=most)
+    return f"every {noun} except {excluded}"
+
+
+def utility_line(utility: Utility) -> str:
+    """Say in one line what the release is worth."""
+    said = (
+        f"{some(utility.people, 'person', 'people')} in "
+        f"{some(utility.groups, 'group', 'groups')} of "
+        f"{average_text(utility.average_group_size)} on average "
+        f"({number(utility.smallest_group)} to {number(utility.largest_group)})"
     )
+    if utility.average_ncp is None:
+        return f"{said}."
+    return f"{said}; values generalized by {utility.average_ncp:.0%} on average (NCP)."
 
 
-# ---- what the templates show --------------------------------------------------------------
+def _sizes_caption(worth: Utility) -> str:
+    least, largest = number(worth.smallest_group), number(worth.largest_group)
+    if least == largest:
+        return f"Every group has {some(worth.largest_group, 'person', 'people')}."
+    return f"From {least} to {largest} people, {average_text(worth.average_group_size)} on average."
 
 
-@dataclass(frozen=True)
-class _Chance:
-    """A probability beside its limit, as text and as widths of a bar in percent."""
-
-    text: str
-    limit: str
-    width: str | None  # None where there is nothing to draw
-    mark: str
-    safe: bool
+# ---- the sections of the page ---------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Section:
-    """One verdict as the page shows it."""
-
-    anchor: str
-    title: str
-    about: str
-    safe: bool
-    sentence: str
-    knows: str
-    short: str
-    value: str
-    group: str
-    chance: _Chance
-    details: tuple[tuple[str, str], ...]
-    figure: Markup | None
-    heading: str
-    caption: str
-    groups: list[tuple[str, str, str, _Chance]]
-    values: list[tuple[str, str, _Chance]]
-    more_values: str
-
-
-def _sections(
-    audit: Audit, noun: str, brief: bool = False, published: bool = False
-) -> list[_Section]:
+def _sections(audit: Audit, brief: bool = False, published: bool = False) -> list[dict[str, Any]]:
+    """Each verdict as the page shows it."""
     made = []
     for place, verdicts in enumerate(by_requirement(audit), 1):
         for part, verdict in enumerate(verdicts, 1):
-            several = len(verdicts) > 1
-            title = requirement_title(verdict.requirement, place)
-            anchor = f"requirement-{place}-{part}" if several else f"requirement-{place}"
-            title = f"{title}, point {part}" if several else title
-            if published and _is_learned(verdict):
-                made.append(_withheld(audit.counts, verdict, noun, title, anchor))
-            else:
-                made.append(_section(audit.counts, verdict, noun, title, anchor, brief))
+            title, anchor = requirement_title(verdict.requirement, place), f"requirement-{place}"
+            if len(verdicts) > 1:
+                title, anchor = f"{title}, point {part}", f"{anchor}-{part}"
+            withheld = published and _is_learned(verdict)
+            section = _withheld(audit, verdict) if withheld else _section(audit, verdict, brief)
+            made.append({"title": title, "anchor": anchor, **section})
     return made
 
 
@@ -170,75 +326,74 @@ def _is_learned(verdict: Verdict) -> bool:
     return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
 
 
-def _withheld(
-    counts: GroupCounts, verdict: Verdict, noun: str, title: str, anchor: str
-) -> _Section:
+def _heading(audit: Audit, verdict: Verdict, used: Description) -> dict[str, Any]:
+    """What is said of a requirement, whatever came of it."""
+    noun = sensitive_noun(audit.policy)
+    allowed = describe(verdict.point.adversary, None, noun, audit.counts.semantics)
+    return {
+        "about": values_phrase(verdict.requirement, noun),
+        "safe": verdict.safe,
+        "knows": allowed.knows,
+        "short": used.short,
+        "value": "–",
+        "group": "–",
+    } | dict.fromkeys(("details", "figure", "groups", "every"), ())
+
+
+def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     """A verdict whose priors are kept with the owner: nothing that was found by them."""
     point = verdict.point
-    limit = limit_text(point.below)
-    if point.relative:
-        limit = f"{times_text(point.below)} × prior"
-    return _Section(
-        anchor=anchor,
-        title=title,
-        about=values_phrase(verdict.requirement, noun),
-        safe=verdict.safe,
-        sentence=f"The requirement {'holds' if verdict.safe else 'fails'}. The priors were learned "
-        "from the table itself, so they are kept with the owner, and so is what can be found out "
-        "by them.",
-        knows=adversary_phrase(point.adversary, noun, counts.semantics),
-        short=telling(point.adversary, None, noun, counts.semantics).short,
-        value="–",
-        group="–",
-        chance=_Chance("kept with the owner", limit, None, "", verdict.safe),
-        details=(),
-        figure=None,
-        heading="",
-        caption="",
-        groups=[],
-        values=[],
-        more_values="",
-    )
+    limit = f"{times_text(point.below)} × prior" if point.relative else limit_text(point.below)
+    return {
+        **_heading(audit, verdict, describe(point.adversary)),
+        "sentence": f"The requirement {'holds' if verdict.safe else 'fails'}. The priors were "
+        "learned from the table itself, so they are kept with the owner, and so is what can be "
+        "found out by them.",
+        "chance": Chance("kept with the owner", limit, None, "", verdict.safe),
+    }
 
 
-def _section(
-    counts: GroupCounts, verdict: Verdict, noun: str, title: str, anchor: str, brief: bool
-) -> _Section:
+def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
+    counts, noun = audit.counts, sensitive_noun(audit.policy)
     found, adversary = verdict.disclosure, verdict.point.adversary
-    told = telling(adversary, found.witness, noun, counts.semantics)
-    figure, caption = (None, "") if brief else _figure(counts, verdict, noun)
-    everything = [] if brief or found.value is None else [found, *verdict.others]
-    return _Section(
-        anchor=anchor,
-        title=title,
-        about=values_phrase(verdict.requirement, noun),
-        safe=verdict.safe,
-        sentence=verdict_sentence(verdict, noun),
-        knows=adversary_phrase(adversary, noun, counts.semantics),
-        short=told.short,
-        value="–" if found.value is None else visible(found.value),
-        group=group_of(verdict),
-        chance=_chance(found, verdict),
-        details=told.details,
-        figure=figure,
-        heading="Before and after the release"
-        if isinstance(adversary, Priors)
-        else "If more were known, or less",
-        caption=caption,
-        groups=[] if brief else _groups(counts, verdict),
-        values=[
-            (visible(d.value), number(_holders(counts, d)), _chance(d, verdict))
-            for d in everything[:_MOST_VALUES]
+    used = describe(adversary, found.witness, noun, counts.semantics)
+    section = _heading(audit, verdict, used) | {
+        "sentence": verdict_sentence(verdict, noun),
+        "chance": _chance(found, verdict),
+        "value": "–" if found.value is None else visible(found.value),
+        "group": group_of(verdict),
+        "details": used.details,
+    }
+    if brief:
+        return section
+    figure, caption = _figure(counts, verdict, noun)
+    every = [] if found.value is None else [found, *verdict.others]
+    left = len(every) - _MOST_VALUES
+    priors = isinstance(adversary, Priors)
+    return section | {
+        "figure": figure,
+        "caption": caption,
+        "heading": "Before and after the release" if priors else "If more were known, or less",
+        "groups": _groups(counts, verdict),
+        "every": [
+            (
+                visible(d.value),
+                number(int(counts.totals[counts.code(d.value)])),
+                _chance(d, verdict),
+            )
+            for d in every[:_MOST_VALUES]
         ],
-        more_values=some(len(everything) - _MOST_VALUES, "other", "others")
-        if len(everything) > _MOST_VALUES
-        else "",
-    )
+        "more": some(left, "other", "others") if left > 0 else "",
+    }
 
 
-def _chance(found: Disclosure, verdict: Verdict) -> _Chance:
+def _holders(counts: GroupCounts, found: Disclosure) -> int:
+    return int(counts.totals[counts.code(found.value)])
+
+
+def _chance(found: Disclosure, verdict: Verdict) -> Chance:
     limit = verdict.point.limit(found)
-    return _Chance(
+    return Chance(
         percent(found, limit, 1),
         point_limit(verdict.point, found),
         f"{100 * found.probability:.2f}",
@@ -247,24 +402,15 @@ def _chance(found: Disclosure, verdict: Verdict) -> _Chance:
     )
 
 
-def _groups(counts: GroupCounts, verdict: Verdict) -> list[tuple[str, str, str, _Chance]]:
+def _groups(counts: GroupCounts, verdict: Verdict) -> list[tuple[str, str, str, Chance]]:
     facts, found = verdict.point.adversary, verdict.disclosure
     if not isinstance(facts, Facts) or not isinstance(found.witness, FactsWitness):
         return []
-    named = found.witness.target_position
+    ranked = worst_groups(counts, facts, found.value, _MOST_GROUPS, found.witness.target_position)
     return [
-        (
-            group_text(row.group),
-            number(row.people),
-            number(row.holders),
-            _chance(row.found, verdict),
-        )
-        for row in worst_groups(counts, facts, found.value, _MOST_GROUPS, named)
+        (group_text(g.group), number(g.people), number(g.holders), _chance(g.found, verdict))
+        for g in ranked
     ]
-
-
-def _holders(counts: GroupCounts, found: Disclosure) -> int:
-    return int(counts.totals[counts.code(found.value)])
 
 
 def _figure(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Markup | None, str]:
@@ -274,29 +420,102 @@ def _figure(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Markup | 
     figure = knowledge_figure(counts, verdict, noun)
     if figure is None:
         return curves_section(counts, verdict, noun)
-    return figure_json(figure), _caption(counts, verdict, noun)
+    return script_json(figure), _caption(counts, verdict, noun)
 
 
 def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
-    """Say what the figure shows, in words: how far the release is from its limit."""
-    facts, limit = verdict.point.adversary, verdict.limit
+    """Say how far the release is from its limit."""
+    facts, value = verdict.point.adversary, verdict.disclosure.value
     assert isinstance(facts, Facts)
-    most = withstands(counts, facts, verdict.disclosure.value, limit)
-    terms = Terms(noun, counts.semantics, named(verdict.disclosure.value))
-    start = f"With {' and '.join(terms.beside(facts.l, facts.m)) or 'nothing else known'}"
-    asked = f"the policy asks for {number(facts.k)}"
+    most = withstands(counts, facts, value, verdict.limit)
+    terms = Terms(noun, counts.semantics, named(value))
+    beside = terms.beside(facts.l, facts.m).replace(", ", " and ") or "nothing else known"
+    known = terms.are_known(max(most, 0))
+    holds = f"holds while at most {known}"
     if most < 0:
-        return f"{start}, the limit is reached even when {terms.are_known(0)}; {asked}."
-    if most == 0:
-        return f"{start}, the limit holds only while {terms.are_known(0)}; {asked}."
-    if most >= steps(facts.k)[-1]:
-        return f"{start}, the limit still holds when {terms.are_known(most)}; {asked}."
-    return f"{start}, the limit holds while at most {terms.are_known(most)}; {asked}."
+        holds = f"is reached even when {known}"
+    elif most == 0:
+        holds = f"holds only while {known}"
+    elif most >= steps(facts.k)[-1]:
+        holds = f"still holds when {known}"
+    return f"With {beside}, the limit {holds}; the policy asks for {number(facts.k)}."
 
 
-def _sizes_caption(audit: Audit) -> str:
-    worth = audit.utility
-    least, largest = number(worth.smallest_group), number(worth.largest_group)
-    if least == largest:
-        return f"Every group has {some(worth.largest_group, 'person', 'people')}."
-    return f"From {least} to {largest} people, {average_text(worth.average_group_size)} on average."
+# ---- the policy, for people who do not read TOML --------------------------------------------
+
+_SEVERAL = {
+    "set": ["A person may have several of its values, each once, or none (set)."],
+    "multiset": ["A person may have several of its values, also repeatedly, or none (multiset)."],
+}
+
+
+def policy_rows(policy: Policy, semantics: Semantics = "single") -> list[tuple[str, list[str]]]:
+    """Say everything that a policy asks: what each row is about, and its lines."""
+    noun = sensitive_noun(policy)
+    rows = []
+    for place, requirement in enumerate(policy.requirements, 1):
+        if requirement.criterion is not None:
+            held = f"Every group must hold {visible(_criterion_text(requirement))}."
+            rows.append((requirement_title(requirement, place), [held]))
+            continue
+        about = values_phrase(requirement, noun, most=_EVERY)
+        lines = [
+            f"Someone who {describe(point.adversary, None, noun, semantics).knows} must "
+            f"{_must(point)} that a particular person has it."
+            for point in requirement.points
+        ]
+        rows.append((requirement_title(requirement, place), [f"About {about}.", *lines]))
+    if policy.schema is not None:
+        options = policy.options
+        how = f"{visible(options.form)}, by {visible(options.method)}"
+        rows += [*_schema_rows(policy.schema), ("When published", [how])]
+    return rows
+
+
+def _must(point: Point) -> str:
+    if point.relative:
+        return f"become at most {times_text(point.below)} times as sure as before the release"
+    return f"{'be at most' if point.inclusive else 'stay less than'} {limit_text(point.below)} sure"
+
+
+def _schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
+    sensitive = [visible(schema.sensitive), *_SEVERAL.get(schema.semantics, [])]
+    known = [_column(schema, column) for column in schema.quasi_identifiers]
+    rows = [("Sensitive column", sensitive), ("Columns others may know", known)]
+    for title, columns in (
+        ("Identifiers, never published", schema.identifiers),
+        ("Published as they are", schema.other),
+        ("Column of groups", [] if schema.group is None else [schema.group]),
+    ):
+        said = listing([visible(c) for c in columns], most=_EVERY)
+        rows.append((title, [said] if columns else []))
+    return [(title, lines) for title, lines in rows if lines]
+
+
+def _column(schema: Schema, column: str) -> str:
+    hierarchy: Any = schema.hierarchies.get(column)
+    if hierarchy is None:
+        return visible(column)
+    table = hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict()
+    return f"{visible(column)}: {coarsening(table)}"
+
+
+def coarsening(table: Mapping[str, Any]) -> str:
+    """Say how the values of a column coarsen, by what stands for it in a policy file.
+
+    >>> coarsening({"dates": ["month", "year"]}), coarsening({"mask": 5})
+    ('by month, then year', 'characters masked from the right')
+    """
+    match dict(table):
+        case {"intervals": widths}:
+            return f"in ranges of {', then '.join(map(visible, widths))}"
+        case {"mask": _}:
+            return "characters masked from the right"
+        case {"dates": periods}:
+            return f"by {', then '.join(map(visible, periods))}"
+        case {"order": _}:
+            return "in ranges of a given order"
+        case {"file": path}:
+            return f"by the hierarchy in {visible(PurePath(str(path)).name)}"
+        case _:
+            return "by a hierarchy of its own"

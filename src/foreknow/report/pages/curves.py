@@ -1,87 +1,299 @@
-"""HTML: disclosure curves as one page that opens offline, and as a fragment for notebooks."""
+"""Disclosure curves: implications beside negations, as a figure, a table and sentences."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 from markupsafe import Markup
+from rich.console import RenderableType
+from rich.padding import Padding
 
 from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.facts.witness import FactsWitness
 from foreknow.adversaries.implications.implications import Implications, Negations
+from foreknow.adversaries.implications.witness import Implication, ImplicationsWitness
 from foreknow.auditing.audit import Verdict
-from foreknow.auditing.curves import DisclosureCurves, curves_at, telling_groups
+from foreknow.auditing.curves import DisclosureCurves, curves_at, deciding_groups
 from foreknow.data.counts import GroupCounts
-from foreknow.report.figures import LIMIT, PAPER, base_layout, escape, steps
-from foreknow.report.page import fragment, page, script_json
-from foreknow.report.pages.curves_terminal import (
-    chance_text,
-    curves_title,
-    fraction_text,
-    key_sentence,
-    known_text,
-    noun_for,
-    pieces_explained,
-    target_text,
+from foreknow.data.labels import Label
+from foreknow.report.console import Writer, plain_table, titled
+from foreknow.report.figures import (
+    LIMIT,
+    OWN,
+    base_layout,
+    escape,
+    hover_text,
+    last_below,
+    limit_line,
+    limit_note,
+    mark_of_policy,
+    note_beside,
+    steps,
 )
-from foreknow.report.pages.skyline import hover_text
-from foreknow.report.words import limit_text, named, number, percent, some, visible
+from foreknow.report.knowledge import NOUN
+from foreknow.report.page import Grid, Page, document, fragment, script_json
+from foreknow.report.words import (
+    group_words,
+    is_certain,
+    listing,
+    named,
+    noun_of,
+    number,
+    percent,
+    some,
+)
+
+_ALL, _HALF = Fraction(1), Fraction(1, 2)
+_LONGEST, _MOST_VALUES, _BAR = 32, 8, 30
+
+
+class CurvesPage(Page[DisclosureCurves]):
+    """Both curves of a value, or of any."""
+
+    serves = DisclosureCurves
+    kept = "it says who is found out first, and by which knowledge"
+
+    @property
+    def headline(self) -> str:
+        """Say what the page is about."""
+        value = self.result.value
+        what = f"any {_noun(self.result)}" if value is None else named(value)
+        return f"What pieces of knowledge disclose: {what}"
+
+    def html(self) -> str:
+        """Write the page: the figure, and every point of it in tables."""
+        curves, noun = self.result, _noun(self.result)
+        rows = [
+            {
+                "k": number(k),
+                "chances": (chance_text(worst), chance_text(mild)),
+                "widths": (f"{100 * worst.probability:.2f}", f"{100 * mild.probability:.2f}"),
+                "fractions": (fraction_text(worst), fraction_text(mild)),
+                "targets": (_target(worst), _target(mild)),
+                "known": (known_text(worst), known_text(mild)),
+            }
+            for k, worst, mild in _points(curves)
+        ]
+        texts = [[_hover(k, "implication", worst) for k, worst, _ in _points(curves)]]
+        texts += [[_hover(k, "negation", mild) for k, _, mild in _points(curves)]]
+        return document(
+            "curves.html.j2",
+            kept=self.kept,
+            heading=self.headline,
+            name=curves.name,
+            scope=_scope(curves.counts),
+            key=key_sentence(curves),
+            explanation=f"An implication says: if this person has this {noun}, then that person "
+            f"has that {noun}. A negation says that a person does not have some {noun}; it is the "
+            "weaker kind. Nobody can tell which of them somebody knows, so the worst are taken.",
+            figure=script_json(curves_figure(curves, texts)),
+            rows=rows,
+        )
+
+    def summary(self) -> str:
+        """A row for each number of pieces."""
+        rows = [(str(k), chance_text(a), chance_text(b)) for k, a, b in _points(self.result)]
+        grid = Grid(("pieces", "implications", "negations"), rows, left=())
+        notes = [key_sentence(self.result)]
+        return fragment(self.headline, self.result.name, grids=[grid], notes=notes)
+
+    def terminal(self, text: Writer) -> Iterator[RenderableType]:
+        """A row for each number of pieces, with bars, and what it means."""
+        yield titled(text, self.headline, self.result.name)
+        yield text(_scope(self.result.counts))
+        table = plain_table(numbers=("pieces", "implications", "negations"))
+        table.add_column("", no_wrap=True)
+        for k, worst, mild in _points(self.result):
+            table.add_row(
+                text(number(k), "bold"),
+                text(chance_text(worst)),
+                text(chance_text(mild)),
+                text(_bar(mild.probability, worst.probability), "dim"),
+            )
+        yield table
+        yield Padding(text(key_sentence(self.result)), (0, 0, 1, 0))
+
+
+PAGE = CurvesPage
+
+
+def _points(curves: DisclosureCurves) -> Iterator[tuple[int, Disclosure, Disclosure]]:
+    return zip(curves.ks, curves.implications, curves.negations, strict=True)
+
+
+def _noun(curves: DisclosureCurves) -> str:
+    return NOUN if curves.sensitive is None else noun_of(curves.sensitive)
+
+
+def _scope(counts: GroupCounts) -> str:
+    people = some(counts.n_people, "person", "people")
+    return f"{people} in {some(counts.n_groups, 'group', 'groups')}"
+
+
+def _bar(mild: float, worst: float) -> str:
+    """Draw what negations disclose, and what implications add.
+
+    >>> _bar(0.1, 0.2)
+    '===+++'
+    """
+    own, all_ = round(_BAR * mild), round(_BAR * worst)
+    return "=" * own + "+" * (all_ - own)
+
+
+# ---- words ----------------------------------------------------------------------------------
+
+
+def key_sentence(curves: DisclosureCurves) -> str:
+    """Say how many pieces it takes to be more likely right than wrong, and to be certain."""
+    half = _either(curves, certain=False)
+    sure = _either(curves, certain=True)
+    if half is None:
+        end = chance_text(curves.implications[-1])
+        return f"With {_pieces(curves.ks[-1])}, nobody can be more than {end} sure."
+    if half == sure:
+        return f"It takes {half} to be certain."
+    then = "" if sure is None else f", and {sure} to be certain"
+    return f"It takes {half} to be more likely right than wrong{then}."
+
+
+def _either(curves: DisclosureCurves, certain: bool) -> str | None:
+    """How many implications, or how many negations, it takes; None where these do not suffice."""
+    one = _first(curves, curves.implications, certain)
+    other = _first(curves, curves.negations, certain)
+    if one is None:
+        return None
+    if one == other:
+        return f"{_pieces(one)} of either kind" if one else "nothing but the release"
+    start = some(one, "implication", "implications")
+    if other is None:
+        return f"{start}, or more than {some(curves.ks[-1], 'negation', 'negations')},"
+    return f"{start} or {some(other, 'negation', 'negations')}"
+
+
+def _pieces(k: int) -> str:
+    return some(k, "piece of knowledge", "pieces of knowledge")
+
+
+def _first(curves: DisclosureCurves, found: Sequence[Disclosure], certain: bool) -> int | None:
+    """The fewest pieces at which somebody is certain, or more likely right than wrong."""
+    for k, each in zip(curves.ks, found, strict=True):
+        likely = not (each.below(_HALF) or each.exact == _HALF)
+        if is_certain(each, _ALL) or (likely and not certain):
+            return k
+    return None
+
+
+def chance_text(found: Disclosure) -> str:
+    """Write a probability as a percentage; 100% only where it is certain."""
+    return percent(found, _ALL, 1)
+
+
+def fraction_text(found: Disclosure) -> str:
+    """Write the fraction of a probability; its size where it is very long."""
+    exact = str(found.exact)
+    if len(exact) <= _LONGEST:
+        return exact
+    numerator, _, denominator = exact.partition("/")
+    return f"{_short(numerator)} / {_short(denominator)}"
+
+
+def _short(digits: str) -> str:
+    if len(digits) <= _LONGEST // 2:
+        return digits
+    return f"{digits[:8]}… ({number(len(digits))} digits)"
+
+
+def _target(found: Disclosure) -> str:
+    witness = found.witness
+    if not isinstance(witness, (FactsWitness, ImplicationsWitness)):
+        return "–"
+    return f"{named(found.value)}, of a member of {group_words(witness.target_group)}"
+
+
+def known_text(found: Disclosure) -> str:
+    """Say in few words what somebody knows who attains a point of a curve."""
+    match found.witness:
+        case ImplicationsWitness() as witness:
+            return _implications(witness)
+        case FactsWitness() as witness if witness.ruled_out:
+            return f"The target does not have {_values(witness.ruled_out)}."
+    return "Nothing but the release." if found.probability else "There is nothing to find out."
+
+
+def _implications(witness: ImplicationsWitness) -> str:
+    begins: dict[tuple[int, int], list[Implication]] = {}
+    for each in witness.implications:
+        begins.setdefault((each.position, each.person), []).append(each)
+    if not begins:
+        return "Nothing but the release."
+    own = begins.pop((witness.target_position, 0), [])
+    parts = [f"the target does not have {_values([each.value for each in own])}"] if own else []
+    conditions = []
+    for (position, person), several in begins.items():
+        same = position == witness.target_position
+        where = "the target's group" if same else group_words(several[0].group)
+        values = _values([each.value for each in several])
+        conditions.append(f"person {number(person)} of {where} has {values}")
+    if conditions:
+        some_of = listing(conditions, "or", most=4)
+        parts.append(f"if {some_of}, then the target has {named(witness.value)}")
+    said = "; ".join(parts)
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _values(values: Iterable[Label]) -> str:
+    return listing([named(value) for value in values], "or", most=_MOST_VALUES)
+
+
+def _hover(k: int, kind: str, found: Disclosure) -> str:
+    head = f"{some(k, kind, f'{kind}s')}: {chance_text(found)} = {fraction_text(found)}"
+    return hover_text(head, f"Found out: {_target(found)}", known_text(found))
+
+
+# ---- the figure -----------------------------------------------------------------------------
 
 # Middle tones as in the other figures; dashes and marks tell the lines apart in grey.
-_STYLES = (
-    ("implications", "#2f7ed8", "solid", "circle"),
-    ("negations", "#cf6a10", "dash", "square"),
-)
-_SIZE = 9
+_STYLES = (("implications", OWN, "solid", "circle"), ("negations", "#cf6a10", "dash", "square"))
 
 
 def curves_figure(
     curves: DisclosureCurves, texts: Sequence[Sequence[str]] | None = None
 ) -> dict[str, Any]:
-    """Draw both curves.
-
-    Parameters
-    ----------
-    curves : DisclosureCurves
-    texts : two sequences of str, optional
-        What to show at each point of implications and of negations; percentages when left out.
-
-    Returns
-    -------
-    dict
-        What ``plotly.graph_objects.Figure`` takes.
-    """
-    both = curves.implications, curves.negations
+    """Draw both curves; `texts` are shown at the points of each, percentages when left out."""
+    ks, both = curves.ks, (curves.implications, curves.negations)
     lines = []
     for place, ((name, color, dash, symbol), found) in enumerate(zip(_STYLES, both, strict=True)):
-        shown = [_curving_figure_hover(name, k, d) for k, d in zip(curves.ks, found, strict=True)]
+        plain = [
+            f"{k} {name if k != 1 else name[:-1]}: {chance_text(d)}"
+            for k, d in zip(ks, found, strict=True)
+        ]
         lines.append(
             {
                 "type": "scatter",
-                "x": list(curves.ks),
+                "x": list(ks),
                 "y": [d.probability for d in found],
-                "text": shown if texts is None else list(texts[place]),
-                "mode": "lines+markers" if len(curves.ks) <= 60 else "lines",
+                "text": plain if texts is None else list(texts[place]),
+                "mode": "lines+markers" if len(ks) <= 60 else "lines",
                 "name": name,
                 "line": {"color": color, "dash": dash, "width": 3},
-                "marker": {"color": color, "symbol": symbol, "size": _SIZE},
+                "marker": {"color": color, "symbol": symbol, "size": 9},
                 "hovertemplate": "%{text}<extra></extra>",
                 "cliponaxis": False,
             }
         )
-    layout = base_layout()
-    x, y = dict(layout["xaxis"]), dict(layout["yaxis"])
-    x["title"] = {**x["title"], "text": "pieces of knowledge (k)"}
-    few = curves.ks[-1] <= 24
-    x |= {"range": _span(curves.ks), "dtick": (1 if curves.ks[-1] <= 14 else 2) if few else None}
-    what = named(curves.value) if curves.value is not None else _some(noun_for(curves.sensitive))
-    y["title"] = {**y["title"], "text": f"how sure of {escape(what)}, at worst"}
-    y |= {"range": [0, 1.04], "tickformat": ".0%"}
-    layout |= {"xaxis": x, "yaxis": y, "height": 430}
-    layout["legend"] = {**layout["legend"], "traceorder": "normal"}
+    what = f"some {_noun(curves)}" if curves.value is None else named(curves.value)
+    layout = base_layout(
+        "pieces of knowledge (k)",
+        f"how sure of {escape(what)}, at worst",
+        height=430,
+        percent=True,
+        top_first=False,
+    )
+    room = max(ks[-1], 1) / 40  # at both ends, for the marks
+    tick = (1 if ks[-1] <= 14 else 2) if ks[-1] <= 24 else None
+    layout["xaxis"] |= {"range": [-room, ks[-1] + room], "dtick": tick}
     return {"data": lines, "layout": layout}
 
 
@@ -89,220 +301,51 @@ def with_limit(
     figure: dict[str, Any], k: int, found: Disclosure, limit: Fraction
 ) -> dict[str, Any]:
     """Add a requirement's point and its limit to a figure of curves."""
-    text = percent(found, limit, 1)
-    point = {
-        "type": "scatter",
-        "x": [k],
-        "y": [found.probability],
-        "mode": "markers",
-        "marker": {"symbol": "diamond-open", "size": 17, "color": LIMIT, "line": {"width": 3}},
-        "hovertemplate": f"the policy's point: {text}<extra></extra>",
-        "showlegend": False,
-        "cliponaxis": False,
+    said, high = percent(found, limit, 1), found.probability > 0.85
+    marker = {"symbol": "diamond-open", "size": 17, "color": LIMIT, "line": {"width": 3}}
+    notes = [note_beside(k, found, said, above=False), limit_note(limit, left=high)]
+    return {
+        "data": [*figure["data"], mark_of_policy(k, found, said, marker)],
+        "layout": {**figure["layout"], "shapes": [limit_line(limit)], "annotations": notes},
     }
-    line = {
-        "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "y0": float(limit),
-        "y1": float(limit),
-    }
-    high = found.probability > 0.85
-    notes = [
-        {
-            "x": k,
-            "y": found.probability,
-            "text": f"<b>{text}</b>",
-            "showarrow": False,
-            "xanchor": "left",
-            "yanchor": "top",
-            "xshift": 10,
-            "yshift": -8,
-            "bgcolor": PAPER,
-        },
-        {
-            "xref": "paper",
-            "x": 0 if high else 1,
-            "y": float(limit),
-            "text": f"limit {limit_text(limit)}",
-            "font": {"color": LIMIT},
-            "showarrow": False,
-            "xanchor": "left" if high else "right",
-            "yanchor": "bottom" if limit < Fraction(9, 10) else "top",
-        },
-    ]
-    shape = {**line, "line": {"color": LIMIT, "dash": "dash", "width": 2}}
-    layout = {**figure["layout"], "shapes": [shape], "annotations": notes}
-    return {"data": [*figure["data"], point], "layout": layout}
 
 
-def _curving_figure_hover(kind: str, k: int, found: Disclosure) -> str:
-    return f"{k} {kind if k != 1 else kind[:-1]}: {chance_text(found)}"
-
-
-def _some(noun: str) -> str:
-    return f"some {noun}"
-
-
-def _span(ks: Sequence[int]) -> list[float]:
-    """A little room at both ends, for the marks."""
-    room = max(ks[-1], 1) / 40
-    return [-room, ks[-1] + room]
-
-
-def curves_page(curves: DisclosureCurves) -> str:
-    """Write disclosure curves as one HTML page that asks nothing of any network.
-
-    Parameters
-    ----------
-    curves : DisclosureCurves
-
-    Returns
-    -------
-    str
-        The same text for the same curves. Its table needs no scripts.
-    """
-    counts, rows = curves.counts, _rows(curves)
-    texts = [
-        [
-            _hover("implication", row.k, found, row.target, row.worst)
-            for row, found in zip(rows, curves.implications, strict=True)
-        ],
-        [
-            _hover("negation", row.k, found, row.mild_target, row.mild)
-            for row, found in zip(rows, curves.negations, strict=True)
-        ],
-    ]
-    return page(
-        "curves.html.j2",
-        "page.js",
-        kept="it says who is found out first, and by which knowledge",
-        title=f"{curves_title(curves)} – {visible(curves.name)}",
-        heading=curves_title(curves),
-        name=visible(curves.name),
-        scope=f"{some(counts.n_people, 'person', 'people')} in "
-        f"{some(counts.n_groups, 'group', 'groups')}",
-        key=key_sentence(curves),
-        explanation=pieces_explained(noun_for(curves.sensitive)),
-        figure=script_json(curves_figure(curves, texts)),
-        caption="Point at a mark to read what somebody knows there.",
-        rows=rows,
-    )
-
-
-def curves_summary(curves: DisclosureCurves) -> str:
-    """Write disclosure curves as a small HTML fragment, for notebooks."""
-    return fragment(
-        "curves_summary.html.j2",
-        heading=curves_title(curves),
-        name=visible(curves.name),
-        key=key_sentence(curves),
-        rows=_rows(curves),
-    )
-
-
-# ---- what the templates show --------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Row:
-    """What so many pieces disclose, as a table shows it."""
-
-    k: int
-    pieces: str
-    implications: str
-    negations: str
-    width: str
-    mild_width: str
-    fractions: tuple[str, str]
-    target: str
-    worst: str
-    mild_target: str
-    mild: str
-
-
-def _rows(curves: DisclosureCurves) -> list[_Row]:
-    return [
-        _Row(
-            k,
-            number(k),
-            chance_text(worst),
-            chance_text(mild),
-            f"{100 * worst.probability:.2f}",
-            f"{100 * mild.probability:.2f}",
-            (fraction_text(worst), fraction_text(mild)),
-            target_text(worst),
-            known_text(worst),
-            target_text(mild),
-            known_text(mild),
-        )
-        for k, worst, mild in zip(curves.ks, curves.implications, curves.negations, strict=True)
-    ]
-
-
-def _hover(kind: str, k: int, found: Disclosure, target: str, known: str) -> str:
-    head = f"{some(k, kind, f'{kind}s')}: {chance_text(found)} = {fraction_text(found)}"
-    return hover_text(head, f"Found out: {target}", known)
-
+# ---- a section of an audit's page -----------------------------------------------------------
 
 # As far as the paper's figure goes; and twice as far as a small requirement.
 _LEAST = 12
 
 
 def curves_section(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Markup | None, str]:
-    """Draw both curves of a verdict's worst value, with its point and its limit.
-
-    Parameters
-    ----------
-    counts : GroupCounts
-    verdict : Verdict
-    noun : str
-        What a sensitive value is called.
-
-    Returns
-    -------
-    figure : Markup or None
-        What the page's script draws; None for another kind of knowledge, and where no value is
-        disclosed at all.
-    caption : str
-        How far the release is from its limit.
-    """
+    """Draw the curves of a verdict's worst value; None for other knowledge, or no value."""
     adversary, found = verdict.point.adversary, verdict.disclosure
-    known = isinstance(adversary, (Implications, Negations))
-    if not known or found.value is None or found.witness is None:
+    if found.value is None or found.witness is None:
         return None, ""
-    assert isinstance(adversary, (Implications, Negations))
-    curves = curves_at(counts, _pieces(adversary.k), found.value, sensitive=noun)
-    figure = with_limit(curves_figure(curves), adversary.k, found, verdict.limit)
-    return script_json(figure), _caption(counts, verdict, adversary, curves.ks[-1])
-
-
-def _pieces(k: int) -> tuple[int, ...]:
-    return tuple(range(max(2 * k, _LEAST) + 1)) if k <= _LEAST else steps(k)
+    if not isinstance(adversary, (Implications, Negations)):
+        return None, ""
+    k = adversary.k
+    ks = tuple(range(max(2 * k, _LEAST) + 1)) if k <= _LEAST else steps(k)
+    curves = curves_at(counts, ks, found.value, sensitive=noun)
+    figure = with_limit(curves_figure(curves), k, found, verdict.limit)
+    return script_json(figure), _caption(counts, verdict, adversary, ks[-1])
 
 
 def _caption(
     counts: GroupCounts, verdict: Verdict, adversary: Implications | Negations, last: int
 ) -> str:
-    kind = "implication" if isinstance(adversary, Implications) else "negation"
+    kind, few = "negation", counts
     value, limit = verdict.disclosure.value, verdict.limit
-    few = counts
     if isinstance(adversary, Implications):
-        few = telling_groups(counts, min(last, counts.n_values), counts.code(value))
-
-    def found(k: int) -> Disclosure:
-        return type(adversary)(k).disclosure(few, value)
-
-    # More knowledge is never less disclosure, so the first k that fails is found by halving.
-    most = bisect_left(range(last + 1), True, key=lambda k: not found(k).below(limit)) - 1
-    asked = f"the policy asks for {some(adversary.k, kind, f'{kind}s')}"
+        kind = "implication"
+        few = deciding_groups(counts, min(last, counts.n_values), counts.code(value))
+    most = last_below(lambda k: type(adversary)(k).disclosure(few, value), limit, last)
+    known = f"{some(most, kind, f'{kind}s')} {'is' if most == 1 else 'are'} known"
+    holds = f"holds while at most {known}"
     if most < 0:
-        return f"The limit for {named(value)} is reached without any knowledge; {asked}."
-    if most == 0:
-        return f"The limit for {named(value)} holds only while no {kind} is known; {asked}."
-    verb = "is" if most == 1 else "are"
-    held = f"{some(most, kind, f'{kind}s')} {verb} known"
-    if most == last:
-        return f"The limit for {named(value)} still holds when {held}; {asked}."
-    return f"The limit for {named(value)} holds while at most {held}; {asked}."
+        holds = "is reached without any knowledge"
+    elif most == 0:
+        holds = f"holds only while no {kind} is known"
+    elif most == last:
+        holds = f"still holds when {known}"
+    asked = some(adversary.k, kind, f"{kind}s")
+    return f"The limit for {named(value)} {holds}; the policy asks for {asked}."

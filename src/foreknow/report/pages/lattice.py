@@ -1,24 +1,164 @@
-"""HTML: what a search of a lattice found, as a page, as a section of one, and as a fragment."""
+"""Lattice: which levels a search chose, how it found them, and what else was safe."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
+from rich.console import RenderableType
 
 from foreknow.methods.fulldomain.lattice import Lattice, Node
 from foreknow.methods.fulldomain.result import LatticeResult
 from foreknow.policy.policy import Form
+from foreknow.report.console import Writer, plain_table
 from foreknow.report.figures import base_layout, escape
-from foreknow.report.page import fragment, page, script_json
-from foreknow.report.pages.lattice_words import chosen_sentence, lattice_caption, search_sentences
-from foreknow.report.words import number, some, visible
+from foreknow.report.page import Grid, Page, document, fragment, script_json
+from foreknow.report.words import listing, number, some, visible
 
 # The most nodes that are drawn one by one, and those with lines between them.
-MOST_NODES = 5_000
-_MOST_LINES = 800
+MOST_NODES, _MOST_LINES = 5_000, 800
+_MOST_ROWS, _BRIEF = 60, 8
+
+
+class LatticePage(Page[LatticeResult]):
+    """The nodes of a lattice, the chosen one, and those that are safe with none safe below."""
+
+    serves = LatticeResult
+    kept = "what is safe and what is not tells more of the table than the release does"
+
+    @property
+    def headline(self) -> str:
+        """Say how many there were to choose from."""
+        return f"{number(self.result.n_nodes)} generalizations, one chosen"
+
+    def html(self, *, form: Form = "generalized") -> str:
+        """Write the page, of a search for a release of a form."""
+        found = self.result
+        return document(
+            "lattice.html.j2",
+            kept=self.kept,
+            heading=self.headline,
+            sentence=chosen_sentence(found, form),
+            explanation=search_sentences(found, form),
+            figure=script_json(lattice_figure(found)),
+            caption=_caption(found, drawn=found.n_nodes <= MOST_NODES),
+            nodes=_nodes(found, _MOST_ROWS),
+        )
+
+    def summary(self) -> str:
+        """The chosen node, and the first minimal ones."""
+        found = self.result
+        return fragment(
+            chosen_sentence(found, "generalized"),
+            grids=[_nodes(found, _BRIEF)],
+            aside=search_sentences(found, "generalized"),
+        )
+
+    def terminal(self, text: Writer) -> Iterator[RenderableType]:
+        """The chosen node, and the first minimal ones."""
+        nodes = _nodes(self.result, _BRIEF)
+        yield text(self.headline, "bold")
+        yield text(lattice_line(self.result, "generalized"))
+        table = plain_table(nodes.head[:-2], nodes.head[-2:])
+        for cells in nodes.rows:
+            table.add_row(*map(text, cells))
+        yield table
+        if nodes.note:
+            yield text(nodes.note)
+
+
+PAGE = LatticePage
+
+
+def _nodes(found: LatticeResult, most: int) -> Grid:
+    """The chosen node and the minimal ones as a table."""
+    listed = [found.chosen, *(node for node in found.minimal if node != found.chosen)]
+    rows = []
+    for node in listed[:most]:
+        loss = found.loss_of(node)
+        levels = [visible(word) for word in found.in_words(node).values()]
+        people = number(found.suppressed.get(node, 0))
+        said = "chosen" if node == found.chosen else "minimal"
+        rows.append((said, *levels, people, "" if loss is None else f"{loss:.4g}"))
+    head = ("", *map(visible, found.attributes), "suppressed", "loss")
+    more = some(len(listed) - most, "other", "others") if len(listed) > most else ""
+    return Grid(head, rows, range(len(head) - 2), f"And {more}." if more else "")
+
+
+# ---- words ----------------------------------------------------------------------------------
+
+_OBJECTIVES = {
+    "ncp": "how much of its domain each published value covers",
+    "entropy": "how many bits are needed to name each value again",
+    "height": "how many levels were climbed",
+    "discernibility": "with how many others each person is confused",
+}
+_FINDS = {
+    "best": "The search looked for the safe one that loses least",
+    "minimal": "The search looked for all safe ones below which none is safe",
+    "chain": "The search looked for one safe one below which none is safe",
+}
+
+
+def chosen_sentence(found: LatticeResult, form: Form) -> str:
+    """Say which levels were chosen, and what became of suppressed people."""
+    words = found.in_words(found.chosen)
+    parts = [f"{visible(name)} {word}" for name, word in words.items()]
+    levels = listing(parts, most=len(parts))
+    suppressed = found.suppressed.get(found.chosen, 0)
+    if form == "bucketized":
+        start = f"Grouped by {levels}; the columns themselves are published exactly"
+        people = some(suppressed, "person who stands out is", "people who stand out are")
+        return f"{start}; {people} in one group." if suppressed else f"{start}."
+    people = some(suppressed, "person is", "people are")
+    if not suppressed:
+        return f"Levels: {levels}."
+    return f"Levels: {levels}; {people} suppressed: in one group, with * in every column."
+
+
+def lattice_line(found: LatticeResult, form: Form) -> str:
+    """The same in a line, with how many generalizations were judged."""
+    cut = "" if found.complete else "; the time budget was used up"
+    return (
+        f"{chosen_sentence(found, form)} ({number(found.n_checked)} of "
+        f"{number(found.n_nodes)} generalizations judged{cut})"
+    )
+
+
+def search_sentences(found: LatticeResult, form: Form) -> str:
+    """Say how the levels were found."""
+    what = "is published at" if form == "generalized" else "is grouped by"
+    by = _OBJECTIVES.get(found.objective, visible(found.objective))
+    end = (
+        "; of the others, what matters follows."
+        if found.complete
+        else " before its time was used up: this is the best found by then."
+    )
+    return (
+        f"Everybody's value of a column {what} one level. There are {number(found.n_nodes)} ways "
+        f"to choose the levels. {_FINDS[found.find]}, by {by}. It judged "
+        f"{number(found.n_checked)} of them{end} Loss goes from 0, exact, to 1, everything "
+        "suppressed."
+    )
+
+
+def _caption(found: LatticeResult, drawn: bool) -> str:
+    safe, unsafe = len(found.nodes("safe")), len(found.nodes("unsafe"))
+    rest = found.n_nodes - safe - unsafe
+    said = f"{some(safe, 'node is', 'nodes are')} safe, {some(unsafe, 'is', 'are')} not"
+    if rest:
+        said += f"; {some(rest, 'was', 'were')} not asked about, since that could not matter"
+    if not drawn:
+        return f"{said}. Each bar is the nodes of one height: 0 is exact."
+    return (
+        f"{said}. Exact values stand at the bottom, * in every column at the top; a line climbs "
+        "one level of one column."
+    )
+
+
+# ---- the figure -----------------------------------------------------------------------------
+
 # kind, name, color, symbol, size: told apart in grey by their symbols, too.
 _KINDS = (
     ("unknown", "never asked about", "#9aa1ab", "circle-open", 6),
@@ -31,28 +171,25 @@ _KINDS = (
 
 
 def lattice_figure(found: LatticeResult) -> dict[str, Any]:
-    """Draw the nodes of a lattice; of a very large one, how many of each height are what.
-
-    Parameters
-    ----------
-    found : LatticeResult
-
-    Returns
-    -------
-    dict
-        What ``plotly.graph_objects.Figure`` takes.
-    """
+    """Draw the nodes of a lattice; of a very large one, how many of each height are what."""
     lattice = Lattice(found.tops)
     if len(lattice) > MOST_NODES:
         return {"data": _bars(found, lattice), "layout": _layout("nodes")}
     x, y = _places(lattice)
-    data = [_lines(lattice, x, y)] if len(lattice) <= _MOST_LINES else []
+    few = len(lattice) <= _MOST_LINES
+    data = [_lines(lattice, x, y)] if few else []
     nodes = [lattice.node(i) for i in range(len(lattice))]
     kinds = [kind_of(found, node) for node in nodes]
     for kind, name, color, symbol, size in _KINDS:
         own = [i for i, other in enumerate(kinds) if other == kind]
         if not own:
             continue
+        marker = {
+            "color": color,
+            "symbol": symbol,
+            "size": size if few or size > 9 else size - 3,
+            "line": {"color": color, "width": 1.5},
+        }
         data.append(
             {
                 "type": "scatter",
@@ -60,14 +197,9 @@ def lattice_figure(found: LatticeResult) -> dict[str, Any]:
                 "x": x[own].tolist(),
                 "y": y[own].tolist(),
                 "name": f"{name}: {number(len(own))}" if kind != "chosen" else name,
-                "text": [node_text(found, nodes[i]) for i in own],
+                "text": [_hover(found, nodes[i]) for i in own],
                 "hovertemplate": "%{text}<extra></extra>",
-                "marker": {
-                    "color": color,
-                    "symbol": symbol,
-                    "size": size if len(nodes) <= _MOST_LINES or size > 9 else size - 3,
-                    "line": {"color": color, "width": 1.5},
-                },
+                "marker": marker,
                 "cliponaxis": False,
             }
         )
@@ -86,8 +218,7 @@ def kind_of(found: LatticeResult, node: Node) -> str:
     return "suppressing" if status == "safe" and node in found.suppressed else status
 
 
-def node_text(found: LatticeResult, node: Node) -> str:
-    """What a pointer on a node shows."""
+def _hover(found: LatticeResult, node: Node) -> str:
     words = found.in_words(node)
     lines = [f"{escape(visible(name))}: {escape(word)}" for name, word in words.items()]
     said = found.status_of(node)
@@ -135,8 +266,8 @@ def _bars(found: LatticeResult, lattice: Lattice) -> list[dict[str, Any]]:
     heights = lattice.heights
     n_heights = int(heights.max()) + 1
     data = []
-    for status, (_, name, color, _, _) in enumerate(_KINDS[:3]):
-        code = {0: 0, 1: 2, 2: 1}[status]  # of the result: 0 unknown, 1 safe, 2 unsafe
+    # Of the status of a result: 0 unknown, 2 unsafe, 1 safe.
+    for code, (_, name, color, _, _) in zip((0, 2, 1), _KINDS, strict=False):
         amounts = np.bincount(heights[found.status == code], minlength=n_heights)
         data.append(
             {
@@ -153,101 +284,7 @@ def _bars(found: LatticeResult, lattice: Lattice) -> list[dict[str, Any]]:
 
 
 def _layout(title: str) -> dict[str, Any]:
-    layout = base_layout()
-    layout["xaxis"] = layout["xaxis"] | {
-        "title": layout["xaxis"]["title"] | {"text": title},
-        "rangemode": "normal",
-    }
-    layout["yaxis"] = layout["yaxis"] | {
-        "title": layout["yaxis"]["title"] | {"text": "height: levels climbed"},
-        "rangemode": "normal",
-        "tickformat": "d",
-    }
-    layout |= {"height": 520, "barmode": "stack"}
-    layout["legend"] |= {"traceorder": "normal"}
-    return layout
-
-
-_MOST_ROWS = 60
-_BRIEF = 8
-
-
-@dataclass(frozen=True)
-class LatticePart:
-    """What a page shows of a lattice."""
-
-    sentence: str
-    explanation: str
-    figure: Markup
-    caption: str
-    columns: list[str]
-    rows: list[LatticeRow]
-    more: str
-
-
-@dataclass(frozen=True)
-class LatticeRow:
-    """A minimal node, or the chosen one."""
-
-    chosen: bool
-    levels: list[str]
-    suppressed: str
-    loss: str
-
-
-def lattice_part(
-    found: LatticeResult, form: Form = "generalized", most: int = _MOST_ROWS
-) -> LatticePart:
-    """Say what was found, as a release of a form has it."""
-    listed = [found.chosen, *(node for node in found.minimal if node != found.chosen)]
-    return LatticePart(
-        sentence=chosen_sentence(found, form),
-        explanation=search_sentences(found, form),
-        figure=script_json(lattice_figure(found)),
-        caption=lattice_caption(found, drawn=found.n_nodes <= MOST_NODES),
-        columns=[visible(name) for name in found.attributes],
-        rows=[_row(found, node) for node in listed[:most]],
-        more=some(len(listed) - most, "other", "others") if len(listed) > most else "",
-    )
-
-
-def lattice_page(found: LatticeResult, form: Form = "generalized") -> str:
-    """Write what was found as one HTML page that asks nothing of any network.
-
-    It is for the owner of the table: what was safe and what was not tells more of it.
-
-    Parameters
-    ----------
-    found : LatticeResult
-    form : "generalized" or "bucketized"
-        Of the release that was made.
-
-    Returns
-    -------
-    str
-        The same text for the same result. Its tables need no scripts.
-    """
-    title = f"{number(found.n_nodes)} generalizations, one chosen"
-    return page(
-        "lattice.html.j2",
-        "page.js",
-        kept="what is safe and what is not tells more of the table than the release does",
-        title=title,
-        heading=title,
-        lattice=lattice_part(found, form),
-    )
-
-
-def lattice_summary(found: LatticeResult) -> str:
-    """Write what was found as a small HTML fragment, for notebooks."""
-    return fragment("lattice_summary.html.j2", lattice=lattice_part(found, most=_BRIEF))
-
-
-def _row(found: LatticeResult, node: Node) -> LatticeRow:
-    loss = found.loss_of(node)
-    return LatticeRow(
-        chosen=node == found.chosen,
-        levels=[visible(word) for word in found.in_words(node).values()],
-        suppressed=number(found.suppressed.get(node, 0)),
-        loss="" if loss is None else f"{loss:.4g}",
-    )
+    layout = base_layout(title, "height: levels climbed", height=520, top_first=False)
+    layout["xaxis"]["rangemode"] = "normal"
+    layout["yaxis"] |= {"rangemode": "normal", "tickformat": "d"}
+    return layout | {"barmode": "stack"}

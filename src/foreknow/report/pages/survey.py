@@ -1,29 +1,209 @@
-"""HTML: a survey of generalizations as one page that opens offline, and as a fragment."""
+"""Survey: every generalization of a table, its least entropy beside its worst disclosure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from rich.console import RenderableType
+from rich.padding import Padding
 
+from foreknow.adversaries.disclosure import Disclosure
 from foreknow.auditing.survey import LatticeSurvey, SurveyedNode
+from foreknow.methods.fulldomain.lattice import Node
+from foreknow.report.console import Writer, plain_table, titled
 from foreknow.report.figures import base_layout, escape
-from foreknow.report.page import fragment, page, script_json
-from foreknow.report.pages.survey_terminal import (
-    caption_of,
-    chance_of,
-    level_lines,
-    level_text,
-    node_text,
-    pieces_text,
-    plain_sentence,
-    survey_explanation,
-    survey_scope,
-    survey_title,
-)
-from foreknow.report.words import noun_of, number, plural, some, visible
+from foreknow.report.page import Grid, Page, document, fragment, script_json
+from foreknow.report.words import noun_of, number, percent, plural, some, visible
+
+_ALL = Fraction(1)
+_MOST_DRAWN, _MOST_ROWS, _MOST_PRINTED, _BRIEF = 400, 400, 30, 12
+_LONGEST = 160
+
+
+class SurveyPage(Page[LatticeSurvey]):
+    """The nodes of a lattice, those with the most even groups first."""
+
+    serves = LatticeSurvey
+    kept = "it is about the raw table, and about generalizations of it that are not published"
+
+    @property
+    def headline(self) -> str:
+        """Say what the page is about."""
+        nodes = some(self.result.n_nodes, "generalization", "generalizations")
+        return f"{nodes[0].upper()}{nodes[1:]}: entropy and worst disclosure"
+
+    def html(self) -> str:
+        """Write the page: a figure, what the levels are, and the nodes."""
+        survey, drawn = self.result, drawn_nodes(self.result)
+        even = _by_entropy(survey)
+        plain = [node for node in survey.nodes if node.entropy == 0]
+        return document(
+            "survey.html.j2",
+            kept=self.kept,
+            heading=self.headline,
+            name=survey.name,
+            scope=self._scope(),
+            plain=plain_sentence(survey, "drawn"),
+            explanation=_explanation(survey),
+            figure=script_json(survey_figure(survey)) if drawn else None,
+            caption=_caption(survey, len(drawn)),
+            attributes=[visible(name) for name in survey.attributes],
+            kind=survey.kind,
+            knowledge=[number(k) for k in survey.knowledge],
+            levels=_level_lines(survey),
+            rows=[_cells(survey, node) for node in even[:_MOST_ROWS]],
+            more_rows=_more(len(even), _MOST_ROWS),
+            plain_rows=[_cells(survey, node) for node in plain[:_MOST_ROWS]],
+            more_plain=_more(len(plain), _MOST_ROWS),
+        )
+
+    def summary(self) -> str:
+        """The nodes with the most even groups."""
+        survey, nodes = self.result, _by_entropy(self.result)
+        pieces = [f"{number(k)} {survey.kind}" for k in survey.knowledge]
+        head = [*map(visible, survey.attributes), "groups", "least entropy", *pieces]
+        rows = [_cells(survey, node) for node in nodes[:_BRIEF]]
+        grids = [Grid(head, rows, left=range(len(survey.attributes)))] if rows else []
+        more = _more(len(nodes), _BRIEF)
+        note = f"And {more}. {plain_sentence(survey)}" if more else plain_sentence(survey)
+        return fragment(self.headline, survey.name, grids=grids, notes=[note])
+
+    def terminal(self, text: Writer) -> Iterator[RenderableType]:
+        """The nodes with the most even groups."""
+        survey, even = self.result, _by_entropy(self.result)
+        yield titled(text, self.headline, survey.name)
+        yield text(self._scope())
+        yield text(f"The worst disclosure by so many {survey.kind}, the most even groups first:")
+        pieces = [f"k={number(k)}" for k in survey.knowledge]
+        table = plain_table(["levels"], ["groups", "bits", *pieces])
+        for node in even[:_MOST_PRINTED]:
+            groups, *rest = _cells(survey, node)[len(survey.tops) :]
+            levels = text(_levels(node.levels, survey.tops), "bold")
+            table.add_row(levels, text(groups), *map(text, rest))
+        if even:
+            yield table
+        more = _more(len(even), _MOST_PRINTED)
+        if more:
+            yield text(f"And {more}, which are in the JSON of the survey.")
+        yield Padding(text(plain_sentence(survey)), (0, 0, 1, 0))
+
+    def _scope(self) -> str:
+        """Say how large the table is, and which columns coarsen."""
+        columns = ", ".join(visible(name) for name in self.result.attributes)
+        return f"{some(self.result.people, 'person', 'people')}; generalized: {columns}"
+
+
+PAGE = SurveyPage
+
+
+def _by_entropy(survey: LatticeSurvey) -> list[SurveyedNode]:
+    """Nodes with some entropy, the most first; then those that disclose least."""
+    found = [node for node in survey.nodes if node.entropy > 0]
+    return sorted(found, key=lambda node: (-node.entropy, node.disclosures, node.levels))
+
+
+def _cells(survey: LatticeSurvey, node: SurveyedNode) -> list[str]:
+    """A node as a table shows it: its levels, groups, entropy, and disclosures."""
+    levels = [_level(level, top) for level, top in zip(node.levels, survey.tops, strict=True)]
+    chances = [_chance(probability) for probability in node.disclosures]
+    return [*levels, number(node.groups), f"{node.entropy:.3f}", *chances]
+
+
+def _more(found: int, most: int) -> str:
+    return some(found - most, "other", "others") if found > most else ""
+
+
+# ---- words ----------------------------------------------------------------------------------
+
+
+def plain_sentence(survey: LatticeSurvey, left_out: str = "shown") -> str:
+    """Say how many nodes disclose everything about somebody to everybody, and are left out."""
+    noun, plain = noun_of(survey.sensitive), survey.n_plain
+    whose = f"a group whose members all have the same {noun}"
+    if plain == survey.n_nodes:
+        return f"Every generalization has {whose}: that discloses it without any knowledge."
+    if not plain:
+        return f"No generalization has {whose}."
+    verb, they = ("has", "it is") if plain == 1 else ("have", "they are")
+    return (
+        f"{number(plain)} of the {number(survey.n_nodes)} {verb} {whose}, which discloses it "
+        f"without any knowledge; {they} not {left_out}."
+    )
+
+
+def _explanation(survey: LatticeSurvey) -> str:
+    """Say what is drawn, to somebody who has never heard of it."""
+    nouns = plural(noun_of(survey.sensitive))
+    return (
+        "A generalization writes every value of a column at one level of its hierarchy. The more "
+        f"even the {nouns} of its groups are, the higher the entropy; the least even group counts. "
+        "It is in bits: 1 bit is the entropy of two equally frequent values. Even groups tend to "
+        f"disclose less, whichever {survey.kind} somebody knows. It is a tendency only: of two "
+        "generalizations, the more even one can disclose more."
+    )
+
+
+def _caption(survey: LatticeSurvey, drawn: int) -> str:
+    shown = survey.n_nodes - survey.n_plain
+    said = (
+        "Each mark is a generalization; the line goes through those that disclose least among all "
+        "of the same entropy. Point at a mark to read its levels."
+    )
+    return said if drawn >= shown else f"{said} Of {number(shown)}, {number(drawn)} are drawn."
+
+
+def _level(level: int, top: int) -> str:
+    return "exact" if level == 0 else "*" if level == top else number(level)
+
+
+def node_text(attributes: Sequence[str], tops: Node, levels: Node) -> str:
+    """Write the levels of a node in one line.
+
+    >>> node_text(["age", "sex"], (5, 1), (3, 1))
+    'age level 3 of 5, sex *'
+    """
+    parts = []
+    for name, top, level in zip(attributes, tops, levels, strict=True):
+        between = f"level {number(level)} of {number(top)}"
+        parts.append(f"{visible(name)} {between if 0 < level < top else _level(level, top)}")
+    return ", ".join(parts)
+
+
+def _levels(levels: Node, tops: Node) -> str:
+    """Write the levels of a node in few characters.
+
+    >>> _levels((0, 3, 2), (5, 5, 2))
+    '0 3 *'
+    """
+    pairs = zip(levels, tops, strict=True)
+    return " ".join("*" if level == top else str(level) for level, top in pairs)
+
+
+def _level_lines(survey: LatticeSurvey) -> list[tuple[str, list[str]]]:
+    """Say for each quasi-identifier what its levels look like."""
+    lines = []
+    for name, (exact, *levels) in zip(survey.attributes, survey.levels, strict=True):
+        said = [f"exact: {some(exact.values, 'value', 'values')}"]
+        for place, level in enumerate(levels[:-1], 1):
+            many = some(level.values, "value", "values")
+            said.append(f"level {place}: {many} such as “{visible(level.example)}”")
+        lines.append((visible(name), [*said, "*: suppressed"] if levels else said))
+    return lines
+
+
+def _pieces(survey: LatticeSurvey, k: int) -> str:
+    return some(k, survey.kind[:-1], survey.kind)
+
+
+def _chance(probability: float) -> str:
+    """Write a surveyed probability as a percentage; 100% only where it is certain."""
+    return percent(Disclosure(None, probability, lambda: Fraction(probability)), _ALL, 1)
+
+
+# ---- the figure -----------------------------------------------------------------------------
 
 # Middle tones as in the other figures; marks and dashes tell the lines apart in grey.
 _STYLES = (
@@ -34,40 +214,27 @@ _STYLES = (
     ("#c2549d", "x", "longdash"),
     ("#7a8290", "star", "longdashdot"),
 )
-_MOST = 400
-_LONGEST = 160
 
 
 def drawn_nodes(survey: LatticeSurvey) -> list[int]:
     """Choose the nodes to draw: all with some entropy; of very many, some from low to high."""
     shown = np.flatnonzero(survey.entropy > 0)
     shown = shown[np.argsort(survey.entropy[shown], kind="stable")]
-    if len(shown) > _MOST:
-        shown = shown[np.linspace(0, len(shown) - 1, _MOST).round().astype(int)]
+    if len(shown) > _MOST_DRAWN:
+        shown = shown[np.linspace(0, len(shown) - 1, _MOST_DRAWN).round().astype(int)]
     nodes: list[int] = shown.tolist()
     return nodes
 
 
 def survey_figure(survey: LatticeSurvey) -> dict[str, Any]:
-    """Draw a line for each number of pieces through the best nodes, and marks for all.
-
-    Parameters
-    ----------
-    survey : LatticeSurvey
-
-    Returns
-    -------
-    dict
-        What ``plotly.graph_objects.Figure`` takes.
-    """
+    """Draw a line for each number of pieces through the best nodes, and marks for all."""
     drawn = set(drawn_nodes(survey))
     data = []
     for place, k in enumerate(survey.knowledge):
         color, symbol, dash = _STYLES[place % len(_STYLES)]
-        best = survey.best_numbers(k)
-        best = [number for number in best if number in drawn]
+        best = [number for number in survey.best_numbers(k) if number in drawn]
         rest = sorted(drawn - set(best))
-        name = pieces_text(survey, k)
+        name = _pieces(survey, k)
         line = {
             **_marks(survey, best, place),
             "mode": "lines+markers",
@@ -85,11 +252,18 @@ def survey_figure(survey: LatticeSurvey) -> dict[str, Any]:
             "showlegend": False,
         }
         data += [line, cloud] if rest else [line]
-    return {"data": data, "layout": _layout(survey)}
+    layout = base_layout(
+        f"least entropy of a group's {escape(plural(noun_of(survey.sensitive)))} (bits)",
+        "how sure of some value, at worst",
+        height=520,
+        percent=True,
+        top_first=False,
+    )
+    layout["xaxis"]["rangemode"] = "normal"
+    return {"data": data, "layout": layout}
 
 
-def _marks(survey: LatticeSurvey, numbers: Sequence[int], place: int) -> dict[str, Any]:
-    at = list(numbers)
+def _marks(survey: LatticeSurvey, at: list[int], place: int) -> dict[str, Any]:
     return {
         "type": "scatter",
         "x": np.round(survey.entropy[at], 6).tolist(),
@@ -102,118 +276,9 @@ def _marks(survey: LatticeSurvey, numbers: Sequence[int], place: int) -> dict[st
 
 def _hover(survey: LatticeSurvey, number: int, place: int) -> str:
     node = survey.nodes[number]
-    chance = chance_of(node.disclosures[place])
     lines = [
-        f"{pieces_text(survey, survey.knowledge[place])}: {chance}",
+        f"{_pieces(survey, survey.knowledge[place])}: {_chance(node.disclosures[place])}",
         node_text(survey.attributes, survey.tops, node.levels),
         f"{some(node.groups, 'group', 'groups')}, least entropy {node.entropy:.3f} bits",
     ]
     return "<br>".join(escape(line, _LONGEST) for line in lines)
-
-
-def _layout(survey: LatticeSurvey) -> dict[str, Any]:
-    layout = base_layout()
-    nouns = escape(plural(noun_of(survey.sensitive)))
-    x, y = dict(layout["xaxis"]), dict(layout["yaxis"])
-    x["title"] = {**x["title"], "text": f"least entropy of a group's {nouns} (bits)"}
-    x["rangemode"] = "normal"
-    y["title"] = {**y["title"], "text": "how sure of some value, at worst"}
-    y |= {"range": [0, 1.04], "tickformat": ".0%"}
-    legend = {**layout["legend"], "traceorder": "normal"}
-    return {**layout, "height": 520, "xaxis": x, "yaxis": y, "legend": legend}
-
-
-_MOST_ROWS = 400
-_BRIEF = 12
-
-
-def survey_page(survey: LatticeSurvey) -> str:
-    """Write a survey as one HTML page that asks nothing of any network.
-
-    Parameters
-    ----------
-    survey : LatticeSurvey
-
-    Returns
-    -------
-    str
-        The same text for the same survey. Its tables need no scripts.
-    """
-    drawn = drawn_nodes(survey)
-    return page(
-        "survey.html.j2",
-        "page.js",
-        kept="it is about the raw table, and about generalizations of it that are not published",
-        title=f"{survey_title(survey)} – {visible(survey.name)}",
-        heading=survey_title(survey),
-        name=visible(survey.name),
-        scope=survey_scope(survey),
-        plain=plain_sentence(survey, "drawn"),
-        explanation=survey_explanation(survey),
-        figure=script_json(survey_figure(survey)) if drawn else None,
-        caption=caption_of(survey, len(drawn)),
-        attributes=[visible(name) for name in survey.attributes],
-        kind=survey.kind,
-        knowledge=[number(k) for k in survey.knowledge],
-        levels=level_lines(survey),
-        **_tables(survey),
-    )
-
-
-def survey_summary(survey: LatticeSurvey) -> str:
-    """Write a survey as a small HTML fragment, for notebooks."""
-    nodes = _by_entropy(survey)
-    return fragment(
-        "survey_summary.html.j2",
-        heading=survey_title(survey),
-        name=visible(survey.name),
-        plain=plain_sentence(survey),
-        attributes=[visible(name) for name in survey.attributes],
-        kind=survey.kind,
-        knowledge=[number(k) for k in survey.knowledge],
-        rows=[_row(survey, node) for node in nodes[:_BRIEF]],
-        more=_more(len(nodes), _BRIEF),
-    )
-
-
-# ---- what the templates show --------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A node as a table shows it."""
-
-    levels: list[str]
-    groups: str
-    entropy: str
-    chances: list[str]
-
-
-def _tables(survey: LatticeSurvey) -> dict[str, object]:
-    even = _by_entropy(survey)
-    plain = [node for node in survey.nodes if node.entropy == 0]
-    return {
-        "rows": [_row(survey, node) for node in even[:_MOST_ROWS]],
-        "more_rows": _more(len(even), _MOST_ROWS),
-        "plain_rows": [_row(survey, node) for node in plain[:_MOST_ROWS]],
-        "more_plain": _more(len(plain), _MOST_ROWS),
-    }
-
-
-def _by_entropy(survey: LatticeSurvey) -> Sequence[SurveyedNode]:
-    """Nodes with some entropy, the most first; then those that disclose least."""
-    found = [node for node in survey.nodes if node.entropy > 0]
-    return sorted(found, key=lambda node: (-node.entropy, node.disclosures, node.levels))
-
-
-def _row(survey: LatticeSurvey, node: SurveyedNode) -> _Row:
-    return _Row(
-        [level_text(level, top) for level, top in zip(node.levels, survey.tops, strict=True)],
-        number(node.groups),
-        f"{node.entropy:.3f}",
-        [chance_of(probability) for probability in node.disclosures],
-    )
-
-
-def _more(found: int, most: int) -> str:
-    return some(found - most, "other", "others") if found > most else ""

@@ -1,25 +1,117 @@
-"""HTML: what a release is worth, as a fragment for notebooks."""
+"""Utility: what a release is still worth, by measures of its groups and answers to queries."""
 
 from __future__ import annotations
 
-from foreknow.report.page import fragment
-from foreknow.report.pages.utility_terminal import (
-    query_rows,
-    query_sentence,
-    utility_rows,
-    utility_title,
-)
-from foreknow.report.words import visible
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+
+from foreknow.report.console import Writer, plain_table, titled
+from foreknow.report.page import Grid, Page, document, fragment
+from foreknow.report.words import average_text, number, some, visible
 from foreknow.utility.report import UtilityReport
 
 
-def utility_summary(report: UtilityReport) -> str:
-    """Write a report as a small HTML fragment, for notebooks."""
-    return fragment(
-        "utility_summary.html.j2",
-        heading=utility_title(report),
-        name=visible(report.name),
-        measures=utility_rows(report),
-        sentence=query_sentence(report),
-        queries=query_rows(report),
-    )
+class UtilityPage(Page[UtilityReport]):
+    """Measures of the groups and labels, and how far counts are off."""
+
+    serves = UtilityReport
+    kept = "how far answers are off says more of the raw table than the release does"
+
+    @property
+    def headline(self) -> str:
+        """Say what is measured."""
+        return f"What the {self.result.form} release is still worth"
+
+    def html(self) -> str:
+        """Write the page: two tables."""
+        return document(
+            "plain.html.j2",
+            kept=self.kept,
+            heading=self.headline,
+            name=self.result.name,
+            eyebrow="Utility of",
+            sections=[
+                ("Measures of groups and labels", "", self._measures()),
+                ("Answers to count queries", self._asked(), self._queries()),
+            ],
+        )
+
+    def summary(self) -> str:
+        """The same tables."""
+        measures, queries = self._measures(), self._queries()
+        measures = Grid(measures.head, measures.rows, measures.left, note=self._asked())
+        return fragment(self.headline, self.result.name, grids=[measures, queries])
+
+    def terminal(self, text: Writer) -> Iterator[RenderableType]:
+        """The same tables."""
+        yield titled(text, self.headline, self.result.name)
+        for grid in (self._measures(), self._queries()):
+            table = plain_table()
+            for place, title in enumerate(grid.head):
+                table.add_column(title, overflow="fold", max_width=None if place else 30)
+                table.columns[-1].justify = "left" if place in grid.left else "right"
+            for name, value, *rest in grid.rows:
+                style = "dim" if 2 in grid.left else ""
+                table.add_row(text(name), text(value, "bold"), *(text(x, style) for x in rest))
+            yield table
+            if 2 in grid.left:
+                yield text(self._asked())
+
+    def _measures(self) -> Grid:
+        """Each measure: its name, its value, and what to compare it with."""
+        found = self.result.utility
+        least = number(found.smallest_group)
+        times = f"{found.discernibility / self.result.optimum:,.2f} times the least"
+        rows = [
+            ("people", number(found.people), ""),
+            ("groups", number(found.groups), f"of {least} to {number(found.largest_group)} people"),
+            ("average group size", average_text(found.average_group_size), ""),
+            (
+                "discernibility",
+                number(found.discernibility),
+                f"{times} for groups of {least} or more",
+            ),
+        ]
+        if found.average_ncp is None:
+            rows.append(("NCP", share_text(0), "quasi-identifiers are exact"))
+        else:
+            ncp = share_text(found.average_ncp)
+            rows.append(("NCP", ncp, "0% is exact, 100% is suppressed"))
+            rows += [(f"  {visible(name)}", share_text(x), "") for name, x in found.ncp.items()]
+        return Grid(("measure", "value", ""), rows, left=(0, 2))
+
+    def _queries(self) -> Grid:
+        """Each workload: how many columns it asks about, its median and its average error."""
+        rows = [
+            (
+                some(error.predicates, "quasi-identifier", "quasi-identifiers"),
+                share_text(error.median),
+                share_text(error.average),
+            )
+            for error in self.result.errors
+        ]
+        return Grid(("queries about", "median", "average"), rows)
+
+    def _asked(self) -> str:
+        """Say what was asked, and what the errors are relative to."""
+        first = self.result.errors[0]
+        each = some(len(first.exact), "query", "queries")
+        return (
+            "Counts are off by so much, relative to the true count, or to "
+            f"{share_text(first.delta)} of the people where that is more ({each} each):"
+        )
+
+
+PAGE = UtilityPage
+
+
+def share_text(share: float) -> str:
+    """Write a share as a percentage; 0% only where it is none.
+
+    >>> share_text(0.12345), share_text(0.0), share_text(1e-9), share_text(12.3)
+    ('12.3%', '0%', 'below 0.1%', '1,230.0%')
+    """
+    if 0 < share < 0.0005:
+        return "below 0.1%"
+    return "0%" if not share else f"{100 * share:,.1f}%"

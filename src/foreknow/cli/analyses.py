@@ -1,0 +1,355 @@
+"""The commands that ask of a release: audit, skyline, curves, survey and utility."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from foreknow.cli.inputs import (
+    Columns,
+    is_published,
+    open_by,
+    open_raw,
+    open_release,
+    open_table_by,
+    schema_of,
+    value_named,
+    warn_of_the_rest,
+)
+from foreknow.cli.options import (
+    UNSAFE,
+    Group,
+    Html,
+    Person,
+    PolicyPath,
+    QuasiIdentifiers,
+    Quiet,
+    SemanticsOption,
+    Sensitive,
+    SomePolicy,
+    console,
+    is_whole,
+    progress,
+    refuse_inputs,
+    write_result,
+)
+from foreknow.errors import InputError, SchemaError
+
+if TYPE_CHECKING:
+    from foreknow.auditing.skyline import Point, SkylineReport
+    from foreknow.data.release import Release
+    from foreknow.policy.policy import Policy
+    from foreknow.publishing.published import Published
+
+_RELEASE = typer.Argument(help="CSV, Parquet, or a folder.")
+
+
+def audit(
+    release: Annotated[Path, _RELEASE],
+    policy: PolicyPath,
+    group: Annotated[
+        str | None,
+        typer.Option("--group", "-g", help="The column with the group of each row, if any."),
+    ] = None,
+    html: Html = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the audit as JSON.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Judge a release by what adversaries who already know something could find out.
+
+    RELEASE is a table with a group column (--group, or group = "..." in the policy's schema), a
+    table whose rows with equal quasi-identifiers form a group, or a folder that "foreknow publish"
+    wrote.
+    """
+    from foreknow.auditing import audit as auditing
+    from foreknow.policy.policy import Policy
+
+    rules = Policy.load(policy)
+    refuse_inputs(html, json, (release, policy))
+    with progress("Counting the release", quiet):
+        judged = open_release(release, rules, group)
+        found = auditing.audit(judged, rules)
+    write_result(found, html, json, quiet)
+    if not quiet:
+        console().print(found)
+        other = [] if rules.schema is None else list(rules.schema.other)
+        warn_of_the_rest(judged, [*other, *rules.attributes])
+    raise typer.Exit(0 if found.safe else UNSAFE)
+
+
+# ---- skyline --------------------------------------------------------------------------------
+
+
+def skyline(
+    release: Annotated[Path, _RELEASE],
+    confidence: Annotated[
+        str,
+        typer.Option("--confidence", "-c", help="How sure nobody may become, such as 0.95 or 2/3."),
+    ],
+    value: Annotated[
+        list[str] | None,
+        typer.Option("--value", "-v", help="A sensitive value; repeatable. All when left out."),
+    ] = None,
+    above: Annotated[
+        str | None,
+        typer.Option("--above", help='Amounts to judge, such as "1,2,3" for l=1, k=2, m=3.'),
+    ] = None,
+    name_people: Annotated[
+        bool, typer.Option("--name-people", help="Print who the worst case is about, by name.")
+    ] = False,
+    policy: SomePolicy = None,
+    group: Group = None,
+    quasi_identifiers: QuasiIdentifiers = None,
+    sensitive: Sensitive = None,
+    person: Person = None,
+    semantics: SemanticsOption = None,
+    html: Html = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the skylines as JSON.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Show how much adversaries may know before they can become too sure.
+
+    RELEASE is what "foreknow audit" takes. Its columns are those of the policy, or of the options
+    --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
+    """
+    from foreknow.auditing.skyline import skyline_report
+
+    if (above is not None or name_people) and not value:
+        raise InputError("--above and --name-people are about values; add --value")
+    columns = Columns(group, quasi_identifiers, sensitive, person, semantics)
+    refuse_inputs(html, json, (release, policy))
+    point = None if above is None else _amounts(above)
+    with progress("Counting the release", quiet):
+        opened = open_by(release, policy, columns)
+        if name_people:
+            _refuse_nameless(opened)
+        texts = list(dict.fromkeys(value or ()))
+        wanted = [value_named(opened.counts, text) for text in texts] or None
+        report = skyline_report(opened, wanted, confidence=confidence)
+    write_result(report, html, json, quiet)
+    if quiet:
+        return
+    if wanted:
+        _print_each(report, opened, point, name_people)
+    else:
+        console().print(report)
+    warn_of_the_rest(opened)
+
+
+def _print_each(
+    report: SkylineReport, release: Release, point: Point | None, name_people: bool
+) -> None:
+    """Print each value that was asked for, with a worst case."""
+    from foreknow.auditing import named_people
+    from foreknow.report.pages.skyline import value_table, worst_case
+
+    for value in report.values:
+        judged = point or report.least_beyond(value)
+        named = None
+        if name_people:  # before anything is printed: it may be refused
+            named = named_people.name_people(release, report.disclosure(value, judged))
+        console().print(value_table(report, value))
+        console().print(worst_case(report, value, judged))
+        if named is not None:
+            console().print(named)
+
+
+def _refuse_nameless(release: Release) -> None:
+    try:
+        release.holdings  # noqa: B018
+    except InputError:
+        raise InputError(
+            f"{release.name} names nobody; --name-people needs a table with a row for each person, "
+            "and --person COLUMN"
+        ) from None
+
+
+def _amounts(text: str) -> Point:
+    """Read "l,k,m"."""
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 3 or not all(is_whole(part) for part in parts):
+        raise InputError(
+            f"--above takes three whole numbers l,k,m from 0, such as 1,2,3, not {text!r}"
+        )
+    l, k, m = map(int, parts)  # noqa: E741
+    return l, k, m
+
+
+# ---- curves and survey ----------------------------------------------------------------------
+
+
+def curves(
+    release: Annotated[Path, _RELEASE],
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            "--levels",
+            help='Generalize a raw table first, such as "age=3, sex=0"; columns that are left out '
+            "are suppressed.",
+        ),
+    ] = None,
+    upto: Annotated[int, typer.Option("--upto", help="The most pieces of knowledge.")] = 12,
+    value: Annotated[
+        str | None,
+        typer.Option("--value", "-v", help="A sensitive value; any when left out."),
+    ] = None,
+    policy: SomePolicy = None,
+    group: Group = None,
+    quasi_identifiers: QuasiIdentifiers = None,
+    sensitive: Sensitive = None,
+    html: Html = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the curves as JSON.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Show how sure somebody can become who knows so many implications, or negations.
+
+    RELEASE is what "foreknow audit" takes; with --levels, it is a raw table, of which each column
+    is written at that level of its hierarchy. Its columns are those of the policy, or of the
+    options --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
+    """
+    from foreknow.auditing.curves import disclosure_curves
+    from foreknow.methods.fulldomain.levels import counts_at
+
+    columns = Columns(group, quasi_identifiers, sensitive)
+    refuse_inputs(html, json, (release, policy))
+    wanted = None if levels is None else _levels(levels)
+    if wanted is not None and group is not None:
+        raise SchemaError("--levels makes the groups of a raw table; leave out --group")
+    opened = None
+    with progress("Counting the release", quiet):
+        if wanted is None:
+            opened = open_by(release, policy, columns)
+            counts, name, column = opened.counts, opened.name, opened.sensitive
+        else:
+            raw = open_raw(release, policy, columns)
+            counts = counts_at(raw, wanted)
+            name, column = f"{raw.name} at {levels}", raw.schema.sensitive
+        about = None if value is None else value_named(counts, value)
+        found = disclosure_curves(counts, upto, about, name=name, sensitive=column)
+    write_result(found, html, json, quiet)
+    if not quiet:
+        console().print(found)
+        if opened is not None:
+            warn_of_the_rest(opened)
+
+
+def _levels(text: str) -> dict[str, int | str]:
+    """Read "age=3, sex=*"."""
+    levels: dict[str, int | str] = {}
+    for part in text.split(","):
+        column, equals, level = (piece.strip() for piece in part.rpartition("="))
+        whole = is_whole(level)
+        if not equals or not column or not (whole or level == "*"):
+            raise InputError(
+                f'--levels takes a level for each column, such as "age=3, sex=*", not {text!r}'
+            )
+        if column in levels:
+            raise InputError(f"--levels names {column!r} twice; keep one")
+        levels[column] = int(level) if whole else level
+    return levels
+
+
+def survey(
+    table: Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")],
+    knowledge: Annotated[
+        str,
+        typer.Option("--knowledge", "-k", help="Pieces of knowledge, with commas between."),
+    ] = "1,3,5,7,9,11",
+    negations: Annotated[bool, typer.Option("--negations", help="Use negations.")] = False,
+    policy: SomePolicy = None,
+    quasi_identifiers: QuasiIdentifiers = None,
+    sensitive: Sensitive = None,
+    html: Html = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the survey as JSON.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Judge every generalization of a raw table: how even its groups are, what it discloses.
+
+    Every choice of one level for each quasi-identifier is counted. The hierarchies are those of
+    the policy.
+    """
+    from foreknow.auditing import survey as surveying
+
+    columns = Columns(quasi_identifiers=quasi_identifiers, sensitive=sensitive)
+    refuse_inputs(html, json, (table, policy))
+    parts = [part.strip() for part in knowledge.split(",")]
+    if not all(is_whole(part) for part in parts):
+        raise InputError(f"--knowledge takes whole numbers such as 1,3,5, not {knowledge!r}")
+    with progress("Judging every generalization", quiet):
+        raw = open_raw(table, policy, columns)
+        kind: surveying.Kind = "negations" if negations else "implications"
+        found = surveying.survey(raw, map(int, parts), kind=kind)
+    write_result(found, html, json, quiet)
+    if not quiet:
+        console().print(found)
+
+
+# ---- utility --------------------------------------------------------------------------------
+
+
+def utility(
+    release: Annotated[
+        Path, typer.Argument(help="What foreknow publish wrote, or a CSV or Parquet file.")
+    ],
+    table: Annotated[Path, typer.Argument(help="The raw table that it was made of.")],
+    policy: PolicyPath,
+    queries: Annotated[
+        int, typer.Option("--queries", help="Random queries for each number of predicates.")
+    ] = 1000,
+    predicates: Annotated[
+        int | None,
+        typer.Option(
+            "--predicates",
+            help="Quasi-identifiers that each query asks about; when left out 1, 2, ... to all.",
+        ),
+    ] = None,
+    delta: Annotated[
+        float,
+        typer.Option("--delta", help="Errors of small counts are relative to this share of all."),
+    ] = 0.005,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed for the queries.")] = 0,
+    group: Group = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the measures as JSON.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Measure what a release is still worth: its groups, its labels, and answers to queries.
+
+    The same seed asks the same queries of every release of TABLE, so that releases can be
+    compared. What is printed says more of TABLE than the release does: it is for the owner.
+    """
+    from foreknow.data.microdata import Microdata
+    from foreknow.policy.policy import Policy
+    from foreknow.utility.report import utility_report
+
+    refuse_inputs(None, json, (release, table, policy))
+    rules = Policy.load(policy)
+    schema = schema_of(rules)
+    if is_published(table):
+        raise SchemaError(f"{str(table)!r} is published already; give the raw table")
+    with progress("Asking queries", quiet):
+        found = utility_report(
+            _measured(release, rules, group),
+            Microdata(table, schema),
+            queries=queries,
+            predicates=predicates,
+            delta=delta,
+            labels=None if is_published(release) else rules.options.labels,
+            seed=seed,
+        )
+    write_result(found, None, json, quiet)
+    if not quiet:
+        console().print(found)
+
+
+def _measured(path: Path, rules: Policy, group: str | None) -> Published | Release:
+    """Open a release as its certificate describes it, or as the policy does."""
+    from foreknow.publishing.published import open_published
+
+    schema = schema_of(rules)
+    if not is_published(path):
+        return open_table_by(path, schema, group)
+    if group is not None:
+        raise SchemaError(f"the columns of {str(path)!r} are in its certificate; leave out --group")
+    return open_published(path, schema)

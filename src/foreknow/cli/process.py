@@ -1,0 +1,213 @@
+"""Process: signals, standard streams and memory of the command line.
+
+Ctrl-C, SIGTERM and SIGHUP end it in one line, whatever they break into, and what was written aside
+is removed. What is printed may get lost, the exit code may not. Where a process may use little
+memory, little is reserved, and it is said before all is gone. Little is imported here, since until
+then no signal is watched.
+"""
+
+from __future__ import annotations
+
+import _thread
+import atexit
+import errno
+import os
+import signal
+import sys
+from contextlib import contextmanager, suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import FrameType
+    from typing import Any, TextIO
+
+INTERRUPTED = 130
+_ENDING = ("SIGTERM", "SIGHUP")  # there is no SIGHUP on Windows
+# What the libraries map before there is a table. With less, some of them end the process.
+_LEAST = 640 << 20
+_ARENA_MAX = -8  # of malloc.h
+
+
+class Interrupts:
+    """Whether a signal came, and the code to exit with: 128 and the number of the signal.
+
+    Imports and engines make errors of their own of it.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+        self.code = INTERRUPTED
+        self._said = self._watching = False
+        self._shown = sys.unraisablehook
+
+    def watch(self) -> None:
+        """Begin to watch, unless a signal is ignored, as nohup has it, or somebody else's."""
+        try:
+            for name in _ENDING:
+                number = getattr(signal, name, None)
+                if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                    signal.signal(number, self._end)
+            if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+                return
+            signal.signal(signal.SIGINT, self._note)
+        except ValueError:  # not in the main thread, which is the one that signals reach
+            return
+        self._watching = True
+        sys.unraisablehook = self._unraisable
+        atexit.register(_ignore)
+
+    def leave(self) -> None:
+        """Watch no longer."""
+        if self._watching:
+            sys.unraisablehook = self._shown
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def farewell(self) -> int:
+        """Say so, once, and return the exit code."""
+        if not self._said:
+            self._said = True
+            with suppress(OSError, ValueError):
+                print("interrupted; nothing was left half-written", file=sys.stderr, flush=True)
+        return self.code
+
+    def _note(self, signum: int, frame: FrameType | None) -> None:
+        self.came = True
+        if not self._said:  # a second one does not break into the farewell
+            raise KeyboardInterrupt
+
+    def _end(self, signum: int, frame: FrameType | None) -> None:
+        self.code = 128 + signum
+        for name in _ENDING:  # a second one does not break into the cleaning up
+            signal.signal(getattr(signal, name, signum), signal.SIG_IGN)
+        self._note(signum, frame)
+
+    def _unraisable(self, what: sys.UnraisableHookArgs) -> None:
+        if self.came and issubclass(what.exc_type, KeyboardInterrupt):
+            _thread.interrupt_main()  # it broke into what cannot fail, such as __del__: once more
+        else:
+            self._shown(what)
+
+
+def _ignore() -> None:
+    """All is written and said: let the interpreter end in peace."""
+    with suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+# ---- streams -------------------------------------------------------------------------------
+
+
+class Stream:
+    """Standard output or error that never fails: closed or full, the rest is thrown away.
+
+    Characters that its encoding lacks are written as escapes; `lost` is why something is not.
+    """
+
+    def __init__(self, inner: TextIO) -> None:
+        self._inner = inner
+        self.lost: OSError | None = None
+
+    def write(self, text: str) -> int:
+        """Write a text, or lose it."""
+        if self.lost is None:
+            try:
+                try:
+                    self._inner.write(text)
+                except UnicodeEncodeError:
+                    kept = text.encode(self._inner.encoding, "backslashreplace")
+                    self._inner.write(kept.decode(self._inner.encoding))
+            except OSError as error:
+                self._lose(error)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Write what waits, or lose it."""
+        if self.lost is None:
+            try:
+                self._inner.flush()
+            except OSError as error:
+                self._lose(error)
+
+    @property
+    def full(self) -> str | None:
+        """Why nothing could be written, unless nobody reads any longer, as after `| head`."""
+        if self.lost is None or self.lost.errno == errno.EPIPE:
+            return None
+        return self.lost.strerror or str(self.lost)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def _lose(self, error: OSError) -> None:
+        self.lost = error
+        with suppress(OSError, ValueError):  # what waits would fail again when Python ends
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._inner.fileno())
+            os.close(nowhere)
+
+
+@contextmanager
+def streams() -> Iterator[tuple[Stream, Stream]]:
+    """Print through streams that never fail while the block runs."""
+    _open_closed()
+    before = sys.stdout, sys.stderr
+    out, err = (Stream(stream or open(os.devnull, "w")) for stream in before)  # noqa: SIM115
+    sys.stdout, sys.stderr = out, err
+    try:
+        yield out, err
+    finally:
+        out.flush()
+        err.flush()
+        sys.stdout, sys.stderr = before
+
+
+def _open_closed() -> None:
+    """Give closed standard streams a place, so that no file of ours becomes one of them."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            with suppress(OSError):
+                os.open(os.devnull, os.O_RDWR)
+
+
+# ---- memory --------------------------------------------------------------------------------
+
+
+def prepare_memory() -> None:
+    """Keep the libraries from reserving what a limit on the address space does not allow.
+
+    Raise `NotEnoughMemory` if it is so low that they would end the process while they load.
+    """
+    limit = address_space()
+    if limit is None:
+        return
+    if limit < _LEAST:
+        from foreknow.errors import NotEnoughMemory
+
+        raise NotEnoughMemory(
+            f"Foreknow to start: the limit is {limit >> 20} MB, it needs {_LEAST >> 20} MB"
+        )
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    with suppress(OSError, AttributeError):  # each thread reserves a stack and an arena
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    with suppress(Exception):
+        import ctypes
+
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
+
+
+def address_space() -> int | None:
+    """The limit on the address space, if there is one."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if soft == resource.RLIM_INFINITY else soft

@@ -1,0 +1,660 @@
+"""Naive, safe and k-jump algorithms: the first generalization that stays safe when that is public.
+
+"k-Jump Strategy for Preserving Privacy in Micro-Data Disclosure", Tables 6 to 9 and 13.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copy
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from foreknow.criteria.properties import MaxRatio, Property, as_property
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, NoSafeRelease, PolicyError, UnsupportedError
+from foreknow.methods.jump.disclosure_set import BeyondReach, Strategy
+from foreknow.methods.jump.estimate import EstimatedSet, estimate
+from foreknow.methods.jump.functions import (
+    Function,
+    default_nodes,
+    least_group,
+    node_of,
+    read_functions,
+    settled,
+)
+from foreknow.methods.jump.policy_property import property_of
+from foreknow.methods.jump.run import (
+    Case,
+    DisclosureSet,
+    Run,
+    Step,
+    case_of,
+    checked_place,
+    walked,
+)
+from foreknow.methods.protocol import Grouping, Traits
+from foreknow.policy.policy import Policy
+from foreknow.settings import Amount, FromOne, Settings
+
+STEPS = 2_000_000
+ESTIMATE_STEPS = 5_000
+HALF = MaxRatio("1/2")
+
+_FORESEEN = (
+    "judged by {} also against whoever knows it: that was counted before anything was published; "
+    "the certificate, and foreknow verify, are about the release alone"
+)
+
+
+_Level = Amount | Literal["*"]
+
+
+class InOrderSettings(Settings):
+    """``[publish.safe]`` in a policy file; the property is what the requirements say."""
+
+    functions: Annotated[list[str | dict[str, _Level]], Field(min_length=1)] | None = None
+    steps: FromOne = STEPS
+
+
+class JumpSettings(InOrderSettings):
+    """``[publish.jump]`` in a policy file."""
+
+    distances: FromOne | list[FromOne] = 1
+
+
+@dataclass(frozen=True, init=False)
+class InOrder:
+    """A public algorithm that tries functions in order; see `Naive`, `Safe` and `Jump`."""
+
+    functions: tuple[Function, ...] | None
+    property: Property
+    steps: int
+    note: ClassVar[str]
+    settings: ClassVar[type[Settings]] = InOrderSettings
+
+    def __init__(
+        self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
+    ) -> None:
+        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+            raise InputError(f"steps is a whole number from 1, not {steps!r}")
+        read = None if functions is None else read_functions(functions)
+        object.__setattr__(self, "functions", read)
+        object.__setattr__(self, "property", as_property(property))
+        object.__setattr__(self, "steps", steps)
+
+    def declared(self) -> Traits:
+        """What each of the three declares."""
+        return Traits(
+            symmetric=self.symmetric,
+            notes=self._notes,
+            advice="another property may help",
+            grouping=self.grouping,
+        )
+
+    def _strategy(self) -> Strategy:
+        raise NotImplementedError
+
+    def _walk(self, case: Case) -> tuple[int | None, list[Step]]:
+        raise NotImplementedError
+
+    @builtins.property
+    def _given(self) -> tuple[Function, ...]:
+        if self.functions is None:
+            raise InputError(
+                "functions is missing; it can be left out only for the rows of a Microdata"
+            )
+        return self.functions
+
+    @builtins.property
+    def symmetric(self) -> bool:
+        """Whether it looks at quasi-identifiers alone, whatever the order of rows.
+
+        Where all functions are lattice nodes, or groups of quasi-identifier values.
+        """
+        return self.functions is None or all(one.symmetric for one in self.functions)
+
+    def run(self, table: Any) -> Run:
+        """Run the algorithm on a table.
+
+        Parameters
+        ----------
+        table : mapping of person to value, or sequence of values
+            The people that the functions group. Without names they are 0, 1, 2, ...
+
+        Returns
+        -------
+        Run
+
+        Raises
+        ------
+        BeyondReach
+            If exact counting takes more than `steps` steps.
+        """
+        found = walked(self._given, self._strategy(), table, self.steps, self._walk)
+        case, released, path = found
+        return Run(released, path, case, self._walk)
+
+    def estimate(
+        self,
+        table: Any,
+        i: int,
+        samples: int = 1000,
+        *,
+        seed: int | None = None,
+        confidence: float = 0.99,
+    ) -> EstimatedSet:
+        """Estimate what those can tell who see function i's generalization and know the algorithm.
+
+        For disclosure sets that are too large for `Run.disclosure_set`. No release is ever
+        decided by an estimate.
+
+        Parameters
+        ----------
+        table : mapping of person to value, or sequence of values
+        i : int
+            The function, from 0.
+        samples : int
+            How many tables to draw.
+        seed : int, optional
+        confidence : float
+
+        Returns
+        -------
+        EstimatedSet
+            With an interval for the highest probability.
+        """
+        if seed is not None and (
+            isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0
+        ):
+            raise InputError(f"seed is a whole number from 0, not {seed!r}")
+        place = checked_place(i, len(self._given))
+        steps = min(self.steps, ESTIMATE_STEPS)
+        case = case_of(self._given, self._strategy(), table, steps, fresh=True)
+        return estimate(case, place, samples, None if seed is None else int(seed), confidence)
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            See `search`.
+        policy : Policy, optional
+            Not asked: the algorithm judges by its own property.
+        seed : int, optional
+            Ignored: the method is deterministic.
+
+        Returns
+        -------
+        int64 array, shape (rows,)
+            The group of each row in the source's order, from 0; -1 for a row that is left out
+            because its sensitive value is missing.
+
+        Raises
+        ------
+        NoSafeRelease
+            If nothing is released.
+        BeyondReach
+            As in `run`.
+        """
+        groups: IntArray = self.search(microdata, policy).groups
+        return groups
+
+    def grouping(
+        self,
+        microdata: Microdata,
+        policy: Policy | None = None,
+        seed: int | None = None,
+        *,
+        explain: bool = False,
+    ) -> Grouping:
+        """Group the rows of a table, to be written at the levels of the released function."""
+        own = self.settled(microdata)
+        found = own.search(microdata, policy).required()
+        return Grouping(found.groups, found.floors, settled=own)
+
+    def search(self, microdata: Microdata, policy: Policy | None = None) -> JumpResult:
+        """Try the functions on the rows of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            With one sensitive value per person. Functions are lattice nodes of it
+            (``"age=1, zip=*"``, mappings, or tuples of one level per quasi-identifier), groups of
+            tuples of quasi-identifiers (``[[(21, "f"), (25, "f")], [(38, "m")]]``), or lists of
+            the group of each row; by default a chain of nodes. People of equal quasi-identifiers
+            are in one group.
+        policy : Policy, optional
+            Only its values are compared with those of the table.
+
+        Raises
+        ------
+        BeyondReach
+            As in `run`.
+        UnsupportedError
+            If the property is not convex, and readers may not be able to tell which function made
+            a release.
+        """
+        for requirement in policy.requirements if policy is not None else ():
+            requirement.mask(microdata.values)
+        own = self.settled(microdata)
+        name = type(self).__name__
+        if own._strategy().kind != "naive":  # which claims nothing
+            labelled = policy is not None and policy.options.form == "generalized"
+            _refuse_lookalikes(name, own._given, own.property, labelled)
+        values = microdata.values
+        table = [values[code] for code in microdata.sensitive_codes.tolist()]
+        try:
+            run = own.run(table)
+        except BeyondReach as error:
+            raise BeyondReach(
+                f"{name} decides nothing of {microdata.name}: {error}. More steps "
+                f"(steps = {10 * self.steps}) change no result; other functions, chosen because of "
+                "this, would be a choice that depends on the table"
+            ) from None
+        return JumpResult(name, own._given, own.property, run, microdata)
+
+    def settled(self, microdata: Microdata) -> Self:
+        """The same for one table: functions by the names of their levels, or the default ones."""
+        if microdata.schema.semantics != "single":
+            raise UnsupportedError(
+                f"{type(self).__name__} is about one sensitive value per person, not semantics "
+                f"{microdata.schema.semantics!r}"
+            )
+        given = self.functions
+        if given is None:
+            least = least_group(self.property, microdata.n_people)
+            given = tuple(map(Function.of, default_nodes(microdata.attributes, least)))
+        own = copy.copy(self)
+        object.__setattr__(own, "functions", settled(given, microdata))
+        own._check()
+        return own
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Self:
+        """Make it of its table in a policy file, with the policy's requirements as property."""
+        return cls(**{**given, "property": property_of(policy)})
+
+    def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
+        """What a reader of a release should know."""
+        with suppress(PolicyError):
+            if self.property == property_of(policy):
+                return (self.note,)
+        return (
+            f"{type(self).__name__} judged by a property of its own, {self.property!r}: the policy "
+            "was held against the release alone, not against an adversary who knows the method",
+        )
+
+    def _check(self) -> None:
+        """Check what depends on how many functions there are."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; functions that are no nodes only by their sizes."""
+        functions = self.functions
+        return {
+            "functions": None if functions is None else [one.text for one in functions],
+            "property": repr(self.property),
+            "steps": self.steps,
+        }
+
+
+@dataclass(frozen=True, init=False)
+class Naive(InOrder):
+    """Release the first generalization whose permutation set has the property (Table 6).
+
+    **Not safe**: an adversary who knows the algorithm rules out the tables that would have been
+    released earlier. It is here to be compared with.
+
+    Parameters
+    ----------
+    functions : list
+        In the order in which they are tried: ``"AB|CD"``, lists of groups, or group numbers; for
+        rows also lattice nodes (see `search`), by default a chain of them.
+    property : Property
+        `MaxRatio`, `Distinct`, `Entropy`, `Recursive`, `KAnonymity`, `Each`, or a callable.
+    steps : int
+        How many steps exact counting may take.
+
+    Examples
+    --------
+    >>> from foreknow.criteria.properties import MaxRatio
+    >>> naive = Naive(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], MaxRatio("1/2"))
+    >>> patients = dict(zip("ABCDEF", "flu cold cancer cancer headache toothache".split()))
+    >>> run = naive.run(patients)
+    >>> run.released, run.disclosure_set(1)
+    (1, <DisclosureSet: 4 of 36 tables, highest ratio 1>)
+    """
+
+    key: ClassVar[str] = "naive"
+    note: ClassVar[str] = (
+        "not judged against an adversary who knows the method: Naive is not safe from them; the "
+        "certificate is about the release alone"
+    )
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Self:
+        """Make it of its table in a policy file, with the policy's requirements as property."""
+        return cls(**{**given, "property": property_of(policy)})
+
+    def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
+        """What a reader of a release should know, whatever the property is."""
+        return (self.note,)
+
+    @builtins.property
+    def traits(self) -> Traits:
+        """See `InOrder.declared`."""
+        return self.declared()
+
+    def _strategy(self) -> Strategy:
+        return Strategy("naive", self.property, (1,) * len(self._given))
+
+    def _walk(self, case: Case) -> tuple[int | None, list[Step]]:
+        path: list[Step] = []
+        for i in range(len(case.functions)):
+            safe = case.permutation_safe(i)
+            path.append((i, "permutation", safe))
+            if safe:
+                return i, path
+        return None, path
+
+
+@dataclass(frozen=True, init=False)
+class Safe(InOrder):
+    """Release the first generalization whose disclosure set has the property (Tables 7 and 8).
+
+    What is released is safe against those who know it: it is judged by what they can tell. When
+    *nothing* is released, that can tell them somebody's value: look at `Run.nothing_set`. It tells
+    nothing where they know no more than the domain of the values, and the property treats all
+    values alike.
+
+    A disclosure set is about one function. With a property that is not convex, such as a
+    callable, functions that group people alike are refused for the rows of a table, since a
+    release does not tell which of them made it; `run` takes `Run.released` to be published.
+
+    Parameters
+    ----------
+    functions, property, steps
+        As for `Naive`.
+
+    Examples
+    --------
+    >>> from foreknow.criteria.properties import MaxRatio
+    >>> safe = Safe(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], MaxRatio("1/2"))
+    >>> patients = dict(zip("ABCDEF", "flu cold cancer cancer headache toothache".split()))
+    >>> run = safe.run(patients)
+    >>> run.released, run.disclosure_set()
+    (2, <DisclosureSet: 8 of 24 tables, highest ratio 1/2>)
+    """
+
+    key: ClassVar[str] = "safe"
+    note: ClassVar[str] = _FORESEEN.format("Safe")
+
+    @builtins.property
+    def traits(self) -> Traits:
+        """See `InOrder.declared`."""
+        return self.declared()
+
+    def _strategy(self) -> Strategy:
+        return Strategy("safe", self.property, (1,) * len(self._given))
+
+    def _walk(self, case: Case) -> tuple[int | None, list[Step]]:
+        path: list[Step] = []
+        for i in range(len(case.functions)):
+            # Lemma 3: no subset of an unsafe permutation set is safe, if the property is convex.
+            hopeless = self.property.convex and not case.permutation_safe(i)
+            safe = not hopeless and case.disclosure_safe(i)
+            path.append((i, "disclosure", safe))
+            if safe:
+                return i, path
+        return None, path
+
+
+@dataclass(frozen=True, init=False)
+class Jump(InOrder):
+    """The k-jump algorithms: jump on where only the disclosure set is not safe (Tables 9 and 13).
+
+    What any of them releases is safe against those who know it, distances included. Which of them
+    releases more depends on the table. What is said of `Safe` about *nothing*, and about
+    properties that are not convex, is true of these, too.
+
+    Parameters
+    ----------
+    functions, property, steps
+        As for `Naive`; a function may occur several times.
+    distances : int or sequence of int
+        How far to jump from each function whose permutation set is safe and whose disclosure set
+        is not. The first never matters, nor how far a jump goes past the last function. Counted
+        from 0, as everywhere in code; reports call the first function g1.
+
+    Examples
+    --------
+    >>> from foreknow.criteria.properties import MaxRatio
+    >>> jump = Jump(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], distances=2, property=MaxRatio("1/2"))
+    >>> patients = dict(zip("ABCDEF", "flu cold cancer cancer headache toothache".split()))
+    >>> run = jump.run(patients)
+    >>> print(run.report)
+    permutation set of g1 = AB|CD|EF: not safe
+    permutation set of g2 = ABC|DEF: safe
+    disclosure set of g2 = ABC|DEF: not safe
+    nothing is released
+    """
+
+    key: ClassVar[str] = "jump"
+    settings: ClassVar[type[Settings]] = JumpSettings
+    note: ClassVar[str] = _FORESEEN.format("Jump")
+
+    distances: int | tuple[int, ...]
+
+    def __init__(
+        self,
+        functions: Sequence[Any] | None = None,
+        distances: int | Sequence[int] = 1,
+        property: Any = HALF,
+        *,
+        steps: int = STEPS,
+    ) -> None:
+        super().__init__(functions, property, steps=steps)
+        object.__setattr__(self, "distances", self._distances(distances))
+
+    def _distances(self, given: int | Sequence[int]) -> int | tuple[int, ...]:
+        """One distance per function, where functions are known; or else as given."""
+        if self.functions is not None:
+            return _read_distances(given, len(self.functions))
+        if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str):
+            return _read_distances(given, len(given) if np.ndim(given) == 1 else 1)
+        return _read_distances(given, 1)[0]
+
+    def _check(self) -> None:
+        object.__setattr__(self, "distances", self._distances(self.distances))
+
+    @builtins.property
+    def traits(self) -> Traits:
+        """See `InOrder.declared`."""
+        return self.declared()
+
+    def _strategy(self) -> Strategy:
+        distances = _read_distances(self.distances, len(self._given))
+        return Strategy("jump", self.property, distances)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        given = self.distances
+        return {**super().to_dict(), "distances": given if isinstance(given, int) else list(given)}
+
+    def _walk(self, case: Case) -> tuple[int | None, list[Step]]:
+        path: list[Step] = []
+        strategy = self._strategy()
+        i = 0
+        while i < len(case.functions):
+            safe = case.permutation_safe(i)
+            path.append((i, "permutation", safe))
+            if not safe:
+                i += 1
+                continue
+            safe = case.disclosure_safe(i)
+            path.append((i, "disclosure", safe))
+            if safe:
+                return i, path
+            i = strategy.after(i)
+        return None, path
+
+
+def _read_distances(given: Any, n: int) -> tuple[int, ...]:
+    """One distance per function, from a number or a vector.
+
+    >>> _read_distances(2, 3), _read_distances([1, 1, 2], 3)
+    ((2, 2, 2), (1, 1, 2))
+    """
+    if isinstance(given, np.ndarray) and given.ndim != 1:
+        raise InputError(f"jump distances have one dimension, not the shape {given.shape}")
+    if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str):
+        vector = list(given)
+    else:
+        vector = [given] * (1 if isinstance(given, str) else n)
+    for k in vector:
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise InputError(f"a jump distance is a whole number from 1, not {k!r}")
+    if len(vector) != n:
+        raise InputError(f"{len(vector)} jump distances for {n} functions: give one for each")
+    return tuple(map(int, vector))
+
+
+# ---- rows of a table -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class JumpResult:
+    """What `Naive`, `Safe` or `Jump` did with the rows of a table.
+
+    Its run is for the owner only: the way to a release tells more than the release.
+
+    Attributes
+    ----------
+    name : str
+        Of the algorithm.
+    functions : tuple of Function
+    judged_by : Property
+    run : Run
+        `Run.released` is the function, from 0; None if nothing is released.
+    """
+
+    name: str
+    functions: tuple[Function, ...]
+    judged_by: Property
+    run: Run
+    _microdata: Microdata = field(repr=False)
+
+    @property
+    def released(self) -> Function | None:
+        """The function that is released."""
+        return None if self.run.released is None else self.functions[self.run.released]
+
+    @property
+    def groups(self) -> IntArray:
+        """Group of each row of the source; -1 for rows that are left out.
+
+        Raises
+        ------
+        NoSafeRelease
+            If nothing is released.
+        """
+        if self.released is None:
+            raise NoSafeRelease(
+                f"{self._nothing()}. That can tell something, too: see Run.nothing_set, of "
+                "search(microdata).run"
+            )
+        return self._microdata.rows_of(np.array(self.released.numbers, dtype=np.int64))
+
+    @property
+    def levels(self) -> dict[str, int] | None:
+        """The released level of each quasi-identifier; None if the function is no node."""
+        if self.released is None or self.released.levels is None:
+            return None
+        names = [attribute.name for attribute in self._microdata.attributes]
+        return dict(zip(names, node_of(self.released, self._microdata), strict=True))
+
+    @property
+    def floors(self) -> dict[str, IntArray] | None:
+        """Level of each group along each quasi-identifier, to write it at."""
+        levels = self.levels
+        if levels is None:
+            return None
+        n_groups = int(self.groups.max()) + 1
+        return {name: np.full(n_groups, level) for name, level in levels.items()}
+
+    def required(self) -> JumpResult:
+        """Itself; where nothing is released, `NoSafeRelease` also says what that tells."""
+        if self.released is None:
+            raise NoSafeRelease(f"{self._nothing()}. {self._what_nothing_tells()}")
+        return self
+
+    def _nothing(self) -> str:
+        return (
+            f"{self.name} releases nothing of {self._microdata.name}: none of the "
+            f"{len(self.functions)} functions that it comes to has the property {self.judged_by!r}"
+        )
+
+    def _what_nothing_tells(self) -> str:
+        who = "An adversary who learns this, and knows the method and how often each value occurs,"
+        try:
+            seen = self.run.nothing_set()
+        except BeyondReach as error:
+            return f"{who} may learn from it; how much was not counted: {error}"
+        keeps = "keeps" if self._holds(seen) else "does not keep"
+        return (
+            f"{who} can be sure of somebody's value with {seen.max_ratio}, which {keeps} that "
+            "property. Other functions or distances, chosen because of this, are a choice that "
+            "they can foresee"
+        )
+
+    def _holds(self, seen: DisclosureSet) -> bool:
+        """Whether everybody's chances have the property, in one group of everybody."""
+        of, people = self.judged_by, len(seen.marginals)
+        return all(
+            of.allows(
+                [(of.colour(v), int(p * seen.size)) for v, p in row.items()], seen.size, people
+            )
+            for row in seen.marginals.values()
+        )
+
+
+def _refuse_lookalikes(
+    name: str, functions: Sequence[Function], judged_by: Property, labelled: bool
+) -> None:
+    """Refuse functions whose releases may look alike, if the property is not known to be convex.
+
+    A disclosure set is about one function. An adversary who cannot tell which of several functions
+    made a release is left with the tables of all of them: a mixture of sets that each have the
+    property. It has the property, too, if that is convex; otherwise it may not. Where groups are
+    published by labels alone (`labelled`), those of lattice nodes say who is in which group; those
+    of other groups may be equal where the groups are not.
+    """
+    if judged_by.convex:
+        return
+    why = (
+        f"with {judged_by!r}, which is not known to be convex, it might then tell more than was "
+        "judged."
+    )
+    known: dict[tuple[int, ...] | None, int] = {}
+    for i, function in enumerate(functions):
+        j = known.setdefault(function.numbers, i)
+        if j != i:
+            raise UnsupportedError(
+                f"{name}: g{j + 1} and g{i + 1} group people alike, so that a release does not "
+                f"tell which of them made it; {why} Keep one of the two, or take a property that "
+                "is convex"
+            )
+        if labelled and function.levels is None:
+            raise UnsupportedError(
+                f"{name}: the labels of g{i + 1} = {function} may not tell who is in which group; "
+                f"{why} Take lattice nodes, form = 'bucketized', or a property that is convex"
+            )

@@ -1,0 +1,464 @@
+"""Runs: what an algorithm did with a table, and what those who know the algorithm can tell."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+from html import escape
+from itertools import product
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from foreknow.data.labels import is_label, is_missing
+from foreknow.errors import InputError
+from foreknow.methods.jump.blocks import Layout
+from foreknow.methods.jump.disclosure_set import (
+    BeyondReach,
+    Budget,
+    Exact,
+    Part,
+    Strategy,
+    rows_of,
+)
+from foreknow.methods.jump.functions import Function, Person, Value
+
+Step: TypeAlias = tuple[int, Literal["permutation", "disclosure"], bool]
+# How many tables a notebook shows, and `Run.worlds` lists where nothing else is asked for.
+_SHOWN, _LISTED = 64, 1000
+
+
+@dataclass(frozen=True)
+class DisclosureSet:
+    """The tables that those who know release and algorithm must consider, all equally likely.
+
+    Attributes
+    ----------
+    size : int
+        Number of tables.
+    permutation_size : int
+        Number of tables that agree with the release, whatever the algorithm.
+    marginals : dict
+        For each person the probability of each value that is possible. Empty where the set is.
+    """
+
+    size: int
+    permutation_size: int
+    marginals: Mapping[Person, Mapping[Value, Fraction]] = field(repr=False)
+
+    @property
+    def max_ratio(self) -> Fraction:
+        """The highest probability of any person and value; 0 for an empty set."""
+        return max((max(row.values()) for row in self.marginals.values()), default=Fraction(0))
+
+    @property
+    def worst(self) -> tuple[Person, Value] | None:
+        """A person and value of the highest probability."""
+        most = self.max_ratio
+        for person, row in self.marginals.items():
+            for value, share in row.items():
+                if share == most:
+                    return person, value
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, for JSON; fractions as text."""
+        return {
+            "size": self.size,
+            "permutation size": self.permutation_size,
+            "max ratio": str(self.max_ratio),
+            "marginals": {
+                str(person): {str(value): str(share) for value, share in row.items()}
+                for person, row in self.marginals.items()
+            },
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<DisclosureSet: {self.size:,} of {self.permutation_size:,} tables, "
+            f"highest ratio {self.max_ratio}>"
+        )
+
+
+@dataclass(frozen=True)
+class World:
+    """One table that agrees with a release.
+
+    Attributes
+    ----------
+    values : mapping
+        Everybody's value.
+    struck_by : str or None
+        Why an adversary who knows the algorithm strikes it out; None if it is left.
+    """
+
+    values: Mapping[Hashable, Hashable]
+    struck_by: str | None
+
+    def __str__(self) -> str:
+        text = ", ".join(f"{person} {value}" for person, value in self.values.items())
+        return text if self.struck_by is None else f"{text} -- {self.struck_by}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What an algorithm did with one table.
+
+    Attributes
+    ----------
+    released : int or None
+        The function whose generalization was released, from 0; None if nothing was.
+    path : list of (int, "permutation" or "disclosure", bool)
+        What was judged, and whether it has the property (Definition 2, with verdicts).
+    """
+
+    released: int | None
+    path: list[Step]
+    _case: Case = field(repr=False, compare=False)
+    _walk: Callable[[Case], tuple[int | None, list[Step]]] = field(repr=False, compare=False)
+
+    def disclosure_set(self, i: int | None = None) -> DisclosureSet:
+        """The tables that agree with function i's generalization and get to it.
+
+        Parameters
+        ----------
+        i : int, optional
+            From 0; the released function by default.
+
+        Notes
+        -----
+        ``ds_i`` of Definition 3, as computed in Table 13 with its misprint corrected: tables that
+        are released earlier are out, and so are those that jump past i. It may lack the table
+        itself, where that did not get to i.
+        """
+        if i is None:
+            if self.released is None:
+                raise InputError("nothing was released; see nothing_set, or name a function")
+            i = self.released
+        return self._case.disclosure_set(checked_place(i, len(self._case.functions)))
+
+    def nothing_set(self) -> DisclosureSet:
+        """All tables with the same values for which nothing is released.
+
+        What the adversary is left with when nothing is released, if they know which values the
+        table has, and how often. Theorem 1 says that this is always safe; it is only where no
+        more than the domain of the values is known, and the property treats all values alike.
+        Look at `DisclosureSet.worst` and `DisclosureSet.max_ratio`.
+        """
+        return self._case.disclosure_set(len(self._case.functions))
+
+    def worlds(self, i: int | None = None, most: int = _LISTED) -> list[World]:
+        """The tables that agree with a release, one by one, and why each is struck out.
+
+        Parameters
+        ----------
+        i : int, optional
+            The function whose generalization is seen, from 0. By default the released one; where
+            nothing was released, that is what is seen, and all tables with the same values agree.
+        most : int
+            Refuse to list more.
+
+        Returns
+        -------
+        list of World
+            Those that are not struck out are the disclosure set.
+
+        Examples
+        --------
+        >>> from foreknow.methods.jump import Naive
+        >>> run = Naive(["AB|CD", "ABCD"]).run(dict(zip("ABCD", "flu flu cold gout".split())))
+        >>> for world in run.worlds()[:4]:
+        ...     print(world)
+        A flu, B flu, C cold, D gout
+        A flu, B flu, C gout, D cold
+        A flu, B cold, C flu, D gout -- g1 is released
+        A flu, B cold, C gout, D flu -- g1 is released
+        """
+        case, n = self._case, len(self._case.functions)
+        seen = n if self.released is None else self.released
+        i = seen if i is None else checked_place(i, n)
+        members: dict[int, list[int]] = {}
+        for person, group in enumerate(case.exact.layout.partitions[i]):
+            members.setdefault(group, []).append(person)
+        groups = list(members.values())
+        rows = rows_of(groups, case.codes).values()
+        size = math.prod(math.factorial(len(people)) for people in groups)
+        size //= math.prod(math.factorial(count) for row in rows for count in row)
+        if size > most:
+            raise InputError(f"{size:,} tables agree; most={size} lists them all")
+        found = []
+        for codes in _tables(case.codes, groups):
+            values = dict(zip(case.people, (case.values[code] for code in codes), strict=True))
+            case.exact.budget.used = 0
+            released, path = self._walk(replace(case, codes=codes))
+            found.append(World(values, _what_strikes(i, n, released, path)))
+        return found
+
+    @property
+    def report(self) -> str:
+        """The run in a few lines of text."""
+        lines = [
+            f"{kind} set of g{i + 1} = {self._case.functions[i]}: {'safe' if safe else 'not safe'}"
+            for i, kind, safe in self.path
+        ]
+        end = "nothing" if self.released is None else f"g{self.released + 1}"
+        return "\n".join([*lines, f"{end} is released"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and strings, for JSON."""
+        return {
+            "functions": [str(function) for function in self._case.functions],
+            "property": repr(self._case.exact.strategy.property),
+            "released": self.released,
+            "path": [list(step) for step in self.path],
+        }
+
+    def _repr_html_(self) -> str:
+        steps = "".join(f"<li>{escape(line)}</li>" for line in self.report.split("\n"))
+        try:
+            worlds = "".join(map(_world_html, self.worlds(most=_SHOWN)))
+            listed = f'{_STYLE}<div class="jump-worlds">{worlds}</div>'
+        except (InputError, BeyondReach):  # too many to be shown
+            listed = ""
+        return f"<ul>{steps}</ul><p>{escape(self._summary())}</p>{listed}"
+
+    def _summary(self) -> str:
+        """What those can tell who know the algorithm, in a sentence."""
+        seen, event = "nothing is released", "learns that"
+        try:
+            if self.released is None:
+                found = self.nothing_set()
+            else:
+                found = self.disclosure_set()
+                seen, event = f"g{self.released + 1} is seen", "sees that"
+        except BeyondReach as error:
+            return f"What can be told from this was not counted: {error}."
+        person, value = found.worst or ("", "")
+        return (
+            f"{found.permutation_size:,} tables agree where {seen}; an adversary who {event}, and "
+            f"knows the algorithm and how often each value occurs, is left with {found.size:,}: "
+            f"{person} has {value} with probability {found.max_ratio}."
+        )
+
+    def __repr__(self) -> str:
+        what = "nothing" if self.released is None else f"function {self.released}"
+        return f"<Run: {what} released after {len(self.path)} verdicts>"
+
+
+def _what_strikes(i: int, n: int, released: int | None, path: Sequence[Step]) -> str | None:
+    """Why a table does not get to function i of n; i = n is behind the last.
+
+    >>> _what_strikes(1, 3, 0, [(0, "permutation", True)])
+    'g1 is released'
+    >>> _what_strikes(2, 3, None, [(1, "permutation", True), (1, "disclosure", False)])
+    'jumps from g2 past g3'
+    """
+    met = [step[0] for step in path]
+    if i in met or (i == n and released is None):
+        return None
+    before = max(j for j in met if j < i)
+    if before == released:
+        return f"g{before + 1} is released"
+    return f"jumps from g{before + 1} past g{i + 1}"
+
+
+def _tables(codes: Sequence[int], groups: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
+    """Deal the values of each group to its members in every way, each once."""
+    ways = [list(_orders(Counter(codes[p] for p in people))) for people in groups]
+    for chosen in product(*ways):
+        dealt = list(codes)
+        for people, order in zip(groups, chosen, strict=True):
+            for person, code in zip(people, order, strict=True):
+                dealt[person] = code
+        yield tuple(dealt)
+
+
+def _orders(bag: Counter[int]) -> Iterator[tuple[int, ...]]:
+    if not bag:
+        yield ()
+    for code in sorted(bag):
+        for order in _orders(bag - Counter([code])):
+            yield (code, *order)
+
+
+_STYLE = """
+<style>
+.jump-worlds {display: flex; flex-wrap: wrap; gap: 10px; font: 12px/1.35 sans-serif; margin: 8px 0}
+.jump-world {padding: 4px 6px; border: 1px solid #bbb; min-width: 104px; color: #222;
+  background: white; box-sizing: border-box}
+.jump-world table {border-collapse: collapse; margin: 0; font-size: 12px}
+.jump-world td {padding: 0 4px 0 0; border: 0; text-align: left; background: none; color: inherit}
+.jump-world p {margin: 3px 0 0; font-size: 11px; color: #444}
+.jump-left {border: 2px solid #1a6b3a}
+.jump-struck table {color: #666; background:
+  linear-gradient(to top right, transparent calc(50% - 1px), #c33 50%, transparent calc(50% + 1px)),
+  linear-gradient(to bottom right, transparent calc(50% - 1px), #c33 50%,
+    transparent calc(50% + 1px))}
+</style>
+"""
+
+
+def _world_html(world: World) -> str:
+    """A small table; crossed out if it is struck out."""
+    rows = "".join(
+        f"<tr><td>{escape(str(person))}</td><td>{escape(str(value))}</td></tr>"
+        for person, value in world.values.items()
+    )
+    kind = "jump-left" if world.struck_by is None else "jump-struck"
+    why = "is left" if world.struck_by is None else world.struck_by
+    return f'<div class="jump-world {kind}"><table>{rows}</table><p>{escape(why)}</p></div>'
+
+
+# ---- one table under one algorithm ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """One table under one algorithm."""
+
+    people: tuple[Person, ...]
+    values: tuple[Value, ...]
+    codes: tuple[int, ...]
+    colours: tuple[int, ...]
+    functions: tuple[Function, ...]
+    exact: Exact
+
+    def parts(self, i: int) -> list[Part]:
+        """The table's generalization under function i."""
+        return self.exact.parts(i, self.codes, self.colours)
+
+    def permutation_safe(self, i: int) -> bool:
+        """Whether the permutation set of function i has the property."""
+        return self.exact.permutation_safe(self.parts(i))
+
+    def disclosure_safe(self, i: int) -> bool:
+        """Whether the disclosure set of function i has the property."""
+        try:
+            return self.exact.disclosure_safe(i, self.parts(i))
+        except BeyondReach as error:
+            raise BeyondReach(
+                f"what can be told from g{i + 1} = {self.functions[i]}, of {len(self.functions)} "
+                f"functions: {error}"
+            ) from None
+
+    def disclosure_set(self, i: int) -> DisclosureSet:
+        """The disclosure set of function i with everybody's name."""
+        self.exact.budget.used = 0
+        counted = self.exact.count(i, self.parts(i))
+        marginals: dict[int, Mapping[Value, Fraction]] = {}
+        for placed, part in zip(self.exact.layout.level(i), counted.parts, strict=True):
+            tables = {
+                column: row for (column, _), row in zip(part.classes, part.tables, strict=True)
+            }
+            own = {
+                code: tables[self.colours[code], row]
+                for code, row in sorted(rows_of(placed.groups, self.codes).items())
+            }
+            for cell, people in enumerate(placed.cells if counted.size else ()):
+                shares = {
+                    self.values[code]: Fraction(row[cell], counted.size)
+                    for code, row in own.items()
+                    if row[cell]
+                }
+                marginals.update(dict.fromkeys(people, shares))
+        ordered = {self.people[person]: marginals[person] for person in sorted(marginals)}
+        return DisclosureSet(counted.size, counted.total, ordered)
+
+
+def checked_place(i: Any, n: int) -> int:
+    """The place of one of n functions, from 0."""
+    if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or not 0 <= i < n:
+        raise InputError(f"the functions are 0 to {n - 1}, not {i!r}")
+    return int(i)
+
+
+def _read_table(table: Any) -> tuple[tuple[Person, ...], tuple[Value, ...]]:
+    """People and values of a table; people without names are numbered from 0."""
+    if isinstance(table, Mapping):
+        people, values = tuple(table), tuple(table.values())
+    elif isinstance(table, str) or not isinstance(table, (Sequence, np.ndarray)):
+        raise InputError("a table is a dict of each person's value, or a list of values")
+    else:
+        values = tuple(table.tolist() if isinstance(table, np.ndarray) else table)
+        people = tuple(range(len(values)))
+    if not people:
+        raise InputError("the table has no people")
+    for person, value in zip(people, values, strict=True):
+        if is_missing(value) or not is_label(value):
+            raise InputError(f"{person!r} has no value that can be counted: {value!r}")
+    return people, values
+
+
+def case_of(
+    functions: Sequence[Function],
+    strategy: Strategy,
+    table: Any,
+    steps: int,
+    *,
+    fresh: bool = False,
+) -> Case:
+    """Read a table: a mapping from person to value, or values in order.
+
+    What was found for other tables of the same people is used again, unless `fresh`: that saves
+    time, and changes no result, but may bring more within reach: see `walked`.
+    """
+    people, given = _read_table(table)
+    codes_of: dict[Value, int] = {}
+    codes = tuple(codes_of.setdefault(value, len(codes_of)) for value in given)
+    named = [strategy.property.colour(value) for value in codes_of]
+    palette = tuple(dict.fromkeys(named))
+    colours = tuple(palette.index(colour) for colour in named)
+    key = tuple(functions), strategy, people, palette, steps
+    try:
+        exact = _exact(*key) if fresh else _shared(*key)
+    except TypeError:  # a property that cannot be hashed
+        exact = _exact(*key)
+    exact.budget.used = 0
+    return Case(people, tuple(codes_of), codes, colours, tuple(functions), exact)
+
+
+def walked(
+    functions: Sequence[Function],
+    strategy: Strategy,
+    table: Any,
+    steps: int,
+    walk: Callable[[Case], tuple[int | None, list[Step]]],
+) -> tuple[Case, int | None, list[Step]]:
+    """Run an algorithm on a table, with a result that depends on no other table.
+
+    What was found for other tables may bring this one within reach. But the release says that it
+    is within reach, so that must be so for this table alone. It is, if all steps that were ever
+    taken are no more than one table may take; otherwise everything is forgotten first.
+    """
+    case = case_of(functions, strategy, table, steps)
+    before = case.exact.budget.ever
+    if 0 < before <= steps:
+        with suppress(BeyondReach):
+            found = walk(case)
+            if case.exact.budget.ever <= steps:
+                return case, *found
+    if before:
+        _shared.cache_clear()
+        case = case_of(functions, strategy, table, steps)
+    return case, *walk(case)
+
+
+def _exact(
+    functions: tuple[Function, ...],
+    strategy: Strategy,
+    people: tuple[Person, ...],
+    palette: tuple[Hashable, ...],
+    steps: int,
+) -> Exact:
+    partitions = [function.codes(people) for function in functions]
+    # Behind the last function: everybody in one group, for tables of which nothing is released.
+    partitions.append((0,) * len(people))
+    return Exact(Layout(partitions), strategy, palette, Budget(steps))
+
+
+_shared = lru_cache(maxsize=4)(_exact)

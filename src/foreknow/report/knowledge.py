@@ -1,0 +1,358 @@
+"""Knowledge in words: what an adversary may know, and which of it finds out whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.facts.witness import FactsWitness
+from foreknow.adversaries.implications.implications import Implications, Negations
+from foreknow.adversaries.implications.witness import Implication, ImplicationsWitness
+from foreknow.adversaries.priors.disclosure import PriorsWitness
+from foreknow.adversaries.priors.priors import Priors
+from foreknow.data.counts import Semantics
+from foreknow.report.words import group_words, listing, named, number, plural, some, visible
+
+NOUN = "sensitive value"
+_NOTHING = "knows nothing but the release"
+_MOST_RULED_OUT = 4
+_MOST_IMPLICATIONS = 8
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How to speak of facts about a value, or about any: the noun for values, the semantics.
+
+    Under ``set`` and ``multiset`` the first two kinds of facts are other ones than under
+    ``single``: values that the target would have only together with the one in question, and
+    people who do not have that one.
+
+    >>> Terms("diagnosis").known(2, 5, 0)
+    "2 diagnoses the target does not have and 5 other people's diagnoses"
+    >>> Terms("diagnosis", "set", "AIDS").known(2, 5, 0)
+    '2 diagnoses that come only with AIDS and 5 people who do not have AIDS'
+    """
+
+    noun: str = NOUN
+    semantics: Semantics = "single"
+    value: str | None = None
+
+    @property
+    def single(self) -> bool:
+        """Whether a person has exactly one value."""
+        return self.semantics == "single"
+
+    # ---- amounts in a sentence ------------------------------------------------------------
+
+    def known(self, l: int, k: int, m: int) -> str:  # noqa: E741
+        """List the facts of these amounts, after "knows"; empty if there are none."""
+        parts = [self._values(l) if l else "", self.people(k, named_before=bool(l)) if k else ""]
+        parts = [part for part in (*parts, self.relatives(m) if m else "") if part]
+        if len(parts) == 3:
+            parts = [f"{parts[0]}, {parts[1]}, and {parts[2]}"]
+        return " and ".join(parts)
+
+    def unknown(self, l: int, k: int, m: int) -> str:  # noqa: E741
+        """List the kinds of facts of which there are none, after "knows"."""
+        none_of = (
+            "" if l else f"no {self.noun} {self._of_values(one=True)}",
+            "" if k else self._nobody,
+            "" if m else "no relative",
+        )
+        return listing([part for part in none_of if part])
+
+    def people(self, k: int, named_before: bool = False) -> str:
+        """So many people, of the second kind of facts."""
+        if self.single:
+            if k == 1:
+                return f"one other person's {self.noun}"
+            return f"{number(k)} other people's {plural(self.noun)}"
+        who = "one person who does" if k == 1 else f"{number(k)} people who do"
+        return f"{who} not have {self._it(named_before)}"
+
+    def relatives(self, m: int) -> str:
+        """So many relatives."""
+        return some(m, "relative", "relatives")
+
+    def are_known(self, k: int) -> str:
+        """Say that so many people are known; "at most" may stand before 2 or more."""
+        if not self.single:
+            who = "nobody is" if not k else "one person is" if k == 1 else f"{number(k)} people are"
+            return f"{who} known not to have {self._it(False)}"
+        who = self.people(k) if k else self._nobody
+        return f"{who} {'are' if k > 1 else 'is'} known"
+
+    def only_with(self, values: str) -> str:
+        """Say of the target what is known of some values; ``values`` are joined by "or"."""
+        if self.single:
+            return f"does not have {values}"
+        return f"would have {values} only together with {self._it(False)}"
+
+    # ---- amounts in a table or a figure ---------------------------------------------------
+
+    @property
+    def things(self) -> tuple[tuple[str, str], tuple[str, str], tuple[str, str]]:
+        """One and several facts of each kind, in few words."""
+        if self.single:
+            first = "value ruled out", "values ruled out"
+            second = "person known", "people known"
+        else:
+            first = "value only with it", "values only with it"
+            second = "person without it", "people without it"
+        return first, second, ("relative", "relatives")
+
+    def short(self, l: int, k: int, m: int) -> str:  # noqa: E741
+        """The facts in a few words."""
+        first, second = ("ruled out", "") if self.single else ("only with it", " without it")
+        parts = [
+            f"{number(l)} {first}" if l else "",
+            f"{number(k)} {'person' if k == 1 else 'people'}{second}" if k else "",
+            f"{number(m)} {'relative' if m == 1 else 'relatives'}" if m else "",
+        ]
+        return ", ".join(part for part in parts if part) or "the release only"
+
+    def beside(self, l: int, m: int) -> str:  # noqa: E741
+        """What is held beside k: values of the first kind of facts, and relatives."""
+        values, _, relatives = self.things
+        return ", ".join(some(n, *words) for n, words in ((l, values), (m, relatives)) if n)
+
+    @property
+    def axes(self) -> tuple[str, str, str]:
+        """Titles of the axes of l, k and m."""
+        values, people, relatives = (several for _, several in self.things)
+        return f"{values} (l)", f"{people} (k)", f"{relatives} (m)"
+
+    @property
+    def k_axis(self) -> str:
+        """Title of an axis of k that stands by itself."""
+        if self.single:
+            return f"other people's {plural(self.noun)} the adversary knows"
+        return f"people known not to have {self._it(False)}"
+
+    @property
+    def holders(self) -> str:
+        """Head of a column that counts who has a value, or how often it occurs."""
+        return "Occurrences" if self.semantics == "multiset" else "People"
+
+    @property
+    def legend(self) -> tuple[tuple[str, str], ...]:
+        """The short words and what they mean, each as a sentence to follow it."""
+        relative = (
+            "relative",
+            "is someone of whom the adversary knows: if this person has the value, so has the "
+            "target",
+        )
+        if self.single:
+            return relative, ("ruled out", "are values that the target is known not to have")
+        return (
+            relative,
+            (
+                "only with it",
+                "are values that the target would have only together with the one in question: "
+                "had they one of these, they would have that one too",
+            ),
+            ("without it", "are people who are known not to have the value in question"),
+        )
+
+    # ---- parts ----------------------------------------------------------------------------
+
+    def _values(self, l: int) -> str:  # noqa: E741
+        return f"{some(l, self.noun, plural(self.noun))} {self._of_values(one=l == 1)}"
+
+    @property
+    def _nobody(self) -> str:
+        return f"nobody else's {self.noun}" if self.single else f"nobody without {self._it(False)}"
+
+    def _of_values(self, one: bool) -> str:
+        if self.single:
+            return "the target does not have"
+        return f"that {'comes' if one else 'come'} only with {self.value or 'the one in question'}"
+
+    def _it(self, named_before: bool) -> str:
+        if self.value is not None:
+            return self.value
+        return "it" if named_before else f"the {self.noun} in question"
+
+
+# ---- each kind of knowledge ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Description:
+    """A kind of knowledge in words.
+
+    `knows` goes after "Someone who", `short` into a narrow column; `whose` is who is found out,
+    such as "a member of group 17"; `details` are the facts one by one: who, and what is known.
+    `nobody` is whether it says that nobody has the value, when the probability is 0.
+    """
+
+    knows: str
+    short: str
+    whose: str = "somebody"
+    details: tuple[tuple[str, str], ...] = ()
+    nobody: bool = False
+
+
+def describe(
+    adversary: Any, witness: Any = None, noun: str = NOUN, semantics: Semantics = "single"
+) -> Description:
+    """Put knowledge into words: what is used by a witness, or else what is allowed at most."""
+    unused = witness is None
+    match adversary, witness:
+        case Facts(), FactsWitness():
+            return facts_used(adversary, witness, noun)
+        case Facts(l, k, m), _:
+            terms = Terms(noun, semantics)
+            known = terms.known(l, k, m)
+            knows = f"knows up to {known}" if known else _NOTHING
+            return Description(knows, terms.short(l, k, m), nobody=unused)
+        case Negations(k), FactsWitness():
+            used = facts_used(Facts(l=k), witness, noun)
+            return replace(used, short=some(k, "negation", "negations"))
+        case Negations(k), _:
+            several = some(k, noun, plural(noun))
+            knows = f"knows any {several} that people do not have" if k else _NOTHING
+            return Description(knows, some(k, "negation", "negations"), nobody=unused)
+        case Implications(k), ImplicationsWitness():
+            return _implications_used(k, witness)
+        case Implications(k), _:
+            several = "implication" if k == 1 else f"{number(k)} implications"
+            knows = f"knows any {several} between people's {plural(noun)}" if k else _NOTHING
+            return Description(knows, some(k, "implication", "implications"), nobody=unused)
+        case Priors(), PriorsWitness():
+            whose = f"a member of {group_words(witness.group)}"
+            short, details = short_priors(adversary), prior_details(witness)
+            return Description(used_prior(witness), short, whose, details)
+        case Priors(), _:
+            return Description(
+                known_priors(adversary, noun), short_priors(adversary), nobody=unused
+            )
+    name = visible(adversary)
+    return Description(f"has the knowledge {name}", name)
+
+
+def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Description:
+    """Put the facts of a witness into words."""
+    terms = Terms(noun, witness.semantics, named(witness.value))
+    known, ruled_out = sum(witness.known.values()), ""
+    if witness.ruled_out:
+        values = [named(value) for value in witness.ruled_out]
+        ruled_out = terms.only_with(listing(values, "or", most=_MOST_RULED_OUT))
+    others = [terms.people(known)] if known else []
+    others += [terms.relatives(witness.family)] if witness.family else []
+    knows = f"knows {' and '.join(others)}" if others else _NOTHING
+    if ruled_out:
+        joint = ("", " and ", ", ")[len(others)]
+        knows = f"knows that the target {ruled_out}{joint}{knows if others else ''}"
+    return Description(
+        knows,
+        terms.short(facts.l, facts.k, facts.m),
+        f"a member of {group_words(witness.target_group)}",
+        _facts_one_by_one(witness, ruled_out, terms),
+    )
+
+
+def _facts_one_by_one(
+    witness: FactsWitness, ruled_out: str, terms: Terms
+) -> tuple[tuple[str, str], ...]:
+    target = f"in {group_words(witness.target_group)}"
+    details = [("The target", f"{target}; {ruled_out}" if ruled_out else target)]
+    if witness.known_group is not None:
+        bag = [f"{named(value)} × {number(count)}" for value, count in witness.known.items()]
+        known = listing(bag, most=8) if terms.single else terms.people(sum(witness.known.values()))
+        details.append(("Known people", f"in {group_words(witness.known_group)}: {known}"))
+    if witness.family_group is not None:
+        if_any = "if that person" if witness.family == 1 else "if any of them"
+        where = group_words(witness.family_group)
+        said = f"in {where}; {if_any} has {terms.value}, so has the target"
+        details.append((terms.relatives(witness.family).capitalize(), said))
+    return tuple(details)
+
+
+def _implications_used(k: int, witness: ImplicationsWitness) -> Description:
+    used = len(witness.implications)
+    verb = "ends" if used == 1 else "end"
+    details = [("The target", f"in {group_words(witness.target_group)}")]
+    shown = witness.implications[:_MOST_IMPLICATIONS]
+    details += [("Implication", _implication(witness, each)) for each in shown]
+    if used > _MOST_IMPLICATIONS:
+        more = some(used - _MOST_IMPLICATIONS, "implication", "implications")
+        details.append(("And", f"{more} more"))
+    return Description(
+        f"knows {some(used, 'implication', 'implications')} that {verb} with the target having "
+        f"{named(witness.value)}"
+        if used
+        else _NOTHING,
+        some(k, "implication", "implications"),
+        f"a member of {group_words(witness.target_group)}",
+        tuple(details),
+    )
+
+
+def _implication(witness: ImplicationsWitness, each: Implication) -> str:
+    value, own = named(each.value), named(witness.value)
+    same = each.position == witness.target_position
+    if same and each.person == 0:
+        return f"if the target has {value}, then it has {own}: so it does not have {value}"
+    where = "the target's group" if same else group_words(each.group)
+    return f"if person {number(each.person)} of {where} has {value}, then the target has {own}"
+
+
+# ---- priors ---------------------------------------------------------------------------------
+
+
+def known_priors(priors: Priors, noun: str) -> str:
+    """Say which statistics the adversary knows, after "who"."""
+    sets = [
+        listing([visible(name) for name in table.attributes], most=8) for table in priors.tables
+    ]
+    beside = "each by itself, " if len(sets) > 1 else ""
+    by = listing([f"by {columns}" for columns in sets], "or", most=8)
+    each = " (each value by itself)" if priors.semantics == "binary" else ""
+    return f"knows how likely {plural(noun)} are {by}, {beside}and these of everybody{each}"
+
+
+def short_priors(priors: Priors) -> str:
+    """The same for a narrow column: by which columns, and how they are read."""
+    sets = [", ".join(visible(name) for name in table.attributes) for table in priors.tables]
+    return f"priors by {'; '.join(sets)} ({priors.semantics})"
+
+
+def used_prior(witness: PriorsWitness) -> str:
+    """Say which probability the adversary used, after "who"."""
+    who = _person(witness)
+    return f"knows that people with {who} have it with probability {share_text(witness.prior)}"
+
+
+def prior_details(witness: PriorsWitness) -> tuple[tuple[str, str], ...]:
+    """The person, what was known before, and what the group alone says."""
+    group = group_words(witness.group)
+    alike = some(witness.people, "person there is", "people there are")
+    alone = Fraction(witness.holders, witness.size)
+    return (
+        ("The target", f"in {group}, with {_person(witness)}; {alike} alike"),
+        ("Before the release", f"{share_text(witness.prior)} sure of {named(witness.value)}"),
+        (
+            "By the group alone",
+            f"{share_text(alone)}: {number(witness.holders)} of {number(witness.size)} have it",
+        ),
+    )
+
+
+def _person(witness: PriorsWitness) -> str:
+    parts = [
+        f"{visible(name)} {'missing' if label is None else visible(label)}"
+        for name, label in witness.signature.items()
+    ]
+    return listing(parts, most=8)
+
+
+def share_text(chance: Fraction) -> str:
+    """Write a probability in percent, with three digits that count; 100% only where it is 1."""
+    for digits in range(3, 15):
+        shown = f"{float(chance * 100):.{digits}g}"
+        if shown != "100" or chance == 1:
+            return f"{shown}%"
+    return "almost 100%"

@@ -1,0 +1,77 @@
+"""Named people: who a worst case is about; printed for the owner of the table, never written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from html import escape
+
+from rich.console import RenderableType
+from rich.padding import Padding
+
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.auditing.named_people import NamedWitness
+from foreknow.data.labels import Label
+from foreknow.errors import InputError
+from foreknow.report.console import Writer
+from foreknow.report.knowledge import Terms
+from foreknow.report.page import Page
+from foreknow.report.words import is_certain, listing, named, percent, visible
+
+_WARNING = "What follows names people and what they have. It is for the owner of the data only."
+
+
+class NamedPeoplePage(Page[NamedWitness]):
+    """A worst case in which everybody has a name."""
+
+    serves = NamedWitness
+    kept = "it names people and what they have"
+
+    @property
+    def headline(self) -> str:
+        """Say who is found out, through which facts about whom."""
+        witness = self.result
+        target, value = named(witness.target), named(witness.value)
+        terms = Terms(semantics=witness.semantics, value=value)
+        parts = []
+        if witness.ruled_out:
+            values = listing([named(x) for x in witness.ruled_out], "or")
+            parts.append(f"{target} {terms.only_with(values)}")
+        who: dict[Label, list[str]] = {}
+        for person, has in witness.known:
+            who.setdefault(has, []).append(named(person))
+        for has, people in who.items():
+            several = len(people) > 1
+            have = "have" if several else "has"
+            if not terms.single:
+                have = "do not have" if several else "does not have"
+            parts.append(f"{listing(people)} {have} {named(has)}")
+        if witness.relatives:
+            relatives = listing([named(v) for v in witness.relatives], "or")
+            parts.append(f"{target} has {value} if {relatives} has it")
+        exact, one = witness.exact, Fraction(1)
+        found = Disclosure(witness.value, witness.probability, lambda: exact)
+        sure = "certain" if is_certain(found, one) else f"{percent(found, one)} sure"
+        knows = listing([f"that {part}" for part in parts], most=8) or "nothing but the release"
+        return f"Someone who knows {knows} can be {sure} that {target} has {value}."
+
+    def html(self) -> str:
+        """No page names people."""
+        raise InputError("no page names people; see NamedWitness.sentence and .statements")
+
+    def summary(self) -> str:
+        """Their number only, as the notebook may be kept."""
+        return f"<code>{escape(repr(self.result))}</code>"
+
+    def terminal(self, text: Writer) -> Iterator[RenderableType]:
+        """Who it is about, and all that is known, after a warning."""
+        yield text(_WARNING, "bold yellow")
+        yield text(self.headline)
+        for statement in self.result.statements:
+            false = statement in self.result.untrue
+            note = "   (not so in this table, but no less possible)" if false else ""
+            yield Padding(text(f"{visible(statement)}{note}"), (0, 0, 0, 2))
+        yield text("")
+
+
+PAGE = NamedPeoplePage

@@ -1,0 +1,57 @@
+"""Text: names and labels of anybody's file, written so that nothing in them hides or steers."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Marks that reverse the order of what follows them, so that a text reads as another one.
+_REVERSING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_HIDDEN = frozenset(("Cc", "Cs", "Zl", "Zp"))
+# What stands for our own signs where a terminal's encoding lacks them.
+_PLAIN = str.maketrans({"✓": "", "✗": "", "“": '"', "”": '"', "×": "x", "–": "-", "…": "..."})
+# A file may hold a text of any length; what is said of it is to be read.
+_MOST_OF_A_LINE = 3000
+
+
+def visible(label: object) -> str:
+    r"""Write a label as one line in which nothing is hidden: control characters as escapes.
+
+    >>> visible("Flu\x1b[31m"), visible(None)
+    ('Flu\\x1b[31m', 'missing')
+    """
+    if label is None:
+        return "missing"
+    return "".join(
+        _escape(char) if char in _REVERSING or unicodedata.category(char) in _HIDDEN else char
+        for char in str(label)
+    )
+
+
+def one_line(text: object, kept: str = "") -> str:
+    r"""Write a message that may quote a file: cut, and what is not printable as escapes.
+
+    >>> one_line("no column 'a\x1b[2Jb'\nVerified")
+    "no column 'a\\x1b[2Jb'\\nVerified"
+    """
+    said = str(text)
+    if len(said) > _MOST_OF_A_LINE:
+        said = f"{said[:_MOST_OF_A_LINE]}..."
+    return "".join(char if char.isprintable() or char in kept else _escape(char) for char in said)
+
+
+def encodable(text: str, encoding: str) -> str:
+    r"""Write a text with the characters that an encoding has; others plainly, or as escapes.
+
+    >>> encodable("✗ “Grüße 中”", "latin-1")
+    '"Grüße \\u4e2d"'
+    """
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        plain = text.translate(_PLAIN).lstrip()
+        return plain.encode(encoding, "backslashreplace").decode(encoding)
+    return text
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")

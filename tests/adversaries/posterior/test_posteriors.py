@@ -1,0 +1,324 @@
+"""Posteriors from priors: fractions equal enumeration, floats are near, bounds are never below."""
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from tests.adversaries.posterior.drawing import (
+    close,
+    groups_of,
+    kind_of,
+    people_rows,
+    random_group,
+    random_scene,
+    random_table,
+    scenes,
+    table_of,
+    truth,
+)
+from tests.oracle.posterior_worlds import joint, joint_by_permanents
+
+from foreknow.adversaries.priors import bounds
+from foreknow.adversaries.priors import posteriors as kernel
+from foreknow.adversaries.priors.bounds import possible
+from foreknow.adversaries.priors.exact import exact_group, exact_joint
+from foreknow.adversaries.priors.posteriors import posteriors
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
+from foreknow.errors import UnsupportedError
+
+KINDS = ["any", "zeros", "sums", "tiny", "alike"]
+both = pytest.mark.parametrize("reading", ["joint", "binary"])
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+# ---- against enumeration -------------------------------------------------------------------
+
+
+def check(held, groups, priors, reading):
+    """Fractions and floats of all groups against enumeration; how many groups are possible."""
+    found = posteriors(groups, priors, reading)
+    lower, upper = found.lower(), found.upper()
+    some = 0
+    for g, one in enumerate(held):
+        true = truth(one, priors, reading)
+        assert exact_group(groups, g, priors, reading) == true, (one, priors.fractions)
+        case = found.case_of[g]
+        error = found.errors[case]
+        assert error < 1e-13
+        assert close(table_of(found, g), true, error), (one, priors.fractions, true)
+        impossible = any(p is None for row in true for p in row)
+        assert kind_of(found, g) == ("impossible" if impossible else "exact")
+        assert (g in found.impossible) == impossible
+        some += not impossible
+        cells = slice(found.offsets[case], found.offsets[case + 1])
+        ends = zip(lower[cells].tolist(), upper[cells].tolist(), strict=True)
+        for (low, high), p in zip(ends, [p for row in true for p in row], strict=True):
+            assert p is None or Fraction(low) <= p <= Fraction(high)
+    return some
+
+
+@both
+@every_kind
+def test_posteriors_are_what_enumeration_says(reading, kind):
+    drawn = random.Random(f"{reading} {kind}")
+    some = sum(check(*random_scene(drawn, 20, 5, kind), reading) for _ in range(15))
+    assert some > 50  # of 300 groups
+
+
+@both
+@given(scene=scenes())
+def test_any_small_group_is_what_enumeration_says(reading, scene):
+    held, groups, priors = scene
+    check([held], groups, priors, reading)
+    check_bounds([held], groups, priors, reading)
+
+
+def test_two_oracles_agree():
+    drawn = random.Random(3)
+    for _ in range(20):
+        held, _, priors = random_scene(drawn, 10, 5)
+        for signatures, bag in held:
+            people = people_rows(signatures, priors)
+            assert joint(people, bag) == joint_by_permanents(people, bag)
+
+
+def test_groups_that_are_alike_share_their_answers():
+    priors = PriorMatrix.from_fractions([["1/2", "1/2", 0], ["1/5", "4/5", 0], [0, 0, 1]])
+    alike = [([0, 1], [0, 1])] * 500 + [([1, 0], [1, 0])] * 500
+    found = posteriors(groups_of(*alike, ([2], [2])), priors)
+    assert found.cases.n_groups == 2
+    assert table_of(found, 0).tolist() == table_of(found, 999).tolist()
+    assert table_of(found, 1000).tolist() == [[1.0]]
+
+
+def test_complements_are_rounded_from_the_fractions():
+    near_one = 1 - Fraction(1, 10**30)
+    priors = PriorMatrix.from_fractions([[near_one, 0], [near_one / 2, 1]])
+    assert priors.chances[0, 0] == 1
+    assert priors.complements[0, 0] == 1e-30
+    found = table_of(posteriors(groups_of(([0, 1], [0, 1])), priors, "binary"), 0)
+    assert found[0, 0] == pytest.approx(1, abs=1e-29)
+
+
+# ---- larger groups -------------------------------------------------------------------------
+
+
+def agree(groups, priors, reading="joint", most=1e-10):
+    found = posteriors(groups, priors, reading)
+    for g in range(groups.n_groups):
+        error = found.errors[found.case_of[g]]
+        assert error < most
+        assert close(table_of(found, g), exact_group(groups, g, priors, reading), error)
+    return found
+
+
+@both
+@every_kind
+def test_groups_of_some_size(reading, kind):
+    drawn = random.Random(f"large {reading} {kind}")
+    for _ in range(6):
+        _, groups, priors = random_scene(drawn, 3, 25, kind)
+        agree(groups, priors, reading)
+
+
+@pytest.mark.parametrize("sizes", [(9, 2), (2, 9), (8, 8)])
+def test_many_signatures_or_many_values(sizes):
+    drawn = random.Random(str(sizes))
+    for kind in ("any", "zeros", "tiny"):
+        priors = PriorMatrix.from_fractions(random_table(drawn, *sizes, kind))
+        agree(groups_of(*(random_group(drawn, 10, *sizes) for _ in range(8))), priors)
+
+
+def test_priors_from_the_least_to_one():
+    # The likeliest world has weight 1e-300, all others far less; products underflow unless scaled.
+    small = Fraction(10) ** -300
+    rows = [[small if i == j else small**0 if i < j else small for j in range(6)] for i in range(6)]
+    groups = groups_of((range(6), range(6)), ([0, 1, 2], [0, 0, 1]))
+    agree(groups, PriorMatrix.from_fractions(rows))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_weights_of_priors_far_apart_are_kept(monkeypatch, whole):
+    # Weights are held by scaled floats, else by whole numbers.
+    if whole:
+        monkeypatch.setattr(kernel, "LEAST_TOTAL", np.inf)
+    drawn = random.Random(4)
+    for _ in range(30):
+        size = drawn.choice([3, 5, 7])
+        exponents = drawn.choice([[0, 40, 150, 300], [0, 300], range(301)])
+        rows = [[Fraction(10) ** -drawn.choice(exponents) for _ in range(size)] for _ in range(4)]
+        held = [random_group(drawn, size, 4, size) for _ in range(2)]
+        for reading in ("joint", "binary"):
+            found = agree(groups_of(*held), PriorMatrix.from_fractions(rows), reading)
+            assert not found.bounded.any()
+
+
+def test_more_states_than_are_judged_together():
+    # 2**13 subsets of thirteen, and 2**9 states of repeated values in the other direction.
+    random_floats = np.random.default_rng(3).uniform(0.1, 1, (13, 13))
+    found = table_of(agree(groups_of((range(13), range(13))), matrix(random_floats)), 0)
+    assert found.sum(axis=0) == pytest.approx(1)
+    assert found.sum(axis=1) == pytest.approx(1)
+
+
+def test_few_signatures_make_large_groups_cheap():
+    priors = PriorMatrix.from_fractions([["1/3", "1/6", "1/2"], ["1/5", "2/5", "2/5"]])
+    found = agree(groups_of(([0] * 60 + [1] * 60, [0, 1, 2] * 40)), priors)
+    assert kind_of(found, 0) == "exact"
+    assert float(60 * table_of(found, 0)[:, 0].sum()) == pytest.approx(40)
+
+
+@pytest.mark.parametrize("thirds", [True, False])
+def test_proportional_priors_make_large_groups_cheap(thirds):
+    # Thirty signatures, though in two directions over the held values; and thirty values.
+    scale = (lambda s: 3 + s) if thirds else (lambda s: 2 ** (s % 5 + 2))
+    rows = [[Fraction(1 + (x + s) % 2, scale(s)) for x in range(30)] for s in range(30)]
+    found = agree(groups_of((range(30), range(30))), PriorMatrix.from_fractions(rows))
+    assert kind_of(found, 0) == "exact"
+    bounded = posteriors(
+        groups_of((range(30), range(30))), PriorMatrix.from_fractions(rows), reach=0
+    )
+    assert (bounded.upper() >= found.lower()).all()
+
+
+def test_equal_priors_say_no_more_than_the_bag():
+    found = posteriors(
+        groups_of((range(500), [i % 5 for i in range(500)])), matrix(np.full((500, 5), 0.1))
+    )
+    assert kind_of(found, 0) == "exact"
+    assert table_of(found, 0) == pytest.approx(0.2)
+
+
+def test_fractions_out_of_reach_are_refused():
+    drawn = random.Random(9)
+    table = [[Fraction(drawn.randint(1, 99), 100) for _ in range(20)] for _ in range(20)]
+    with pytest.raises(UnsupportedError, match="needs 1048576 states, more than 65536"):
+        exact_joint([1] * 20, [1] * 20, table)
+
+
+def test_states_are_those_of_the_smaller_lattice():
+    # Thirty people of two signatures: 16**2 states, where values alone would need 2**30.
+    priors = matrix(np.random.default_rng(1).uniform(0.1, 1, (2, 30)))
+    groups = groups_of(([0] * 15 + [1] * 15, range(30)))
+    assert kind_of(posteriors(groups, priors, reach=256), 0) == "exact"
+    assert kind_of(posteriors(groups, priors, reach=255), 0) == "bounded"
+
+
+# ---- out of reach: upper bounds ------------------------------------------------------------
+
+
+def check_bounds(held, groups, priors, reading):
+    """Bounds of all groups, no state being allowed; returns (bound, truth) pairs."""
+    found = posteriors(groups, priors, reading, reach=0)
+    assert np.array_equal(found.upper(), found.probabilities, equal_nan=True)
+    pairs = []
+    for g, one in enumerate(held):
+        true = truth(one, priors, reading)
+        for row, true_row in zip(table_of(found, g).tolist(), true, strict=True):
+            for bound, p in zip(row, true_row, strict=True):
+                if p is None:
+                    assert np.isnan(bound)
+                else:
+                    assert 1 >= Fraction(bound) >= p, (one, priors.fractions, true)
+                    pairs.append((bound, p))
+        impossible = any(p is None for row in true for p in row)
+        assert kind_of(found, g) == ("impossible" if impossible else "bounded")
+    return pairs
+
+
+@both
+@pytest.mark.parametrize("twice", [True, False])
+@every_kind
+def test_bounds_are_never_below_enumeration(monkeypatch, reading, kind, twice):
+    if not twice:  # as for groups of very many values and signatures
+        monkeypatch.setattr(bounds, "_TWICE", 0)
+        monkeypatch.setattr(bounds, "_BY_PERSON", 0)
+    drawn = random.Random(f"bound {reading} {kind}")
+    pairs = []
+    for _ in range(15):
+        pairs += check_bounds(*random_scene(drawn, 20, 5, kind), reading)
+    assert len(pairs) > 300
+    assert sum(bound < 0.999 for bound, _ in pairs) > 100  # and they say something
+
+
+def test_bounds_hold_for_larger_groups():
+    drawn = random.Random(11)
+    for _ in range(40):
+        kind = drawn.choice(["any", "zeros", "sums", "alike"])
+        _, groups, priors = random_scene(drawn, 1, 12, kind)
+        true = exact_group(groups, 0, priors)
+        bounded = table_of(posteriors(groups, priors, reach=0), 0)
+        assert np.isnan(bounded).all() == (true[0][0] is None)
+        for row, true_row in zip(bounded.tolist(), true, strict=True):
+            assert all(p is None or Fraction(b) >= p for b, p in zip(row, true_row, strict=True))
+
+
+def test_where_priors_are_equal_the_bound_is_the_share():
+    groups = groups_of((range(60), [i % 12 for i in range(60)]))
+    found = posteriors(groups, matrix(np.full((60, 12), 0.25)), reach=0)
+    assert kind_of(found, 0) == "bounded"
+    assert table_of(found, 0) == pytest.approx(1 / 12)
+
+
+@pytest.mark.parametrize(("lowest", "most"), [(0.5, 1.25), (0.25, 2.0)])
+def test_bounds_are_not_far_off_where_priors_are_similar(lowest, most):
+    drawn = np.random.default_rng(2)
+    for size, values in ((12, 12), (15, 8), (16, 4)):
+        priors = matrix(drawn.uniform(lowest, 1, (size, values)))
+        groups = groups_of((range(size), [i % values for i in range(size)]))
+        exact = table_of(posteriors(groups, priors), 0)
+        bounded = table_of(posteriors(groups, priors, reach=0), 0)
+        assert (bounded >= exact).all()
+        assert (bounded <= most * exact).all()
+
+
+@pytest.mark.parametrize(("size", "values", "most"), [(150, 150, 0.05), (60, 12, 0.4)])
+def test_groups_truly_out_of_reach_are_bounded_in_reasonable_time(size, values, most):
+    priors = matrix(np.random.default_rng(5).uniform(0.3, 0.6, (size, values)))
+    found = posteriors(groups_of((range(size), [i % values for i in range(size)])), priors)
+    assert kind_of(found, 0) == "bounded"
+    assert 1 / values < table_of(found, 0).max() < most
+
+
+def brute(support, people, counts):
+    """Pairs of all ways to assign values, one signature after another."""
+    found = np.zeros(support.shape, dtype=bool)
+
+    def assign(s, left, used):
+        if s == len(people):
+            for pair in used:
+                found[pair] = True
+            return
+        place(s, 0, people[s], left, used)
+
+    def place(s, x, more, left, used):
+        if x == len(counts):
+            if not more:
+                assign(s + 1, left, used)
+            return
+        for some in range(min(more, left[x]) + 1):
+            if some and not support[s, x]:
+                break
+            rest = [*left[:x], left[x] - some, *left[x + 1 :]]
+            place(s, x + 1, more - some, rest, [*used, (s, x)] if some else used)
+
+    assign(0, list(counts), [])
+    return found if found.any() else None
+
+
+def test_what_is_possible_is_what_some_world_has():
+    drawn = np.random.default_rng(12)
+    impossible = 0
+    for _ in range(600):
+        size, n_signatures, n_values = drawn.integers(1, 7), *drawn.integers(1, 5, 2)
+        people = np.bincount(drawn.integers(0, n_signatures, size), minlength=n_signatures)
+        counts = np.bincount(drawn.integers(0, n_values, size), minlength=n_values)
+        people, counts = people[people > 0].tolist(), counts[counts > 0].tolist()
+        support = drawn.random((len(people), len(counts))) < 0.6
+        found, true = possible(support, people, counts), brute(support, people, counts)
+        assert (found is None) == (true is None)
+        impossible += found is None
+        assert found is None or (found == true).all()
+    assert 100 < impossible < 500

@@ -1,0 +1,492 @@
+"""The commands skyline, curves, survey and utility: what they print, write, and refuse."""
+
+import json
+
+import pytest
+from tests import adult
+from tests.cli.desk import POLICY
+
+import foreknow as fk
+
+LATTICE = """[schema]
+quasi_identifiers = ["age", "sex"]
+sensitive = "disease"
+identifiers = ["name"]
+
+[schema.hierarchies]
+age = { intervals = [20] }
+
+[[require]]
+implications = { k = 1 }
+below = 0.9
+"""
+WARD = """who,ward,disease
+Ed,1,Flu
+Frank,1,Cancer
+Gary,1,Flu
+Tom,1,AIDS
+Ann Lee,2,Flu
+Bob,2,Cold
+Cary,2,AIDS
+"""
+PLAIN = ["--sensitive", "disease", "--group", "ward"]
+SET = ["--person", "who", "--semantics", "set"]
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+def lines_of(text):
+    """The lines of a text without what a terminal's width changes."""
+    return words(text.replace("─", ""))
+
+
+@pytest.fixture
+def ward(desk):
+    """A desk with a table of two wards, a policy with hierarchies, and how to ask."""
+    desk.put("ward.csv", WARD)
+    desk.put("lattice.toml", LATTICE)
+
+    def ask(*more, confidence="0.9", columns=PLAIN):
+        return ["skyline", "ward.csv", "--confidence", confidence, *columns, *more]
+
+    desk.ask = ask
+    return desk
+
+
+def test_all_values_have_a_row_each(ward):
+    code, out, err = ward.run(*ward.ask())
+    assert (code, err) == (0, "")
+    for value, *amounts in [("AIDS", 1, 1, 1, 2), ("Cancer", 1, 2, 2, 3), ("Flu", 1, 1, 1, 2)]:
+        assert " ".join(map(str, [value, *amounts])) in words(out)
+
+
+def test_a_value_has_its_points_and_the_nearest_point_beyond(ward):
+    code, out, _ = ward.run(*ward.ask("--value", "AIDS"))
+    assert code == 0
+    out = words(out)
+    assert out.startswith("AIDS at 90%: 2 points")
+    assert "0 1 0 somebody who knows one other person's disease, but no" in out
+    assert "Too much already: somebody who knows 2 other people's diseases" in out
+    assert "l=0, k=2, m=0 is not withstood: the breach probability is 1." in out
+    assert "Known people: in group 2: Cold × 1 and Flu × 1" in out
+    assert "Bob" not in out
+
+
+@pytest.mark.parametrize(
+    ("above", "said"),
+    [
+        ("0,0,1", "l=0, k=0, m=1 is withstood: the breach probability is 1/2 = 50.00%."),
+        (" 1, 1,0", "l=1, k=1, m=0 is not withstood: the breach probability is 1."),
+        ("0,0,0", "l=0, k=0, m=0 is withstood: the breach probability is 1/3 = 33.33%."),
+    ],
+)
+def test_any_amounts_can_be_asked_about(ward, above, said):
+    code, out, _ = ward.run(*ward.ask("--value", "AIDS", "--above", above))
+    assert code == 0
+    assert said in words(out)
+
+
+def test_people_are_named_only_on_request_and_only_in_the_terminal(ward):
+    more = ["--value", "AIDS", "--html", "page.html", "--json", "points.json", "--person", "who"]
+    _, plain, _ = ward.run(*ward.ask(*more))
+    assert "Cary" not in plain
+    code, out, _ = ward.run(*ward.ask(*more, "--name-people"))
+    assert code == 0
+    before, after = words(out).split("It is for the owner of the data only.")
+    assert "Cary" not in before
+    assert (
+        "Someone who knows that Bob has Cold and that Ann Lee has Flu can be certain that Cary has "
+        'AIDS. Bob = Cold "Ann Lee" = Flu'
+    ) in after
+    for name in ("page.html", "points.json"):
+        assert b"Cary" not in (ward.folder / name).read_bytes()
+
+
+def test_sets_have_their_own_words(ward):
+    columns = [*PLAIN, *SET]
+    _, out, _ = ward.run(*ward.ask("--value", "AIDS", "--name-people", columns=columns))
+    assert "people who do not have AIDS" in words(out)
+    assert "AIDS not in" in out
+
+
+def test_columns_may_come_from_a_policy(desk):
+    ask = ["skyline", "table.csv", "--policy", "policy.toml", "-c", "0.9", "-v", "flu"]
+    code, out, _ = desk.run(*ask)
+    assert code == 0
+    assert "flu at 90%: 0 points" in out  # every row is a group of its own
+    code, out, _ = desk.run(*ask, "--group", "sex", "--person", "name", "--name-people")
+    assert code == 0
+    assert "Known people: in group f: cold × 1" in out
+    assert "Fay = cold" in out
+
+
+def test_quasi_identifiers_make_groups(desk):
+    ask = ["skyline", "table.csv", "--sensitive", "disease", "-c", "1", "-v", "flu"]
+    _, out, _ = desk.run(*ask, "--quasi-identifiers", "sex")
+    assert "member of group f" in words(out)
+    _, out, _ = desk.run(*ask, "--quasi-identifiers", "sex, age")
+    assert "can be certain" in words(out)
+
+
+def test_a_published_folder_needs_no_policy(desk):
+    desk.run(*desk.publish())
+    code, out, _ = desk.run("skyline", "out", "-c", "0.9", "-v", "flu")
+    assert code == 0
+    assert "flu at 90%" in out
+    said = desk.refused("skyline", "out", "-c", "0.9", "--sensitive", "disease")
+    assert "are in its certificate; leave out --sensitive" in said
+    said = desk.refused("skyline", "out", "-c", "0.9", "-v", "flu", "--name-people", "-q")
+    assert "names nobody" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--value", "AID"], "no group contains the sensitive value 'AID'; did you mean 'AIDS'?"),
+        (["--value", "AIDS", "--above", "1,2"], "three whole numbers l,k,m from 0"),
+        (["--value", "AIDS", "--above", "1,2,-3"], "three whole numbers l,k,m from 0"),
+        (["--value", "AIDS", "--above", "a,b,c"], "three whole numbers l,k,m from 0"),
+        (["--above", "1,2,3"], "add --value"),
+        (["--name-people"], "add --value"),
+        (["--value", "AIDS", "--name-people"], "needs a table with a row for each person, and"),
+        (["--person", "nobody"], "has no column 'nobody'"),
+        (["--semantics", "bag"], "semantics 'bag' is unknown"),
+        (["--html", "ward.csv"], "'ward.csv' is an input"),
+        (["--html", "x", "--json", "x"], "name the same file"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(ward, more, said):
+    assert said in ward.refused(*ward.ask(*more))
+
+
+@pytest.mark.parametrize("confidence", ["0", "1.5", "95", "-1", "much"])
+def test_a_confidence_is_above_0_and_at_most_1(ward, confidence):
+    said = ward.refused(*ward.ask(confidence=confidence))
+    assert "above 0 and at most 1" in said or "not a number" in said
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ([], "say what the columns are: --policy FILE; or --sensitive"),
+        (["--sensitive", "disease"], "either --group COLUMN or --quasi-identifiers"),
+        ([*PLAIN, "--quasi-identifiers", "who"], "either --group COLUMN or --quasi-identifiers"),
+        ([*PLAIN, "--policy", "policy.toml"], "--sensitive contradicts --policy"),
+        (["--sensitive", "diseas", "--group", "ward"], "did you mean 'disease'"),
+        (["--sensitive", "disease", "--quasi-identifiers", ","], "has no column ''"),
+    ],
+)
+def test_columns_that_are_not_clear_are_refused(ward, columns, said):
+    assert said in ward.refused(*ward.ask(columns=columns))
+
+
+def test_a_policy_without_a_schema_needs_one(desk):
+    desk.put("bare.toml", POLICY[POLICY.index("[[require]]") :])
+    ask = ["skyline", "table.csv", "--policy", "bare.toml", "-c", "0.9"]
+    assert "no [schema] table" in desk.refused(*ask)
+    assert "no [schema] table" in desk.refused(*ask, "--person", "name")
+
+
+# ---- curves -------------------------------------------------------------------------------------
+
+CURVES = ["curves", "ward.csv", "--sensitive", "disease", "--group", "ward"]
+RAW = ["curves", "table.csv", "--policy", "lattice.toml"]
+
+
+def test_both_kinds_have_a_row_for_each_number_of_pieces(ward):
+    code, out, err = ward.run(*CURVES, "--upto", "2")
+    assert (code, err) == (0, "")
+    out = words(out)
+    assert "any disease ward.csv 7 people in 2 groups" in out
+    assert "0 50.0% 50.0%" in out
+    assert "2 100% 100%" in out
+    assert "It takes" in out
+    assert "Not judged: who." in out
+
+
+def test_the_curve_of_one_value(ward):
+    code, out, _ = ward.run(*CURVES, "--upto", "1", "--value", "AIDS", "--json", "c.json", "-q")
+    assert (code, out) == (0, "")
+    read = json.loads((ward.folder / "c.json").read_text())
+    assert read["value"] == "AIDS"
+    assert [point["implications"]["exact"] for point in read["points"]] == ["1/3", "1/2"]
+
+
+def test_a_raw_table_is_generalized_first(ward):
+    code, out, _ = ward.run(*RAW, "--levels", " age = 1 , sex=*", "--html", "p.html")
+    assert code == 0
+    assert "8 people in 2 groups" in words(out)
+    assert "Not judged" not in out
+    assert "20 to 39, *" in (ward.folder / "p.html").read_text("utf-8")
+    _, out, _ = ward.run(*RAW, "--levels", "sex=0")
+    assert "8 people in 2 groups" in words(out)
+    columns = ["--sensitive", "disease", "--quasi-identifiers", "age, sex"]
+    _, out, _ = ward.run("curves", "table.csv", *columns, "--levels", "age=0,sex=0")
+    assert "8 people in 8 groups" in words(out)
+
+
+def test_a_published_folder_needs_no_columns(ward):
+    assert ward.run(*ward.publish())[0] == 0
+    code, out, _ = ward.run("curves", "out")
+    assert code == 0
+    assert "any disease" in words(out)
+    assert "is published already" in ward.refused("curves", "out", "--levels", "age=1")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--levels", "age"], "--levels takes a level for each column"),
+        (["--levels", "age=x"], "--levels takes a level for each column"),
+        (["--levels", "=1"], "--levels takes a level for each column"),
+        (["--levels", ""], "--levels takes a level for each column"),
+        (["--levels", "age=1,age=2"], "--levels names 'age' twice"),
+        (["--levels", "agee=1"], "'agee' is no quasi-identifier of table.csv; did you mean 'age'"),
+        (["--levels", "age=3"], "'age' has the levels 0 (exact) to 2 ('*'), not 3"),
+        (["--levels", "sex=2"], "give it a hierarchy"),
+        (["--levels", "age=1", "--group", "sex"], "leave out --group"),
+        (["--levels", "age=1", "--sensitive", "disease"], "contradicts --policy"),
+        (["--levels", "age=1", "--upto", "500"], "upto is at most 200"),
+        (["--levels", "age=1", "--upto", "-1"], "upto must be 0 or more"),
+        (["--levels", "age=1", "--value", "flue"], "'flue'; did you mean 'flu'?"),
+        (["--levels", "age=1", "--html", "table.csv"], "is an input"),
+        (["--levels", "age=1", "--html", "a", "--json", "a"], "name the same file"),
+    ],
+)
+def test_what_cannot_be_asked_of_curves_is_refused(ward, more, said):
+    assert said in ward.refused(*RAW, *more)
+
+
+def test_a_raw_table_needs_columns(ward):
+    said = ward.refused("curves", "table.csv", "--levels", "age=1", "--sensitive", "disease")
+    assert "--quasi-identifiers" in said
+
+
+def test_sets_are_refused(ward):
+    ward.put("set.toml", LATTICE.replace("[schema]", '[schema]\nsemantics = "set"\nperson = "who"'))
+    said = ward.refused("curves", "ward.csv", "--policy", "set.toml", "--group", "ward")
+    assert "not semantics 'set'" in said
+
+
+def test_the_command_of_the_docs_draws_figure_5(desk):
+    """One command from the table to the figure of the paper."""
+    command = ["curves", adult.table(), "--policy", adult.LATTICE, "--levels", "age=3"]
+    code, out, _ = desk.run(*command, "--json", "five.json")
+    assert code == 0
+    golden = json.loads(adult.GOLDEN.read_text())
+    points = json.loads((desk.folder / "five.json").read_text())["points"]
+    for kind in ("implications", "negations"):
+        assert [round(point[kind]["probability"], 6) for point in points] == golden[kind]
+    page = (adult.ROOT / "docs" / "research" / "implications.md").read_text("utf-8")
+    assert lines_of(out) in lines_of(page)
+
+
+# ---- survey -------------------------------------------------------------------------------------
+
+SURVEY = ["survey", "table.csv", "--policy", "lattice.toml"]
+
+
+def test_every_generalization_has_a_row(ward):
+    code, out, err = ward.run(*SURVEY, "--knowledge", "0,1")
+    assert (code, err) == (0, "")
+    out = words(out)
+    assert "6 generalizations: entropy and worst disclosure table.csv" in out
+    assert "8 people; generalized: age, sex" in out
+    assert "* * 1 1.000 50.0% 100%" in out
+    assert "by so many implications" in out
+
+
+def test_negations_are_another_question(ward):
+    code, out, _ = ward.run(*SURVEY, "-k", "1", "--negations", "--json", "s.json")
+    assert code == 0
+    assert "by so many negations" in words(out)
+    assert json.loads((ward.folder / "s.json").read_text())["kind"] == "negations"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--knowledge", "1;3"], "--knowledge takes whole numbers"),
+        (["--knowledge", ""], "--knowledge takes whole numbers"),
+        (["--knowledge", "-1"], "--knowledge takes whole numbers"),
+        (["--knowledge", "999"], "at most 200 pieces"),
+        (["--sensitive", "disease"], "--sensitive contradicts --policy"),
+        (["--html", "lattice.toml"], "is an input"),
+        (["--json", "nowhere/s.json"], "nowhere"),
+    ],
+)
+def test_what_cannot_be_surveyed_is_refused(ward, more, said):
+    assert said in ward.refused(*SURVEY, *more)
+
+
+def test_a_table_needs_columns_that_it_has(ward):
+    assert "say what the columns are" in ward.refused("survey", "table.csv")
+    ward.put("wrong.toml", LATTICE.replace('"disease"', '"diseases"'))
+    said = ward.refused("survey", "table.csv", "--policy", "wrong.toml")
+    assert "did you mean 'disease'?" in said
+
+
+def test_the_command_of_the_docs_draws_figure_6(desk):
+    """One command from the table to the figure of the paper."""
+    code, out, _ = desk.run("survey", adult.table(), "--policy", adult.LATTICE)
+    assert code == 0
+    page = (adult.ROOT / "docs" / "research" / "implications.md").read_text("utf-8")
+    assert lines_of(out) in lines_of(page)
+
+
+# ---- files of all ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "key", "many", "heading"),
+    [
+        (["skyline", "ward.csv", "-c", "0.9", *PLAIN], "values", 4, "What the release withstands"),
+        ([*CURVES, "--upto", "3"], "points", 4, "What pieces of knowledge disclose"),
+        (SURVEY, "nodes", 6, "6 generalizations"),
+    ],
+    ids=["skyline", "curves", "survey"],
+)
+def test_json_and_html_are_written_also_when_quiet(ward, command, key, many, heading):
+    assert ward.run(*command, "--html", "p.html", "--json", "s.json", "-q") == (0, "", "")
+    read = json.loads((ward.folder / "s.json").read_text())
+    assert len(read[key]) == many
+    assert read["sensitive"] == "disease"
+    assert heading in (ward.folder / "p.html").read_text("utf-8")
+    assert "nowhere" in ward.refused(*command, "--html", "nowhere/page.html")
+
+
+# ---- utility ------------------------------------------------------------------------------------
+
+GROUPED = """age,sex,disease,g
+20,f,flu,1
+21,m,cold,1
+20,m,cold,2
+21,f,flu,2
+60,f,flu,3
+61,f,cold,3
+60,m,cold,4
+61,m,flu,4
+"""
+
+
+@pytest.fixture
+def measure(desk):
+    """Measure the release in `out`, or another."""
+    assert desk.run(*desk.publish("--seed", "1", "--quiet"))[0] == 0
+
+    def run(*more, release="out", table="table.csv"):
+        return desk.run("utility", release, table, "--policy", "policy.toml", *more)
+
+    return run
+
+
+def measured(desk, release):
+    policy = fk.Policy.load(desk.folder / "policy.toml")
+    microdata = fk.Microdata(desk.folder / "table.csv", policy.schema)
+    return fk.utility_report(release, microdata, delta=0.2)
+
+
+def shown(share):
+    return f"{100 * share:.1f}%" if share else "0%"
+
+
+def test_every_measure_has_a_row(measure, desk):
+    code, out, err = measure("--delta", "0.2")
+    assert (code, err) == (0, "")
+    said, found = words(out), measured(desk, desk.folder / "out")
+    assert "What the generalized release is still worth release.csv" in said
+    assert f"groups {found.utility.groups} of " in said
+    assert f"discernibility {found.utility.discernibility} " in said
+    assert f"NCP {100 * found.utility.average_ncp:.1f}%" in said
+    assert f"age {100 * found.utility.ncp['age']:.1f}%" in said
+    assert "or to 20.0% of the people where that is more (1,000 queries each)" in said
+    one, two = found.errors
+    assert f"one quasi-identifier {shown(one.median)} {shown(one.average)}" in said
+    assert f"2 quasi-identifiers {shown(two.median)} {shown(two.average)}" in said
+    assert one.average != two.average
+
+
+def test_the_json_is_what_python_finds_also_when_quiet(measure, desk):
+    assert measure("--delta", "0.2", "--json", "u.json", "--quiet") == (0, "", "")
+    read = json.loads((desk.folder / "u.json").read_text())
+    found = measured(desk, desk.folder / "out").to_dict()
+    assert read == {"may_be_published": False, **found}
+    assert (read["format"], read["version"]) == ("foreknow utility", 1)
+
+
+def test_queries_can_be_chosen_and_come_from_the_seed(measure, desk):
+    found = []
+    for seed in ("0", "0", "7"):
+        more = ["--queries", "30", "--predicates", "2", "--seed", seed, "--json", "u.json"]
+        assert measure(*more)[0] == 0
+        (error,) = json.loads((desk.folder / "u.json").read_text())["query_errors"]
+        assert (error["queries"], error["predicates"], error["seed"]) == (30, 2, int(seed))
+        found.append(error["quantiles"])
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_table_with_groups_is_a_release_too(measure, desk):
+    desk.put("grouped.csv", GROUPED)
+    code, out, _ = measure("--group", "g", release="grouped.csv")
+    assert code == 0
+    assert "What the bucketized release is still worth grouped.csv" in words(out)
+    assert "groups 4 of 2 to 2 people" in words(out)
+    assert "discernibility 16 1.00 times the least for groups of 2 or more" in words(out)
+    assert "NCP 0% quasi-identifiers are exact" in words(out)
+
+
+def test_the_written_table_is_read_as_the_policy_says(measure, desk):
+    assert measure("--json", "file.json", release="out/release.csv")[0] == 0
+    measure("--json", "folder.json")
+    of_file, of_folder = (
+        json.loads((desk.folder / name).read_text()) for name in ("file.json", "folder.json")
+    )
+    assert of_file == of_folder
+
+
+@pytest.mark.parametrize(
+    ("more", "release", "table", "said"),
+    [
+        (["--queries", "0"], "out", "table.csv", "queries must be a whole number from 1"),
+        (["--predicates", "3"], "out", "table.csv", "only 2 attributes"),
+        (["--predicates", "0"], "out", "table.csv", "predicates must be a whole number from 1"),
+        (["--delta", "0"], "out", "table.csv", "delta is a share"),
+        (["--delta", "nan"], "out", "table.csv", "delta is a share"),
+        (["--seed", "-1"], "out", "table.csv", "the seed must be a whole number from 0"),
+        (["--group", "g"], "out", "table.csv", "leave out --group"),
+        (["--json", "table.csv"], "out", "table.csv", "is an input"),
+        (["--json", "out/release.csv"], "out", "table.csv", "is an input"),
+        (["--json", "nowhere/u.json"], "out", "table.csv", "nowhere"),
+        ([], "nowhere.csv", "table.csv", "nowhere.csv"),
+        ([], "out", "nowhere.csv", "nowhere.csv"),
+        ([], "out", "out", "is published already; give the raw table"),
+        ([], "out", "other.csv", "nobody with the sensitive value"),
+        ([], "out", "small.csv", "give the table that the release was made of"),
+        ([], "table.csv", "out/release.csv", "has no column 'name'"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(measure, desk, more, release, table, said):
+    lines = (desk.folder / "table.csv").read_text()
+    desk.put("other.csv", lines.replace("flu", "gout"))
+    desk.put("small.csv", "\n".join(lines.splitlines()[:5]))
+    arguments = ["utility", release, table, "--policy", "policy.toml", *more]
+    assert said in desk.refused(*arguments)
+
+
+def test_a_policy_for_other_columns_is_refused(measure, desk):
+    text = (desk.folder / "policy.toml").read_text()
+    desk.put("other.toml", text.replace('["age", "sex"]', '["age"]'))
+    said = desk.refused("utility", "out", "table.csv", "--policy", "other.toml")
+    assert "the certificate is for age, sex and disease, the policy for age" in said
+    desk.put("bare.toml", text[text.index("[[require]]") :])
+    said = desk.refused("utility", "out", "table.csv", "--policy", "bare.toml")
+    assert "no [schema] table" in said
+
+
+def test_a_release_that_was_changed_is_refused(measure, desk):
+    path = desk.folder / "out" / "release.csv"
+    path.write_text(path.read_text() + "20,f,flu\n")
+    said = desk.refused("utility", "out", "table.csv", "--policy", "policy.toml")
+    assert "is not the file of 'out' that was certified" in said

@@ -1,0 +1,228 @@
+"""Results that the tests of the report show: ordinary ones, and ones of hostile labels."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+import foreknow as fk
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.facts.witness import FactsWitness
+from foreknow.auditing.audit import Verdict, audit
+from foreknow.data.counts import GroupCounts
+from foreknow.data.schema import Schema
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
+
+BAGS = [
+    {"Flu": 6, "AIDS": 2, "Cancer": 3, "Asthma": 4},
+    {"Flu": 9, "AIDS": 1, "Cancer": 5, "Gout": 5},
+    {"Asthma": 7, "Flu": 4, "Gout": 2},
+]
+
+
+def small(safe=True, groups=(16, 17, 18)):
+    """An audit of three groups; the first of two requirements fails unless `safe`."""
+    counts = GroupCounts.from_bags(BAGS, groups=list(groups))
+    strict = Requirement(Facts(1, 3, 1), below="0.9" if safe else "0.3", values=["AIDS"])
+    loose = Requirement(Facts(0, 1, 0), below="0.99")
+    schema = Schema(
+        quasi_identifiers=["age", "zip"],
+        sensitive="diagnosis",
+        identifiers=["name"],
+        hierarchies={"zip": {"mask": 5}, "age": {"intervals": [5, 10]}},
+    )
+    return audit(counts, Policy([strict, loose], schema), name="three.csv")
+
+
+EVIL = (
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    '"><img src=http://evil.example/x onerror=alert(3)>',
+    "<a href='http://evil.example'>click</a><b>bold</b>",
+    "[red]red[/red] {{ 7 * 7 }} %{x} ${1+1}\u202e\x1b[31m\ud800",
+    "]]>--><!--\u2028&lt;",
+)
+
+
+def evil():
+    """An audit of which every label is an attack."""
+    one, two, three, four, five, six = EVIL
+    counts = GroupCounts.from_bags(
+        [{one: 2, two: 5, three: 4, four: 6, five: 3, six: 3}, {one: 3, five: 9, six: 9}],
+        groups=[(three, one), (two, four)],
+    )
+    schema = Schema(quasi_identifiers=[one, two], sensitive=four, identifiers=[three], other=[six])
+    requirements = [
+        Requirement(Facts(1, 2, 1), below="0.1", values=[value], name=value) for value in EVIL
+    ]
+    return audit(counts, Policy(requirements, schema), name=one)
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """A kind of adversary that the report knows nothing of."""
+
+    amount: int = 3
+
+    def disclosures(self, counts):
+        return {value: Disclosure(value, 0.625) for value in counts.values}
+
+    def to_dict(self):
+        return {"oracle": {"amount": self.amount}}
+
+
+def verdict_of(
+    exact,
+    limit="0.5",
+    ruled_out=(),
+    known=0,
+    family=0,
+    group=17,
+    facts=None,
+    value="AIDS",
+):
+    """A verdict with these numbers and this witness, as an audit would give it."""
+    exact = Fraction(exact)
+    witness = FactsWitness(
+        value=value,
+        target_group=group,
+        ruled_out=tuple(ruled_out),
+        known_group=group if known else None,
+        known={"Flu": known} if known else {},
+        family_group=group if family else None,
+        family=family,
+        target_position=0,
+        known_position=0 if known else None,
+        family_position=0 if family else None,
+    )
+    facts = facts or Facts(len(ruled_out), known, family)
+    requirement = Requirement(facts, below=limit, values=[value])
+    found = Disclosure(value, float(exact), lambda: exact, lambda: witness)
+    point = requirement.points[0]
+    return Verdict(requirement, point, found, found.below(point.below), ())
+
+
+# ---- skylines -----------------------------------------------------------------------------------
+
+# Of such groups the worst points in section 7.3 of "Privacy Skyline" come.
+BAG = ["Boss", "Boss", "Clerk", "Cook", "Farmer", "Nurse", "Smith"]
+POINTS = [(0, 4, 0), (1, 3, 1), (2, 1, 3), (2, 2, 2), (3, 0, 4), (3, 1, 2), (4, 0, 3)]
+
+
+def case_study(confidence="0.95", values=("Boss",)):
+    """Seven points of one value."""
+    counts = GroupCounts.from_bags([BAG])
+    return fk.skyline_report(counts, values, confidence=confidence, name="x.csv", sensitive="job")
+
+
+def three_values():
+    """Three values, one of which withstands nothing."""
+    counts = GroupCounts.from_bags([{"AIDS": 1, "Flu": 8, "Cold": 2, "Gout": 3}])
+    values = ["AIDS", "Flu", "Gout"]
+    return fk.skyline_report(counts, values, confidence="0.5", sensitive="diagnosis")
+
+
+def many_points():
+    """Hundreds of points of one value."""
+    counts = GroupCounts.from_bags([{"AIDS": 3, **{f"v{i}": 30 + i for i in range(5)}}])
+    return fk.skyline_report(counts, ["AIDS"], confidence="0.5", sensitive="diagnosis")
+
+
+def of_sets():
+    """One value of people who may have several."""
+    people = [[{"AIDS", "Flu"}, {"Flu"}, {"Gout"}, set(), {"Flu"}, set()]]
+    counts = GroupCounts.from_people(people)
+    return fk.skyline_report(counts, ["AIDS"], confidence="0.6", sensitive="diagnosis")
+
+
+def evil_skyline():
+    """A report of which every label is an attack."""
+    counts = GroupCounts.from_bags([{value: i + 2 for i, value in enumerate(EVIL)}])
+    return fk.skyline_report(counts, confidence="0.9", name=EVIL[0], sensitive=EVIL[3])
+
+
+# ---- each kind of result ------------------------------------------------------------------------
+
+
+def raw(rows=300, names=("age", "zip"), sensitive="disease", values=None):
+    """A table with hierarchies."""
+    draw = np.random.default_rng(1)
+    values = values or [f"d{i}" for i in range(5)]
+    data = {name: pa.array(draw.integers(0, 40, rows)) for name in names}
+    data[sensitive] = pa.array([values[i] for i in draw.integers(0, len(values), rows)])
+    hierarchies = {name: fk.Intervals([5, 10, 20]) for name in names}
+    schema = fk.Schema(quasi_identifiers=list(names), sensitive=sensitive, hierarchies=hierarchies)
+    return fk.Microdata(pa.table(data), schema)
+
+
+def evil_raw():
+    """A table of which every name and value is an attack, though Arrow takes no half characters."""
+    values = [value.replace("\ud800", "") for value in EVIL]
+    return raw(60, values[:2], values[3], values)
+
+
+LIMIT = fk.Policy([fk.Requirement(fk.Facts(l=1), "0.7")])
+LOOSE = fk.Policy([fk.Requirement(fk.Facts(), 1)])
+
+
+def named_witness(label="Tom"):
+    """A worst case by name."""
+    known = (("Ed", label),)
+    return fk.NamedWitness(label, "AIDS", 0.5, Fraction(1, 2), (label,), known, (label,), "single")
+
+
+def utility(microdata, name):
+    """What one group of everybody is worth."""
+    made = fk.publish(microdata, LOOSE, method="mondrian", seed=1)
+    found = fk.utility_report(made, microdata, queries=20, seed=1)
+    return fk.UtilityReport(name, found.form, found.utility, found.errors)
+
+
+def curves(label=None, groups=(16, 17, 18), bags=BAGS, name="three.csv", noun="diagnosis"):
+    """Disclosure curves."""
+    counts = GroupCounts.from_bags(bags, groups=list(groups))
+    return fk.disclosure_curves(counts, 5, label, name=name, sensitive=noun)
+
+
+def evil_curves():
+    """Curves of which every label is an attack."""
+    bags = [dict.fromkeys(EVIL, 2), {EVIL[0]: 3, EVIL[1]: 1}]
+    return curves(EVIL[0], EVIL[:2], bags, EVIL[1], EVIL[2])
+
+
+def attacked(name="age", sensitive="disease", values=("Flu", "Cold")):
+    """What a method discloses that splits a table only if its first person has the rare value."""
+    rare, common = values
+    table = pa.table({name: [1, 2, 3, 4], sensitive: [common] * 3 + [rare]})
+    microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=[name], sensitive=sensitive))
+
+    def splits(table):
+        first = table.column(sensitive)[0].as_py()
+        return [0, 0, 1, 1] if first == rare else [0, 0, 0, 0]
+
+    return fk.attack(microdata, splits, fk.Policy([fk.Requirement(fk.Facts(), "0.9")]))
+
+
+# By the name in PAGES: an ordinary result, and one of hostile labels.
+RESULTS = {
+    "Audit": (lambda: small(safe=False), evil),
+    "Attack": (attacked, lambda: attacked(EVIL[0], EVIL[1], EVIL[2:4])),
+    "DisclosureCurves": (curves, evil_curves),
+    "LatticeResult": (
+        lambda: fk.FullDomain(suppression=0.1).search(raw(), LIMIT, explain=True),
+        lambda: fk.FullDomain().search(evil_raw(), LOOSE, explain=True),
+    ),
+    "LatticeSurvey": (
+        lambda: fk.survey(raw(), [1, 2], name="small.csv"),
+        lambda: fk.survey(evil_raw(), [1], name=EVIL[2]),
+    ),
+    "NamedWitness": (named_witness, lambda: named_witness(EVIL[4])),
+    "SkylineReport": (three_values, evil_skyline),
+    "UtilityReport": (
+        lambda: utility(raw(), "small.csv"),
+        lambda: utility(evil_raw(), EVIL[2]),
+    ),
+}

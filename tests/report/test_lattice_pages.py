@@ -1,0 +1,183 @@
+"""The pages of curves, of a survey and of a lattice: everything is in a table, too."""
+
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+from tests.report.reading import Reader, figures_of, words
+from tests.report.results import curves as made_curves
+from tests.report.results import raw as lattice_raw
+from tests.test_surveying import raw
+
+import foreknow as fk
+from foreknow.methods.fulldomain.lattice import Lattice
+from foreknow.report import render
+from foreknow.report.pages import lattice as lattice_page
+from foreknow.report.pages import survey as survey_page
+from foreknow.report.pages.curves import fraction_text, key_sentence, known_text
+from foreknow.report.pages.survey import node_text, plain_sentence
+
+POLICY = fk.Policy([fk.Requirement(fk.Facts(l=1), "0.7")])
+
+# ---- disclosure curves --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def curves():
+    return made_curves()
+
+
+def test_every_point_is_in_the_table_and_the_figure(curves):
+    page = render(curves).html()
+    text = Reader(page).text
+    assert "What pieces of knowledge disclose: any diagnosis" in text
+    assert key_sentence(curves) in text
+    for k, worst, mild in zip(curves.ks, curves.implications, curves.negations, strict=True):
+        assert f" {k} {worst.exact} {mild.exact} " in text
+        assert known_text(worst) in text
+        assert known_text(mild) in text
+    assert "The target does not have" in text
+    assert "of a member of group 18" in text
+    (drawn,) = figures_of(page)
+    worst, mild = drawn["data"]
+    assert (worst["name"], mild["name"]) == ("implications", "negations")
+    assert worst["x"] == mild["x"] == [0, 1, 2, 3, 4, 5]
+    assert worst["y"] == [found.probability for found in curves.implications]
+    assert "3 implications: " in worst["text"][3]
+    assert str(curves.implications[3].exact) in worst["text"][3]
+    assert drawn["layout"]["xaxis"]["title"]["text"] == "pieces of knowledge (k)"
+    assert drawn["layout"]["yaxis"]["title"]["text"] == "how sure of some diagnosis, at worst"
+
+
+@pytest.mark.parametrize(
+    ("bags", "upto", "said"),
+    [
+        (["ab"], 2, "It takes one piece of knowledge of either kind to be certain."),
+        (["aaab"], 1, "nothing but the release to be more likely right than wrong, and one piece"),
+        (["aa"], 1, "It takes nothing but the release to be certain."),
+        (["abcdefgh"] * 2, 1, "With one piece of knowledge, nobody can be more than"),
+        (["aaabbc"], 1, "one piece of knowledge of either kind to be more likely right than wrong"),
+    ],
+)
+def test_how_many_pieces_it_takes(bags, upto, said):
+    assert said in key_sentence(fk.disclosure_curves(fk.GroupCounts.from_bags(bags), upto))
+
+
+def test_what_is_known_is_gathered_by_person():
+    counts = fk.GroupCounts.from_bags([["a", "a", "b", "b", "c", "c", "d"], ["a", "b", "c", "d"]])
+    texts = [known_text(fk.Implications(k).disclosure(counts)) for k in range(4)]
+    assert texts[0] == "Nothing but the release."
+    assert any("then the target has" in text for text in texts) or "does not have" in texts[1]
+    assert known_text(fk.Negations(2).disclosure(counts)).startswith("The target does not have ")
+
+
+def test_long_fractions_are_shortened():
+    found = fk.Disclosure("a", 0.5, lambda: Fraction(10**40, 2 * 10**40 + 1))
+    assert fraction_text(found) == "10000000… (41 digits) / 20000000… (41 digits)"
+
+
+# ---- a survey -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def survey():
+    return fk.survey(raw(1)[1], [1, 2], name="small.csv")
+
+
+def test_every_node_is_in_a_table(survey):
+    text = Reader(render(survey).html()).text
+    assert "8 generalizations: entropy and worst disclosure" in text
+    assert plain_sentence(survey, "drawn") in text
+    exact = survey.levels[0][0].values
+    assert f"exact: {exact} values · level 1: 4 values such as “20 to 24”" in text
+    for node in survey.nodes:
+        assert f" {node.groups} {node.entropy:.3f} " in text
+
+
+def test_every_node_with_some_entropy_is_drawn_for_each_number_of_pieces(survey):
+    even = [node for node in survey.nodes if node.entropy]
+    (figure,) = figures_of(render(survey).html())
+    for place, name in enumerate(("one implication", "2 implications")):
+        marks = [trace for trace in figure["data"] if trace["name"] == name]
+        points = {(x, y) for t in marks for x, y in zip(t["x"], t["y"], strict=True)}
+        assert points == {(round(n.entropy, 6), round(n.disclosures[place], 6)) for n in even}
+        assert marks[0]["x"] == sorted(marks[0]["x"])
+        hovers = " ".join(text for t in marks for text in t["text"])
+        assert "groups, least entropy" in hovers
+        assert node_text(survey.attributes, survey.tops, even[0].levels) in hovers
+
+
+def test_of_very_many_nodes_some_are_drawn(survey, monkeypatch):
+    monkeypatch.setattr(survey_page, "_MOST_DRAWN", 3)
+    drawn = survey_page.drawn_nodes(survey)
+    assert len(drawn) == 3
+    entropy = survey.entropy[drawn].tolist()
+    assert entropy == sorted(entropy)
+    even = int((survey.entropy > 0).sum())
+    assert f"Of {even}, 3 are drawn." in Reader(render(survey).html()).text
+
+
+def test_without_an_even_node_there_is_no_figure():
+    table = pa.table({"age": [1, 2], "illness": ["Flu", "Flu"]})
+    microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="illness"))
+    text = render(fk.survey(microdata, [1])).html()
+    assert 'id="survey-figure"' not in text
+    assert "Every generalization has a group whose members all have" in Reader(text).text
+
+
+def test_a_notebook_shows_the_most_even(survey):
+    text = Reader(survey._repr_html_()).text
+    assert "least entropy 1 implications 2 implications" in text
+
+
+# ---- a lattice ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lattice():
+    return fk.FullDomain(suppression=0.1).search(lattice_raw(), POLICY, explain=True)
+
+
+def test_every_node_is_drawn_once_as_what_it_is(lattice):
+    (figure,) = figures_of(render(lattice).html())
+    data = [trace for trace in figure["data"] if trace["mode"] == "markers"]
+    assert sum(len(trace["x"]) for trace in data) == lattice.n_nodes == 25
+    by_name = {trace["name"].split(":")[0]: trace for trace in data}
+    (chosen,) = by_name["chosen"]["text"]
+    assert "safe, judged" in chosen
+    assert "people suppressed" in chosen
+    assert len(by_name["not safe"]["x"]) == len(lattice.nodes("unsafe"))
+    minimal = set(lattice.minimal) - {lattice.chosen}
+    assert len(by_name["safe, none below is"]["x"]) == len(minimal)
+    lines = next(trace for trace in figure["data"] if trace["mode"] == "lines")
+    nodes = Lattice(lattice.tops)
+    steps = sum(len(list(nodes.parents(number))) for number in range(len(nodes)))
+    assert len(lines["x"]) == 3 * steps
+
+
+def test_what_was_chosen_is_said_without_scripts(lattice):
+    text = Reader(render(lattice).html()).text
+    names = lattice.in_words(lattice.chosen)
+    assert f"Levels: age {names['age']} and zip {names['zip']}" in text
+    assert f"{lattice.suppressed[lattice.chosen]} people are suppressed" in text
+    for node in lattice.minimal:
+        for word in lattice.in_words(node).values():
+            assert word in text
+    assert "25 ways to choose the levels" in text
+    assert f"chosen {names['age']} {names['zip']}" in words(lattice, 200)
+
+
+def test_a_large_lattice_is_drawn_as_bars(lattice, monkeypatch):
+    monkeypatch.setattr(lattice_page, "MOST_NODES", 10)
+    data = lattice_page.lattice_figure(lattice)["data"]
+    assert {trace["type"] for trace in data} == {"bar"}
+    assert sum(sum(trace["x"]) for trace in data) == lattice.n_nodes
+    by_name = {trace["name"].split(":")[0]: sum(trace["x"]) for trace in data}
+    assert by_name["safe"] == len(lattice.nodes("safe"))
+    assert by_name["not safe"] == len(lattice.nodes("unsafe"))
+
+
+def test_a_lattice_in_json_names_its_levels(lattice):
+    found = lattice.to_dict()
+    assert found["chosen"] == list(lattice.chosen)
+    assert found["names"][0] == ["exact", "ranges of 5", "ranges of 10", "ranges of 20", "*"]

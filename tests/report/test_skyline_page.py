@@ -1,0 +1,388 @@
+"""The page of skylines: sentences word for word, tables, and stairs that are closed."""
+
+import random
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from plotly.graph_objects import Figure
+from tests.report.reading import Reader, figures_of, words
+from tests.report.results import POINTS, case_study, many_points, of_sets, three_values
+
+from foreknow.auditing.named_people import NamedWitness
+from foreknow.report import render
+from foreknow.report.knowledge import Terms
+from foreknow.report.pages.skyline import (
+    adversary,
+    beyond_sentence,
+    corners_of,
+    floor_of,
+    least_sentence,
+    notable_points,
+    point_sentence,
+    probability_text,
+    skyline_figure,
+    solid,
+    terms_of,
+    value_table,
+    worst_case,
+    worst_sentence,
+)
+
+JOBS = terms_of(case_study(), "Boss")
+
+
+@pytest.mark.parametrize(
+    ("terms", "point", "said"),
+    [
+        (
+            Terms("value"),
+            (2, 0, 3),
+            "somebody who knows 2 values the target does not have and 3 relatives, but nobody "
+            "else's value",
+        ),
+        (Terms("value"), (0, 0, 0), "somebody who knows nothing but the release"),
+        (
+            Terms("value"),
+            (1, 1, 1),
+            "somebody who knows one value the target does not have, one other person's value, and "
+            "one relative",
+        ),
+        (
+            Terms("diagnosis", "set", "AIDS"),
+            (0, 3, 0),
+            "somebody who knows 3 people who do not have AIDS, but no diagnosis that comes only "
+            "with AIDS and no relative",
+        ),
+    ],
+)
+def test_who_is_withstood(terms, point, said):
+    assert adversary(terms, point) == said
+
+
+def test_what_a_point_means_and_what_one_fact_more_would_do():
+    report = case_study()
+    first, _, third, *_ = report.corners("Boss")
+    assert point_sentence(JOBS, first, report.confidence) == (
+        "Withstands somebody who knows 4 other people's jobs, but no job the target does not have "
+        "and no relative: they can be at most 66.7% sure of Boss."
+    )
+    assert beyond_sentence(JOBS, first, report.confidence) == "One fact more of any kind: certain."
+    assert beyond_sentence(JOBS, third, report.confidence) == (
+        "One more value ruled out: 95.2%; one more person known: certain; one more relative: "
+        "certain."
+    )
+
+
+def test_a_percentage_never_lies_about_its_side_of_the_limit():
+    report = case_study("95.24%".replace("%", "e-2"))
+    for corner in report.corners("Boss"):
+        shown = beyond_sentence(JOBS, corner, report.confidence)
+        assert "95.24%" not in shown
+
+
+def test_how_little_is_too_much():
+    assert least_sentence(case_study(), "Boss") == (
+        "Too much already: somebody who knows 5 other people's jobs, and nothing else, can be "
+        "certain of Boss in the worst case."
+    )
+    assert least_sentence(three_values(), "Flu") == (
+        "Not even somebody who knows nothing but the release is withstood: they can be 57.1% sure "
+        "of Flu."
+    )
+
+
+def test_titles_and_the_explanation_in_two_sentences():
+    assert render(case_study()).headline == "What the release withstands at 95%: Boss"
+    assert render(three_values()).headline == "What the release withstands at 50%: 3 values"
+    for report in (case_study(), three_values(), of_sets()):
+        assert render(report).explanation.count(". ") == 1
+    assert "can be certain that a particular person has Boss" in render(case_study(1)).explanation
+
+
+def test_the_worst_case_beyond():
+    report = case_study()
+    assert worst_sentence(report, "Boss", (2, 1, 3)) == (
+        "Someone who knows that the target does not have Clerk or Cook, knows one other person's "
+        "job and 3 relatives can be 90.9% sure that a member of group 0 has Boss."
+    )
+    said = words(worst_case(report, "Boss", (2, 1, 3)))
+    assert (
+        "Known people: in group 0: Farmer × 1 3 relatives: in group 0; if any of them has" in said
+    )
+    assert probability_text(report, "Boss", (2, 1, 3)) == "the breach probability is 10/11 = 90.91%"
+    assert probability_text(report, "Boss", (0, 5, 0)) == "the breach probability is 1"
+
+
+def test_of_few_points_all_are_told_of_many_the_telling_ones():
+    assert len(notable_points(case_study().corners("Boss"))) == 7
+    corners = many_points().corners("AIDS")
+    assert len(corners) > 100
+    shown = notable_points(corners)
+    assert len(shown) == 12
+    assert [corners.index(corner) for corner in shown] == sorted(map(corners.index, shown))
+    for axis in range(3):
+        most = max(corner.point[axis] for corner in corners)
+        assert most in {corner.point[axis] for corner in shown}
+
+
+# ---- the terminal -------------------------------------------------------------------------------
+
+
+def test_one_value_has_a_row_for_each_point():
+    whole = words(case_study(), width=160)
+    assert whole.startswith("Boss at 95%: 7 points")
+    assert "2 1 3 somebody who knows 2 jobs the target does not have, one other" in whole
+    assert whole.endswith("can be certain of Boss in the worst case.")
+
+
+def test_several_values_have_a_row_each():
+    whole = words(three_values())
+    assert "The most of one kind of knowledge alone that stays below 50%" in whole
+    assert "Flu – – – 0" in whole
+    assert "not even knowing nothing else is withstood" in whole
+    assert words(value_table(three_values(), "Flu")).startswith("Flu at 50%: 0 points Not even")
+
+
+def test_of_many_points_some_are_shown():
+    assert "of which 12 are shown" in words(many_points())
+
+
+def test_sets_have_their_own_words():
+    assert "who do not have AIDS" in words(of_sets())
+
+
+def test_a_point_beyond_and_one_that_is_withstood():
+    beyond = words(worst_case(case_study(), "Boss", (0, 5, 0)))
+    assert beyond.startswith("l=0, k=5, m=0 is not withstood: the breach probability is 1. Someone")
+    assert "Known people: in group 0: Clerk × 1, Cook × 1, Farmer × 1" in beyond
+    within = words(worst_case(case_study(), "Boss", (0, 4, 0)))
+    assert within.startswith("l=0, k=4, m=0 is withstood: the breach probability is 2/3 = 66.67%.")
+
+
+def test_names_come_after_a_warning_with_every_statement():
+    named = NamedWitness(
+        "Tom", "AIDS", 0.5, Fraction(1, 2), (), (("Ed", "Flu"),), ("Bo\x1b",), "single"
+    )
+    whole = words(named, width=200)
+    assert whole.startswith(
+        "What follows names people and what they have. It is for the owner of the data only."
+    )
+    assert r"Ed = Flu Bo\x1b = AIDS -> Tom = AIDS" in whole
+
+
+def test_what_is_not_so_in_the_table_is_marked():
+    named = NamedWitness(
+        "A", "x", 1.0, Fraction(1), (), (("B", "x"),), (), "multiset", ("x not in B",)
+    )
+    assert "x not in B (not so in this table, but no less possible)" in words(named)
+
+
+# ---- the page -----------------------------------------------------------------------------------
+
+
+def test_every_point_is_in_a_table_with_a_sentence():
+    text = Reader(render(case_study()).html()).text
+    assert render(case_study()).explanation in text
+    assert least_sentence(case_study(), "Boss") in text
+    assert "The 7 points of the skyline" in text
+    assert "0 4 0 somebody who knows 4 other people's jobs, but no job the target does" in text
+    assert "One more value ruled out: 95.2%; one more person known: certain" in text
+    assert "90.9%" in text
+    assert "Withstood means strictly below 95%" in text
+
+
+def test_several_values_have_an_overview_and_a_section_each():
+    page = render(three_values()).html()
+    reader = Reader(page)
+    sections = [a["id"] for tag, a in reader.elements if tag == "section" and "id" in a]
+    assert sections == ["value-1", "value-2", "value-3"]
+    assert "The most that is withstood of one kind of knowledge alone" in reader.text
+    assert "Flu 8 nothing is withstood" in reader.text
+    options = [
+        a["value"] for tag, a in reader.elements if tag == "option" and "value-" in a["value"]
+    ]
+    assert options == sections
+    assert len(figures_of(page)) == 2  # nothing to draw where nothing is withstood
+
+
+def test_one_value_needs_no_overview():
+    text = render(case_study()).html()
+    assert 'id="pick"' not in text
+    (data,) = figures_of(text)
+    assert [tuple(point) for point in data["points"]] == POINTS
+    assert data["axes"] == ["values ruled out (l)", "people known (k)", "relatives (m)"]
+    assert len(data["solid"]["data"][-1]["text"]) == 7
+
+
+def test_nothing_withstood_has_no_figure():
+    reader = Reader(render(case_study("0.1")).html())
+    assert "Not even somebody who knows nothing but the release is withstood" in reader.text
+    assert not any(a.get("class") == "stage" for _, a in reader.elements)
+
+
+def test_of_many_points_the_telling_ones_come_first_and_all_are_drawn():
+    report = many_points()
+    points = len(report.skylines["AIDS"])
+    page = render(report).html()
+    reader = Reader(page)
+    assert f"12 of the {points} points: the extremes, the balanced, and some between" in reader.text
+    assert f"All {points} points" in reader.text
+    assert sum(tag == "details" for tag, _ in reader.elements) == 1
+    assert len(figures_of(page)[0]["points"]) == points
+
+
+def test_long_tables_are_cut(monkeypatch):
+    monkeypatch.setattr("foreknow.report.pages.skyline._MOST_ROWS", 30)
+    report = many_points()
+    left = len(report.skylines["AIDS"]) - 30
+    text = Reader(render(report).html()).text
+    assert f"And {left} others, which are in the figures" in text
+    monkeypatch.setattr("foreknow.report.pages.skyline._MOST_VALUES", 2)
+    text = Reader(render(three_values()).html()).text
+    assert "And one other value; ask for" in text
+
+
+def test_words_of_sets():
+    text = Reader(render(of_sets()).html()).text
+    assert "Values only with it People without it Relatives" in text
+    assert "that comes only with AIDS" in text
+    assert "ruled out" not in text
+
+
+# ---- the figure ---------------------------------------------------------------------------------
+
+
+def figure_of(report):
+    (value,) = report.values
+    points = report.skylines[value]
+    return Figure(skyline_figure(points, [str(p) for p in points], terms_of(report, value)))
+
+
+def test_people_lie_across_relatives_behind_and_values_go_up():
+    *_, marks = figure_of(case_study()).data
+    assert list(zip(marks.z, marks.x, marks.y, strict=True)) == POINTS
+    assert marks.mode == "markers"
+    assert list(marks.text) == [str(p) for p in POINTS]
+    scene = figure_of(case_study()).layout.scene
+    assert scene.xaxis.title.text == "people known (k)"
+    assert scene.yaxis.title.text == "relatives (m)"
+    assert scene.zaxis.title.text == "values ruled out (l)"
+
+
+def test_the_faces_are_two_triangles_each_and_nothing_is_smooth():
+    *meshes, _, _ = figure_of(case_study()).data
+    faces = solid(POINTS, floor_of(POINTS)).faces
+    assert len(meshes) == 3
+    assert sum(len(mesh.i) for mesh in meshes) == 2 * len(faces)
+    for mesh, flat in zip(meshes, "zxy", strict=True):
+        at = getattr(mesh, flat)
+        for corners in zip(mesh.i, mesh.j, mesh.k, strict=True):
+            assert len({at[corner] for corner in corners}) == 1
+    assert len({mesh.color for mesh in meshes}) == 3
+
+
+def test_ticks_are_few_whole_numbers_from_0():
+    for report in (case_study(), many_points()):
+        for axis in ("xaxis", "yaxis", "zaxis"):
+            ticks = figure_of(report).layout.scene[axis].tickvals
+            assert ticks[0] == 0
+            assert len(ticks) <= 7
+            assert all(type(tick) is int for tick in ticks)
+
+
+@pytest.mark.parametrize(("points", "size"), [(7, 6), (100, 4), (1000, 2)])
+def test_many_marks_are_small(points, size):
+    line = [(0, k, points - k) for k in range(points)]
+    *_, edges, marks = skyline_figure(line, [""] * points, terms_of(case_study()))["data"]
+    assert marks["marker"]["size"] == size
+    assert (not edges["x"]) == (points > 400)
+
+
+# ---- the solid ----------------------------------------------------------------------------------
+
+FLOOR = (-1.0, -1.0, -1.0)
+
+
+def random_points(seed, most=6):
+    """Random points, none of which is at most another one."""
+    chance = random.Random(seed)
+    points = {
+        tuple(chance.randrange(most) for _ in range(3)) for _ in range(chance.randrange(1, 9))
+    }
+    return sorted(
+        point
+        for point in points
+        if not any(other != point and below(point, other) for other in points)
+    )
+
+
+def below(point, other):
+    return all(a <= b for a, b in zip(point, other, strict=True))
+
+
+def area(face):
+    return (face.high[0] - face.low[0]) * (face.high[1] - face.low[1])
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_the_faces_across_each_axis_enclose_the_cells_below_the_points(seed):
+    points = random_points(seed)
+    cells = sum(any(below(cell, p) for p in points) for cell in product(range(6), repeat=3))
+    faces = solid(points, FLOOR).faces
+    for axis in range(3):
+        across = [face for face in faces if face.axis == axis]
+        # By the divergence theorem: what the faces have in front of them, less what is behind.
+        volume = sum(area(f) * f.at * (-1 if f.at == FLOOR[axis] else 1) for f in across)
+        assert volume == cells
+        flux = sum(area(f) * (-1 if f.at == FLOOR[axis] else 1) for f in across)
+        assert flux == 0  # closed
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_each_point_is_where_three_edges_meet(seed):
+    points = random_points(seed)
+    edges = solid(points, FLOOR).edges
+    for point in points:
+        ends = [edge for edge in edges if point in edge]
+        directions = {
+            next(axis for axis in range(3) if one[axis] != other[axis]) for one, other in ends
+        }
+        assert directions == {0, 1, 2}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_edge_runs_across_a_flat_place(seed):
+    points = random_points(seed)
+    inside = {
+        cell for cell in product(range(-1, 6), repeat=3) if any(below(cell, p) for p in points)
+    }
+    for one, other in solid(points, FLOOR).edges:
+        along = next(axis for axis in range(3) if one[axis] != other[axis])
+        across = [axis for axis in range(3) if axis != along]
+        at = [int(a) for a in one]
+        at[along] = int(max(one[along], other[along]))
+        around = []
+        for a, b in product((0, 1), repeat=2):
+            cell = list(at)
+            cell[across[0]] += a
+            cell[across[1]] += b
+            around.append(all(c >= 0 for c in cell) and tuple(cell) in inside)
+        # Around a line within a face, two cells side by side are inside and two are not.
+        assert around not in ([True, True, False, False], [True, False, True, False])
+
+
+def test_one_point_is_a_box():
+    box = solid([(0, 0, 0)], FLOOR)
+    assert len(box.faces) == 6
+    assert len(box.edges) == 9  # those at the far corner of the floor are not drawn
+    assert {area(face) for face in box.faces} == {1}
+
+
+def test_no_point_is_nothing():
+    assert solid([], FLOOR).faces == solid([], FLOOR).edges == ()
+
+
+def test_stairs_of_a_plane():
+    assert corners_of([]) == []
+    assert corners_of([(1, 1), (0, 2), (1, 1), (2, 0)]) == [(0, 2), (1, 1), (2, 0)]

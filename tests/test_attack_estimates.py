@@ -1,0 +1,388 @@
+"""Estimates cover the exact answer, suspicions are refuted where they can be, budgets are kept."""
+
+import time
+from fractions import Fraction
+from itertools import product
+from math import comb
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.attacks import BELOW_2_3, LEVELS, microdata, naive, policy_for
+
+import foreknow as fk
+from foreknow.adversaries.algorithm.estimate import Search, chernoff, proposals
+from foreknow.adversaries.algorithm.method_runner import Runs
+from foreknow.adversaries.algorithm.worlds import Worlds
+from foreknow.errors import UnsupportedError
+
+
+def at_least(half, least):
+    """Everybody together if enough of the first half have a; else everybody alone."""
+
+    def pipeline(rows):
+        values = rows["disease"].to_pylist()
+        return [0] * len(values) if values[:half].count("a") >= least else range(len(values))
+
+    values = "a" * least + "b" * (half - least) + "b" * least + "a" * (half - least)
+    ways = {k: comb(half, k) ** 2 for k in range(least, half + 1)}
+    share = Fraction(sum(k * w for k, w in ways.items()), half * sum(ways.values()))
+    return pipeline, microdata(list(values), age=[0] * half + [1] * half), share
+
+
+def bounds(found, row, value):
+    """The interval of a posterior."""
+    beliefs = found._posteriors
+    at = beliefs.worlds.cell_of[row - 1], found._microdata.values.codes[value]
+    return beliefs.low[at], beliefs.high[at]
+
+
+@pytest.mark.parametrize(("half", "least", "worlds"), [(6, 5, 700), (12, 10, 4000), (16, 13, 4000)])
+@pytest.mark.parametrize("seed", range(4))
+def test_chains_cover_the_exact_answer(half, least, worlds, seed):
+    pipeline, table, share = at_least(half, least)
+    found = fk.attack(table, pipeline, worlds=worlds, seconds=None, seed=seed)
+    assert (found.exact, found.how) == (False, "chains")
+    assert found.runs <= worlds
+    covered = []
+    for row in range(1, 2 * half + 1):
+        low, high = bounds(found, row, "a")
+        assert 0 <= low <= high <= 1
+        covered.append(low <= (share if row <= half else 1 - share) <= high)
+    assert np.mean(covered) >= 0.9  # each by itself with a confidence of 95%
+    assert found.worst.surer
+    assert found.worst.exact is None
+    assert not found.certain
+
+
+def test_interchangeable_people_make_it_exact():
+    """137 billion worlds are 21 ways to deal out to two kinds of people."""
+    pipeline, table, share = at_least(20, 16)
+    found = fk.attack(table, pipeline, worlds=100, symmetric=True)
+    assert found.exact
+    assert found.n_worlds == found.looked == comb(40, 20)
+    assert 21 < found.runs < 42  # the possible ones, and a few others, are run again
+    assert found.posterior(1, "a") == share
+
+
+def test_independent_worlds_cover_the_exact_answer():
+    """All intervals of an estimate together, with a confidence of 95%."""
+    pipeline = naive(["AB|CD|EF|GHI", "ABC|DEF|GHI", "ABCDEF|GHI"])
+    table = microdata(list("aabcbdabc"), age=range(9))
+    exact = fk.attack(table, pipeline)
+    assert exact.exact
+    missed = 0
+    for seed in range(40):
+        found = fk.attack(table, pipeline, worlds=500, seed=seed)
+        assert found.how == "independent worlds"
+        pairs = [(row, value) for row in range(1, 10) for value in "abcd"]
+        ends = [(*bounds(found, *pair), exact.posterior(*pair)) for pair in pairs]
+        missed += not all(low - 1e-12 <= p <= high + 1e-12 for low, high, p in ends)
+    assert missed <= 2
+
+
+def test_a_bound_by_hoeffding_holds():
+    random = np.random.default_rng(0)
+    for chance in (0.02, 0.3, 0.9):
+        means = random.binomial(40, chance, 2000) / 40
+        low, high = chernoff(means, 40, 0.05)
+        assert np.mean((low <= chance) & (chance <= high)) >= 0.95
+
+
+def test_who_is_certain_is_suspected_and_not_refuted():
+    """Ages 0 are all a in every world that is left: chains cannot prove it, nor refute it."""
+    pipeline, table, _ = at_least(7, 7)
+    found = fk.attack(table, pipeline, worlds=3000, seed=1)
+    assert not found.exact
+    assert found.certain == ()
+    assert found.not_refuted
+    assert sorted(found.not_refuted + found.unsettled) == list(range(1, 15))
+    assert found.found
+    assert "not refuted" in repr(found)
+    short = fk.attack(table, pipeline, worlds=40, seed=1)
+    assert short.unsettled
+    assert not short.cases  # nothing is claimed of people who hardly changed values
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_suspicions_are_refuted(seed):
+    """Each of 30 people may have the one b: few worlds are met, all are found by search."""
+    values = ["a"] * 29 + ["b"]
+
+    def pipeline(rows):
+        return [0] * 30
+
+    table = microdata(values, age=range(30))
+    found = fk.attack(table, pipeline, worlds=29, seed=seed)
+    assert not found.exact
+    assert len(found.not_refuted) < 30
+    found = fk.attack(table, pipeline, worlds=30, seed=seed)
+    assert found.exact
+    assert not found.found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_estimates_of_mondrian_agree_with_the_exact_answer(seed):
+    table = microdata(list("acbcab"), age=[3, 2, 0, 1, 5, 2])
+    policy = policy_for(BELOW_2_3, table)
+    exact = fk.attack(table, fk.Mondrian(), policy)
+    found = fk.attack(table, fk.Mondrian(), policy, worlds=exact.runs - 2, seed=seed)
+    assert exact.exact
+    assert not found.exact
+    assert exact.certain
+    assert set(exact.certain) <= {*found.not_refuted, *found.unsettled}
+    for row in range(1, 7):
+        for value in "abc":
+            low, high = bounds(found, row, value)
+            assert low - 1e-9 <= exact.posterior(row, value) <= high + 1e-9
+
+
+def test_the_same_seed_gives_the_same_estimate():
+    pipeline, table, _ = at_least(12, 10)
+    one, two, other = (fk.attack(table, pipeline, worlds=200, seed=s) for s in (5, 5, 6))
+    assert one.to_dict() == two.to_dict() != other.to_dict()
+
+
+def test_the_time_budget_is_kept():
+    def slow(rows):
+        time.sleep(0.01)
+        return [0] * rows.num_rows
+
+    table = microdata(list("abcd") * 6, age=range(24))
+    start = time.monotonic()
+    found = fk.attack(table, slow, worlds=10**9, seconds=0.8)
+    assert time.monotonic() - start < 2
+    assert not found.exact
+    assert found.runs < 100
+
+
+def test_a_random_method_is_sampled_by_its_chances():
+    """Twelve people together with probability 3/4 if the first has a, else 1/4."""
+
+    class Half:
+        def partition(self, found, policy=None, seed=None):
+            return np.zeros(12, dtype=int)
+
+        def chance(self, found, policy, groups):
+            first = found.values[int(found.sensitive_codes[0])] == "a"
+            return Fraction(3 if first else 1, 4)
+
+    table = microdata(list("aaabbbbbbbbb"), age=range(12))
+    exact = fk.attack(table, Half())
+    assert exact.exact
+    assert exact.posterior(1, "a") == Fraction(1, 2)
+    found = fk.attack(table, Half(), worlds=200, seed=3)
+    assert not found.exact
+    low, high = bounds(found, 1, "a")
+    assert low <= 0.5 <= high
+
+
+def test_an_estimated_disclosure_settles_nothing():
+    values = ["a", "b", "c"] * 4
+    table = microdata(values, LEVELS, age=range(12))
+    policy = policy_for(BELOW_2_3, table)
+    groups = fk.FullDomain().partition(table, policy)
+    rows = {"age": range(12), "disease": values, "gid": groups}
+    release = fk.Release.from_groups(pa.table(rows), group="gid", sensitive="disease")
+    adversary = fk.Algorithm(fk.FullDomain(), policy, worlds=40, seed=0)
+    found = adversary.disclosure(release, "a")
+    assert found.estimated
+    assert found.exact is None
+    assert not found.below("0.99")
+    assert 1 / 3 <= found.probability <= 1
+
+
+def test_worlds_are_dealt_out_completely():
+    groups = np.array([0, 0, 0, 1, 1])
+    dealt = Worlds.of(groups, np.array([0, 0, 1, 1, 2]), 3)
+    assert dealt.n_worlds == 6
+    assert [len(own) for own in dealt.every(6)] == [3, 2]
+    assert dealt.every(5) is None
+    random = np.random.default_rng(0)
+    met = {tuple(dealt.at_random(random).tolist()) for _ in range(200)}
+    assert len(met) == 6
+
+
+def test_a_method_that_draws_lots_is_never_run_once_and_believed():
+    """ART breaks ties by lot, and states no chances."""
+    table = pa.table({"q": list("xyxy"), "s": list("aabb")})
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive="s")
+    table_of = fk.Microdata(table, schema)
+    method = fk.ART(2, fk.Priors.learn(table, ["q"], "s"))
+    groups = method.partition(table_of)
+    for more in ({}, {"groups": groups}):
+        with pytest.raises(UnsupportedError, match=r"say seeds = those"):
+            fk.attack(table_of, method, **more)
+    assert fk.attack(table_of, method, seeds=[0, 1]).exact
+    table = table.append_column("gid", pa.array(groups))
+    release = fk.Release.from_groups(table, group="gid", sensitive="s")
+    with pytest.raises(UnsupportedError, match=r"say seeds = those"):
+        fk.Algorithm(method, schema=schema, symmetric=True).disclosure(release)
+
+
+@pytest.mark.parametrize(
+    "method", [fk.Anatomy(3), *(fk.Streamliner(3, v) for v in ("rda", "ria", "gsa"))], ids=repr
+)
+def test_many_people_by_a_proof(method):
+    """Too many worlds to look at: posteriors are the frequencies in groups, at any size."""
+    table = microdata(list("aabbccdd") * 40, age=range(320))
+    found = fk.attack(table, method, seed=1)
+    assert (found.exact, found.how, found.looked) == (True, "proof", 0)
+    assert not found.found
+    assert not found.cases
+    assert not found.unsettled
+    groups = method.partition(table, seed=1)
+    group = np.flatnonzero(groups == groups[0])
+    held = [table.values[int(code)] for code in np.asarray(table.sensitive_codes)[group]]
+    for value in "abcd":
+        said = found.posterior(1, value)
+        assert isinstance(said, Fraction)
+        assert said == Fraction(held.count(value), len(held))
+    again = fk.attack(table, method, groups=groups)
+    assert [again.posterior(r, "a") for r in (1, 2, 9)] == [
+        found.posterior(r, "a") for r in (1, 2, 9)
+    ]
+
+
+@pytest.mark.parametrize("method", [fk.Anatomy(3), fk.Streamliner(3)], ids=repr)
+def test_a_proof_is_not_asked_about_what_the_method_cannot_have_made(method):
+    table = microdata(list("aabbccdd") * 40, age=range(320))
+    with pytest.raises(fk.InputError, match=r"is it the method|does not make these groups"):
+        fk.attack(table, method, groups=np.zeros(320, dtype=int))
+
+
+def test_a_release_of_lots_can_be_judged_by_itself():
+    rows = pa.table({"q": [1, 2, 3, 4], "s": list("aabb")})
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive="s")
+    groups = fk.Streamliner(2).partition(fk.Microdata(rows, schema))
+    rows = rows.append_column("gid", pa.array(groups))
+    release = fk.Release.from_groups(rows, group="gid", sensitive="s")
+    found = fk.Algorithm(fk.Streamliner(2), schema=schema).disclosure(release)
+    assert found.exact == Fraction(1, 2)
+    assert not found.estimated
+    with pytest.raises(UnsupportedError, match="symmetric=True"):
+        fk.Algorithm(fk.Streamliner(2), schema=schema, seeds=[1]).disclosure(release)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gda_of_more_people_is_estimated_by_its_chances(seed):
+    table = microdata(list("aabcbacb"), age=[1, 1, 2, 3, 3, 4, 5, 5])
+    exact = fk.attack(table, fk.Streamliner(2, "gda"), seed=seed)
+    assert exact.exact
+    groups = fk.Streamliner(2, "gda").partition(table, seed=seed)
+    assert [exact.posterior(r, "a") for r in range(1, 9)] == [
+        fk.attack(table, fk.Streamliner(2, "gda"), groups=groups).posterior(r, "a")
+        for r in range(1, 9)
+    ]
+    found = fk.attack(table, fk.Streamliner(2, "gda"), seed=seed, worlds=exact.runs - 1)
+    assert not found.exact
+    for row in range(1, 9):
+        for value in "abc":
+            low, high = bounds(found, row, value)
+            assert low - 1e-9 <= exact.posterior(row, value) <= high + 1e-9
+
+
+def apart(n, least):
+    """Two parts of the possible worlds: almost all a in the first half, or few of them.
+
+    Of other tables, the more people are published alone the farther they are from that.
+    """
+    half = n // 2
+
+    def pipeline(rows):
+        many = rows["disease"].to_pylist()[:half].count("a")
+        far = min(max(0, least - many), max(0, many - 1))
+        return [0] * (n - far) + list(range(1, far + 1))
+
+    values = "a" * least + "b" * (half - least) + "b" * least + "c" * (half - least)
+    ways = {}
+    for k in range(least + 1):
+        # of the others, half - k in the first half; a is had by `least`, all others are alike
+        ways[k] = comb(half, k) * comb(half, least - k)
+    possible = {k: w for k, w in ways.items() if k >= least or k <= 1}
+    share = Fraction(sum(k * w for k, w in possible.items()), half * sum(possible.values()))
+    return pipeline, microdata(list(values), age=[0] * half + [1] * half), share
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_parts_that_no_steps_join_are_met_and_intervals_hold_all_of_them(seed):
+    """The true table lies in one part; the other one, at the far end, weighs more."""
+    pipeline, table, share = apart(28, 9)
+    found = fk.attack(table, pipeline, worlds=4000, seconds=None, seed=seed)
+    assert (found.how, found.parts) == ("chains", 2)
+    for row in range(1, 29):
+        low, high = bounds(found, row, "a")
+        assert low <= (share if row <= 14 else Fraction(9, 14) - share) <= high
+    assert "2 parts" in found._repr_html_()
+    assert found.to_dict()["parts"] == 2
+
+
+def test_worlds_that_steps_join_are_one_part():
+    pipeline, table, _ = at_least(12, 10)
+    assert fk.attack(table, pipeline, worlds=4000, seed=1).parts == 1
+
+
+@pytest.mark.parametrize(("alike", "seed"), [(False, 0), (True, 1)])
+def test_steps_are_as_likely_back_as_forth(alike, seed):
+    """Of a walk that takes every step, all worlds are equally often where it comes."""
+    groups, ages = [0, 0, 0, 0, 1, 1, 1], [1, 1, 2, 2, 1, 1, 3]
+    table = microdata(list("aabcabb"), age=ages)
+    runs = Runs(table, lambda rows: groups, None, symmetric=alike)
+    codes = np.asarray(table.sensitive_codes).astype(np.int64)
+    worlds = Worlds.of(np.array(groups), codes, 3, table.attributes if alike else None)
+    random = np.random.default_rng(seed)
+    propose = proposals(Search(worlds, runs, runs.make(codes), random))
+    met, many = {}, 8_000
+    for _ in range(many):
+        codes = propose(codes)
+        key = tuple(worlds.representative(codes).tolist())
+        met[key] = met.get(key, 0) + 1
+    ways = {}
+    for dealt in product(*(own for own in worlds.every(10_000))):
+        world = np.empty_like(codes)
+        for people, own in zip(worlds.members, dealt, strict=True):
+            world[people] = own.codes
+        ways[tuple(world.tolist())] = dealt[0].ways * dealt[1].ways
+    assert set(met) == set(ways)
+    assert sum(ways.values()) == worlds.n_worlds
+    for key, own in ways.items():
+        assert met[key] / many == pytest.approx(own / worlds.n_worlds, rel=0.4, abs=0.006)
+
+
+def test_worlds_far_too_unlikely_for_floats_are_weighed_by_ratios():
+    """Chances of 1 in 10**500 and in 3 * 10**500: the first are met three times as often."""
+
+    class Rare:
+        def partition(self, found, policy=None, seed=None):
+            return np.zeros(20, dtype=int)
+
+        def chance(self, found, policy, groups):
+            first = found.values[int(found.sensitive_codes[0])] == "a"
+            return Fraction(3 if first else 1, 3 * 10**500)
+
+    table = microdata(list("ab" * 10), age=range(20))
+    found = fk.attack(table, Rare(), worlds=3000, seed=0)
+    assert found.how == "chains"
+    low, high = bounds(found, 1, "a")
+    assert low <= 0.75 <= high
+    assert low > 0.5
+
+
+def test_of_whom_too_little_is_known_nobody_is_called_safe():
+    """Chains: people whose value hardly changed, in truth above the limit."""
+    n = 30
+    values = [*"aaaaaabc", *"a" * 12, *"b" * 5, *"c" * 5]
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive="s")
+    raw = fk.Microdata(pa.table({"q": list(range(n)), "s": values}), schema)
+
+    def pipeline(table):
+        first = table["s"].to_pylist()[:8]
+        six = sorted(first[:6])
+        odd = six == list("aaaaab") and first[6:] == ["b", "c"]
+        return [0] * n if six == list("aaaaaa") or odd else [0, 1] * (n // 2)
+
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="9/10")], schema=schema)
+    for seed in (3, 4):
+        found = fk.attack(raw, pipeline, policy, worlds=1500, seconds=60, seed=seed)
+        rows = {row for case in found.breaches for row in case.rows}
+        assert {1, 2, 3, 4, 5, 6} <= rows | {*found.not_refuted, *found.unsettled}

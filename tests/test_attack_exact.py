@@ -1,0 +1,425 @@
+"""Exact attacks say what plain enumeration says, fraction by fraction, and find known breaches."""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from tests.attacks import (
+    BELOW_2_3,
+    BUCKETS,
+    DIVERSE,
+    LEVELS,
+    agrees,
+    enumerated,
+    microdata,
+    naive,
+    plainly,
+    policy_for,
+    random_table,
+    together,
+)
+from tests.oracle.algorithm_worlds import posteriors
+
+import foreknow as fk
+
+
+def as_function(pipeline):
+    """A user's pipeline as the oracle runs it."""
+
+    class Column(tuple):
+        def to_pylist(self):
+            return list(self)
+
+    def algorithm(world):
+        groups = pipeline({"disease": Column(world)})
+        return None if groups is None else together(groups)
+
+    return algorithm
+
+
+CHOICES = {
+    6: [["AB|CD|EF", "ABC|DEF", "ABCD|EF"], ["ABC|DEF", "AB|CDEF", "ABCDEF"]],
+    5: [["AB|CDE", "ABC|DE", "ABCDE"], ["BCD|AE", "ACD|BE", "ABCDE"]],
+}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_first_safe_of_several_groupings(seed):
+    random = np.random.default_rng(seed)
+    people = int(random.integers(5, 7))
+    pipeline = naive(CHOICES[people][seed % 2], Fraction(["1/2", "2/3"][seed // 2 % 2]))
+    done = 0
+    while done < 3:
+        values, _, found = random_table(random, people, {"age": 4}, int(random.integers(2, 5)))
+        if as_function(pipeline)(tuple(values)) is None:
+            with pytest.raises(fk.NoSafeRelease):
+                fk.attack(found, pipeline)
+            continue
+        agrees(fk.attack(found, pipeline), values, *enumerated(as_function(pipeline), values))
+        done += 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_function_that_depends_on_the_order_of_rows(seed):
+    def pipeline(rows):
+        values = rows["disease"].to_pylist()
+        return ["x" if value == values[0] else i % 2 for i, value in enumerate(values)]
+
+    random = np.random.default_rng(seed)
+    values, _, found = random_table(random, 5, {"age": 2}, 3)
+    agrees(fk.attack(found, pipeline), values, *enumerated(as_function(pipeline), values))
+
+
+@pytest.mark.parametrize("policy", [DIVERSE, BELOW_2_3])
+@pytest.mark.parametrize("seed", range(8))
+def test_mondrian(policy, seed):
+    random = np.random.default_rng(seed)
+    compare(fk.Mondrian(), policy, random, {"age": 4}, {})
+
+
+FULL_DOMAIN = [
+    fk.FullDomain(),
+    fk.FullDomain(find="minimal"),
+    fk.FullDomain(find="chain"),
+    fk.FullDomain(suppression=0.4),
+    fk.FullDomain(find="minimal", suppression=0.4, objective="discernibility"),
+]
+
+
+@pytest.mark.parametrize("method", FULL_DOMAIN)
+@pytest.mark.parametrize("seed", range(7))
+def test_full_domain(method, seed):
+    random = np.random.default_rng(seed)
+    compare(method, BELOW_2_3 if seed % 2 else DIVERSE, random, {"age": 4, "sex": 2}, LEVELS)
+
+
+def compare(method, policy, random, kinds, hierarchies):
+    """Attack a random table of which the method makes something, and enumerate its worlds."""
+    while True:
+        values, columns, found = random_table(random, 5, kinds, 3, hierarchies)
+        buckets = fk.Policy(policy.requirements, schema=found.schema, options=BUCKETS)
+        algorithm = plainly(method, buckets, columns, hierarchies)
+        release = algorithm(tuple(values))
+        if release is not None and len(set(values)) > 1:
+            break
+    expected = enumerated(algorithm, values)
+    fast = fk.attack(found, method, buckets)
+    agrees(fast, values, *expected)
+    agrees(fk.attack(found, method, buckets, symmetric=False), values, *expected)
+    assert fast.runs <= expected[1]
+
+
+@pytest.mark.parametrize(
+    "method", [fk.Mondrian(), fk.FullDomain(), fk.FullDomain(suppression=0.3)], ids=repr
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_are_seen_as_they_are_published(method, seed):
+    """The oracle publishes every world, and reads who stands in which row of the release."""
+    random = np.random.default_rng(100 + seed)
+    while True:
+        values, columns, found = random_table(random, 5, {"age": 6}, 2, LEVELS)
+        policy = policy_for(DIVERSE, found)
+
+        def algorithm(world, columns=columns, policy=policy):
+            try:
+                made = fk.publish(microdata(list(world), LEVELS, **columns), policy, method=method)
+            except fk.NoSafeRelease:
+                return None
+            rows = made.tables["release"].to_pylist()
+            return frozenset((row["age"], row["pid"]) for row in rows)
+
+        release = algorithm(tuple(values))
+        if release is not None:
+            break
+    labels = {person: label for label, person in release}
+    expected = posteriors(values, [labels[p] for p in range(5)], algorithm, release)
+    agrees(fk.attack(found, method, policy), values, *expected)
+
+
+class Coin:
+    """Any of the groupings that are safe, each as likely."""
+
+    def __init__(self, functions):
+        self.groupings = [
+            np.array([next(i for i, g in enumerate(f.split("|")) if p in g) for p in "ABCDEF"])
+            for f in functions
+        ]
+
+    def safe(self, codes):
+        return [
+            groups
+            for groups in self.groupings
+            if all(len(set(codes[groups == g])) > 1 for g in set(groups.tolist()))
+        ]
+
+    def partition(self, found, policy=None, seed=None):
+        safe = self.safe(np.asarray(found.sensitive_codes))
+        if not safe:
+            raise fk.NoSafeRelease("no grouping has two values in each group")
+        return safe[np.random.default_rng(seed).integers(len(safe))]
+
+
+class Stated(Coin):
+    """The same, with the chance of each."""
+
+    def chance(self, found, policy, groups):
+        safe = self.safe(np.asarray(found.sensitive_codes))
+        hits = sum(together(own) == together(groups.tolist()) for own in safe)
+        return Fraction(hits, len(safe)) if safe else 0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_random_method_that_states_its_chances(seed):
+    random = np.random.default_rng(seed)
+    method = Stated(["AB|CD|EF", "ABC|DEF", "ABCD|EF"])
+
+    def algorithm(world):
+        safe = method.safe(np.array(world))
+        return {together(groups.tolist()): Fraction(1, len(safe)) for groups in safe}
+
+    while True:
+        values, _, found = random_table(random, 6, {"age": 4}, 3)
+        if method.safe(np.array(values)):
+            break
+    groups = method.partition(found, seed=seed)
+    release = together(groups.tolist())
+    expected = posteriors(values, groups.tolist(), algorithm, release)
+    agrees(fk.attack(found, method, groups=groups), values, *expected)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_random_method_by_its_seeds(seed):
+    random = np.random.default_rng(seed)
+    method, seeds = Coin(["AB|CD|EF", "ABC|DEF"]), range(4)
+
+    def algorithm(world):
+        found, chances = microdata(list(world), age=[0] * 6), {}
+        for own in seeds:
+            try:
+                release = together(method.partition(found, seed=own).tolist())
+            except fk.NoSafeRelease:
+                continue
+            chances[release] = chances.get(release, 0) + Fraction(1, 4)
+        return chances
+
+    while True:
+        values, _, found = random_table(random, 6, {"age": 4}, 3)
+        if method.safe(np.array(values)):
+            break
+    groups = method.partition(found, seed=0).tolist()
+    expected = posteriors(values, groups, algorithm, together(groups))
+    agrees(fk.attack(found, method, seeds=seeds), values, *expected)
+
+
+def test_a_random_method_that_says_nothing_is_refused():
+    found = microdata("abcabc", age=range(6))
+    with pytest.raises(fk.InputError, match="another release each time") as caught:
+        fk.attack(found, Coin(["AB|CD|EF", "ABC|DEF", "ABCD|EF", "AB|CDEF"]))
+    assert "chance(microdata, policy, groups)" in str(caught.value)
+    assert "seeds" in str(caught.value)
+
+
+def test_a_method_that_is_random_elsewhere_is_refused_too():
+    """Of this table there is one safe grouping only; of its worlds there are several."""
+    method = Coin(["AB|CD|EF", "ABC|DEF", "ACE|BDF", "ABCDEF"])
+    found = microdata("aaabcc", age=range(6))
+    assert len(method.safe(np.array(found.sensitive_codes))) < 4
+    with pytest.raises(fk.InputError, match="another release each time"):
+        fk.attack(found, method)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_release_alone_is_enough_for_the_adversary(seed):
+    """`Algorithm` needs no more than the published groups, quasi-identifiers and bags."""
+    random = np.random.default_rng(seed)
+    method = fk.Mondrian() if seed % 2 else fk.FullDomain(find="minimal")
+    while True:
+        values, columns, found = random_table(random, 5, {"age": 4}, 3, LEVELS)
+        policy = fk.Policy(DIVERSE.requirements, schema=found.schema, options=BUCKETS)
+        if plainly(method, policy, columns, LEVELS)(tuple(values)) is not None:
+            break
+    made = fk.publish(found, policy, method=method)
+    expected, _, _ = enumerated(plainly(method, policy, columns, LEVELS), values)
+    disclosures = fk.Algorithm(method, policy).disclosures(made.release)
+    for value, disclosure in disclosures.items():
+        assert disclosure.exact == max(p for (_, v), p in expected.items() if v == value)
+    top = fk.Algorithm(method, policy).disclosure(made.release)
+    assert top.exact == max(expected.values())
+    assert not top.estimated
+
+
+# ---- what a function publishes ------------------------------------------------------------------
+
+VALUES, AGES = "abbab", [50, 40, 50, 30, 30]
+
+
+def decades(rows):
+    """Ages by tens, or only who is older than 35, if that holds two diseases each."""
+    ages, values = rows["age"].to_pylist(), rows["disease"].to_pylist()
+    for label in (lambda a: str(a // 10), lambda a: "old" if a > 35 else "young", lambda a: "*"):
+        found = [(label(a), v) for a, v in zip(ages, values, strict=True)]
+        if all(len({v for own, v in found if own == b}) > 1 for b, _ in found):
+            return found
+    return None
+
+
+def framed(make):
+    lots = np.random.default_rng(3)  # rows come in another order each time
+
+    def pipeline(rows):
+        found = decades(rows)
+        if found is None:
+            return None
+        found = [found[i] for i in lots.permutation(len(found))]
+        return make({"age": [a for a, _ in found], "disease": [v for _, v in found]})
+
+    return pipeline
+
+
+@pytest.mark.parametrize("make", [pa.table, pd.DataFrame, pl.DataFrame], ids=["pa", "pd", "pl"])
+def test_a_published_table_is_compared_by_its_rows(make):
+    table = microdata(VALUES, age=AGES)
+
+    def algorithm(world):
+        found = decades(microdata(world, age=AGES).source.arrow(["age", "disease"]))
+        return None if found is None else frozenset(Counter(found).items())
+
+    release = algorithm(VALUES)
+    expected, n_worlds, n_possible = posteriors(VALUES, [0] * 5, algorithm, release)
+    found = fk.attack(table, framed(make))
+    assert (found.what, found.n_worlds, found.consistent) == ("table", n_worlds, n_possible)
+    assert n_possible < n_worlds == 10
+    for person in range(5):
+        for value in "ab":
+            assert found.posterior(person + 1, value) == expected.get((person, value), 0)
+    assert "5 people in a published table" in found._repr_html_()
+
+
+def test_groups_beside_a_table_say_who_is_where():
+    """The same worlds, found among fewer; and the group says what the table says of it."""
+    table = microdata(VALUES, age=AGES)
+
+    def pipeline(rows):
+        found = decades(rows)
+        return [a for a, _ in found], pa.table({"age": [a for a, _ in found]}) if found else None
+
+    apart, whole = fk.attack(table, pipeline), fk.attack(table, framed(pa.table))
+    assert apart.n_worlds < whole.n_worlds
+    assert apart.consistent == whole.consistent
+    for row in range(1, 6):
+        assert apart.posterior(row, "a") == whole.posterior(row, "a")
+
+
+def releasing(form, give):
+    """Publish with Mondrian, and return what `give` makes of the publication."""
+
+    def pipeline(rows):
+        schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease", identifiers=["pid"])
+        options = fk.PublishOptions(form=form)
+        policy = fk.Policy(DIVERSE.requirements, schema, options)
+        return give(fk.publish(fk.Microdata(rows, schema), policy), rows)
+
+    return pipeline
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("what", ["publication", "release"])
+def test_what_publish_makes_is_compared_though_its_group_numbers_are_drawn(form, what):
+    table = microdata(VALUES, age=AGES)
+    give = {"publication": lambda made, rows: made, "release": lambda made, rows: made.release}
+    found = fk.attack(table, releasing(form, give[what]))
+    assert found.what == "table"
+    assert found.exact
+    policy = fk.Policy(DIVERSE.requirements, table.schema, fk.PublishOptions(form=form))
+    direct = fk.attack(table, fk.Mondrian(), policy)
+    # Here who is in which group follows from ages.
+    assert found.consistent == direct.consistent
+    for row in range(1, 6):
+        for value in "ab":
+            assert found.posterior(row, value) == direct.posterior(row, value)
+
+
+def test_a_publication_is_random_if_its_groups_are():
+    def pipeline(rows):
+        schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+        policy = fk.Policy(DIVERSE.requirements, schema, BUCKETS)
+        return fk.publish(fk.Microdata(rows, schema), policy, method=fk.Anatomy(2))
+
+    with pytest.raises(fk.InputError, match="another release each time"):
+        fk.attack(microdata("aabbab", age=range(6)), pipeline)
+
+
+@pytest.mark.parametrize(
+    "published",
+    [np.array([1, 2]), pd.DataFrame({"n": [1, 2]}), [np.array([1.5])], {"a": pa.table({"n": [1]})}],
+    ids=["array", "frame", "list", "dict"],
+)
+def test_anything_can_be_published_beside_groups(published):
+    found = fk.attack(microdata("abab", age=range(4)), lambda rows: ([0, 0, 1, 1], published))
+    assert found.consistent == found.n_worlds == 4
+
+
+def test_what_cannot_be_compared_says_so():
+    class Odd:
+        def __eq__(self, other):
+            raise RuntimeError("not today")
+
+        __hash__ = None
+
+    with pytest.raises(fk.InputError, match="cannot be compared, Odd with Odd: not today"):
+        fk.attack(microdata("ab", age=[1, 2]), lambda rows: ([0, 0], Odd()))
+
+
+def test_a_pair_of_texts_is_the_groups_of_two_rows():
+    found = fk.attack(microdata("ab", age=[1, 2]), lambda rows: ("x", "x"))
+    assert (found.n_groups, found.n_worlds) == (1, 2)
+    found = fk.attack(microdata("ab", age=[1, 2]), lambda rows: ("x", "y"))
+    assert (found.n_groups, found.certain_by_release) == (2, (1, 2))
+
+
+@pytest.mark.parametrize("given", [5, "groups", [[0, 1], [2]], {0: 1}, np.zeros((2, 2))])
+def test_what_is_neither_groups_nor_a_table_is_refused(given):
+    with pytest.raises(fk.InputError, match="one group for each"):
+        fk.attack(microdata("ab", age=[1, 2]), lambda rows: given)
+
+
+# Found by random search.
+BEST = {"age": [4, 4, 1, 2, 4], "sex": [1, 0, 0, 1, 1]}
+CHAIN = {"age": [1, 0, 3, 4, 4], "sex": [0, 1, 0, 1, 0]}
+
+
+@pytest.mark.parametrize(
+    ("find", "columns", "values", "certain"),
+    [("best", BEST, "caabc", (1, 2, 3, 4, 5)), ("chain", CHAIN, "cbcba", (1, 2, 3, 4, 5))],
+)
+def test_full_domain_leaks_by_any_search(find, columns, values, certain):
+    table = microdata(values, {"age": fk.Intervals([2, 4])}, **columns)
+    found = fk.attack(table, fk.FullDomain(find=find), policy_for(DIVERSE, table))
+    assert found.certain == certain
+
+
+PAPER = [[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 1, 1], [0] * 6]
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("method", [fk.Safe, fk.Jump, fk.Naive])
+def test_safe_and_jump_withstand_it_and_naive_does_not(method, form):
+    """The paper's functions, and some tables of a multiset: nobody is found beyond a half."""
+    highest = []
+    for values in sorted(set(permutations("aabbcd")))[::9]:
+        table = microdata(values, age=range(6))
+        policy = fk.Policy(DIVERSE.requirements, table.schema, fk.PublishOptions(form=form))
+        given = (PAPER, 2) if method is fk.Jump else (PAPER,)
+        try:
+            found = fk.attack(table, method(*given, property=fk.MaxRatio("1/2")), policy)
+        except fk.NoSafeRelease:
+            continue
+        assert found.exact
+        highest += [found.posterior(row, v) for row in range(1, 7) for v in "abcd"]
+    assert len(highest) > 24
+    assert max(highest) == (1 if method is fk.Naive else Fraction(1, 2))

@@ -1,0 +1,267 @@
+"""In the generalized form, groups of one label are one group to a reader, also of drawn groups."""
+
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from tests.attacks import BUCKETS, DIVERSE, microdata, policy_for
+from tests.oracle.streamliner_lots import outcomes, tables
+
+import foreknow as fk
+from foreknow.methods.anatomy import rounds_of
+from foreknow.methods.streamliner.gsa import groups_of_gsa
+from foreknow.methods.streamliner.rda import groups_of_plan, plan_rda
+
+
+def coded(values):
+    codes = np.array(["abcdef".index(v) for v in values])
+    return codes, np.bincount(codes)
+
+
+def rda(values, places, l, lots):  # noqa: E741
+    codes, sizes = coded(values)
+    return groups_of_plan(plan_rda(sizes, l), codes, sizes, lots).tolist()
+
+
+def gsa(values, places, l, lots):  # noqa: E741
+    codes, sizes = coded(values)
+    attributes = microdata(values, age=places).attributes
+    return groups_of_gsa(codes, sizes, attributes, l, lots, least_groups=1, failures=1).tolist()
+
+
+def anatomy(values, places, l, lots):  # noqa: E741
+    """Shuffle the people of each value; whoever is left joins any group that lacks it."""
+    codes, sizes = coded(values)
+    rounds = rounds_of(sizes, l)
+    n_groups = len(codes) // l
+    groups, start = [None] * len(codes), 0
+    for code, many in enumerate(sizes.tolist()):
+        people = lots.permutation(np.flatnonzero(codes == code))
+        own = rounds[start : start + many].tolist()
+        for person, number in zip(people.tolist(), own, strict=True):
+            if number < 0:
+                free = [g for g in range(n_groups) if g not in own]
+                number = free[lots.integers(len(free))]
+            groups[person] = number
+        start += many
+    return groups
+
+
+def published(groups, places):
+    """Who stands under which range of ages."""
+    ages = {g: [a for a, own in zip(places, groups, strict=True) if own == g] for g in set(groups)}
+    return tuple((min(ages[g]), max(ages[g])) for g in groups)
+
+
+@cache
+def releases(bag, places, l, method):  # noqa: E741
+    """release -> {table: how probable the release is}, by all lots of all tables."""
+    found = {}
+    for world in tables(bag):
+        for groups, chance in outcomes(lambda lots, w=world: method(w, places, l, lots)):
+            boxes = published(groups, places)
+            bags = {b: [] for b in boxes}
+            for box, value in zip(boxes, world, strict=True):
+                bags[box].append(value)
+            key = boxes, tuple(sorted((box, tuple(sorted(own))) for box, own in bags.items()))
+            found.setdefault(key, Counter())[world] += chance
+    return found
+
+
+def posterior(weights, person, value):
+    return sum(w for t, w in weights.items() if t[person] == value) / sum(weights.values())
+
+
+CASES = [
+    (fk.Streamliner(2), rda, "aabbc", (1, 1, 2, 2, 2), 2),
+    (fk.Streamliner(2), rda, "aabc", (1, 1, 2, 2), 2),
+    (fk.Streamliner(2), rda, "aabbc", (1, 1, 1, 1, 2), 2),
+    (fk.Anatomy(2), anatomy, "aabbc", (1, 1, 2, 2, 2), 2),
+    (fk.Anatomy(2), anatomy, "aabc", (1, 2, 1, 2), 2),
+]
+
+
+def compare(method, oracle, bag, places, l, seen, most=8):  # noqa: E741
+    """Attack releases until several were met, and set posteriors against all lots."""
+    every, met = releases(bag, places, l, oracle), {}
+    for world in tables(bag):
+        table = microdata(list(world), age=list(places))
+        policy = policy_for(DIVERSE, table)
+        for seed in range(3):
+            groups = method.partition(table, seed=seed).tolist()
+            boxes = published(groups, places)
+            bags = {
+                b: tuple(sorted(v for v, own in zip(world, boxes, strict=True) if own == b))
+                for b in boxes
+            }
+            key = boxes, tuple(sorted(bags.items()))
+            if key in met or len(met) >= most:
+                continue
+            met[key] = fk.attack(table, method, policy, seed=seed)
+            for person, box in enumerate(boxes):
+                for value in set(bag):
+                    said = posterior(every[key], person, value)
+                    assert met[key].posterior(person + 1, value) == said
+                    share = Fraction(bags[box].count(value), len(bags[box]))
+                    seen.append((said, share))
+                    assert said <= Fraction(1, l)
+    assert met
+    assert all(made.exact for made in met.values())
+    return met
+
+
+@pytest.mark.parametrize(("method", "oracle", "bag", "places", "l"), CASES)
+def test_merged_groups_say_what_all_lots_say(method, oracle, bag, places, l):  # noqa: E741
+    compare(method, oracle, bag, places, l, [])
+
+
+def test_neither_rda_nor_anatomy_tells_frequencies_only_when_unlike_groups_look_alike():
+    """Five people, groups of two and of three: whoever is older is sooner in the larger one."""
+    for method, oracle in ((fk.Streamliner(2), rda), (fk.Anatomy(2), anatomy)):
+        seen = []
+        compare(method, oracle, "aabbc", (1, 1, 2, 2, 2), 2, seen)
+        assert (Fraction(5, 12), Fraction(2, 5)) in seen
+        assert (Fraction(2, 9), Fraction(1, 5)) in seen
+
+
+@pytest.mark.parametrize(
+    ("oracle", "bag", "places", "l"),
+    [
+        (rda, "aabbcc", (1, 1, 1, 1, 2, 2), 2),
+        (rda, "aabbcd", (1, 2, 2, 3, 2, 1), 2),
+        (rda, "aabbcd", (1, 1, 1, 1, 2, 2), 3),
+        (anatomy, "aabbcd", (1, 1, 1, 1, 2, 2), 2),
+        (anatomy, "aabbcd", (1, 1, 1, 1, 2, 2), 3),
+    ],
+)
+def test_groups_of_one_size_tell_frequencies_whatever_looks_alike(oracle, bag, places, l):  # noqa: E741
+    merged = 0
+    for (boxes, bags), weights in releases(bag, places, l, oracle).items():
+        own = dict(bags)
+        merged += any(len(values) >= 2 * l for values in own.values())
+        for person, box in enumerate(boxes):
+            for value in set(own[box]):
+                share = Fraction(own[box].count(value), len(own[box]))
+                assert posterior(weights, person, value) == share
+    assert merged
+
+
+class Guided:
+    """GSA that divides as soon as it can, with chances by all lots."""
+
+    tells_frequencies_only = True
+
+    def partition(self, found, policy=None, seed=None):
+        values = [found.values[code] for code in found.sensitive_codes.tolist()]
+        places = found.attributes[0].codes.tolist()
+        return np.array(gsa(values, places, 2, np.random.default_rng(seed)))
+
+    def chance(self, found, policy, groups):
+        values = tuple(found.values[code] for code in found.sensitive_codes.tolist())
+        return drawn(values, tuple(found.attributes[0].codes.tolist()))[alike(groups)]
+
+
+def alike(groups):
+    return tuple(list(groups).index(g) for g in groups)
+
+
+@cache
+def drawn(values, places):
+    found = Counter()
+    for groups, chance in outcomes(lambda lots: gsa(values, places, 2, lots)):
+        found[alike(groups)] += chance
+    return found
+
+
+def test_guided_groups_that_look_alike_are_found_out():
+    """Ages 1, 1, 1, 1, 2, 2: two groups from 1 to 2 with a, b, c, d; whoever is 1 has no a."""
+    world, places, groups = "aabbcd", (1, 1, 1, 1, 2, 2), [0, 1, 0, 2, 2, 1]
+    table = microdata(list(world), age=list(places))
+    found = fk.attack(table, Guided(), policy_for(DIVERSE, table), groups=groups, worlds=10**6)
+    boxes = published(groups, places)
+    bags = {b: tuple(v for v, own in zip(world, boxes, strict=True) if own == b) for b in boxes}
+    assert bags == {(1, 1): ("a", "b"), (1, 2): ("a", "b", "c", "d")}
+    weights = {
+        other: sum(
+            chance
+            for groups, chance in drawn(other, (0, 0, 0, 0, 1, 1)).items()
+            if published(groups, places) == boxes
+        )
+        for other in tables(world)
+        if {other[0], other[2]} == {"a", "b"}
+    }
+    assert found.how == "enumeration"
+    for person in range(6):
+        for value in "abcd":
+            assert found.posterior(person + 1, value) == posterior(weights, person, value)
+    assert (found.worst.exact, found.worst.share) == (Fraction(2, 5), Fraction(1, 4))
+    buckets = fk.Policy(DIVERSE.requirements, table.schema, BUCKETS)
+    assert not fk.attack(table, Guided(), buckets, groups=groups).cases
+
+
+def large(method, below, form="generalized", n=320, kinds=8):
+    """An attack on people of few ages, so that many groups look alike."""
+    table = microdata(list("abcdefgh"[:kinds]) * (n // kinds), age=[i % 3 for i in range(n)])
+    policy = fk.Policy(
+        [fk.Requirement(fk.Facts(), below=below)], table.schema, fk.PublishOptions(form=form)
+    )
+    return fk.attack(table, method, policy, seed=1)
+
+
+@pytest.mark.parametrize("method", [fk.Streamliner(2, "gsa"), fk.Streamliner(2, "ria")], ids=repr)
+def test_a_limit_below_the_bound_is_not_called_kept(method):
+    """The groups that look alike hold at most an eighth of each value; the proof says 1/2."""
+    found = large(method, "1/3")
+    assert (found.how, found.exact, found.highest) == ("bound", False, Fraction(1, 2))
+    assert len(found.unsettled) > 300
+    assert not found.found
+    assert "a limit is below the bound" in found._repr_html_()
+    assert "no higher than 1/2" in found._repr_html_()
+    assert found.to_dict()["highest"] == "1/2"
+    with pytest.raises(fk.InputError, match="exceeds 1/2"):
+        found.posterior(1, "a")
+
+
+def test_a_limit_above_the_bound_is_kept():
+    found = large(fk.Streamliner(2, "gsa"), "2/3")
+    assert (found.how, found.unsettled, found.cases) == ("bound", (), ())
+    assert repr(found) == "Attack(Streamliner: no posterior above 1/2)"
+    assert "By a proof, no posterior exceeds 1/2" in found._repr_html_()
+
+
+def test_the_proof_holds_where_groups_are_told_apart_or_equally_large():
+    assert large(fk.Streamliner(2, "gsa"), "1/3", form="bucketized").how == "proof"
+    assert large(fk.Streamliner(2), "1/3").how == "proof"
+    assert large(fk.Anatomy(4), "1/3").how == "proof"
+    assert large(fk.Anatomy(3), "1/4").how == "bound"  # 320 is no multiple of 3
+    assert large(fk.Streamliner(3), "1/4").unsettled
+
+
+def test_a_method_with_chances_and_no_bound_is_refused_where_too_much_looks_alike():
+    class Dealt:
+        def partition(self, found, policy=None, seed=None):
+            return np.arange(found.n_rows) % (found.n_rows // 2)
+
+        def chance(self, found, policy, groups):
+            return 1
+
+    with pytest.raises(fk.InputError, match="bucketized form"):
+        large(Dealt(), "2/3", n=64)
+
+
+def test_could_make_is_asked_about_all_groups_that_look_alike():
+    """Two groups of one label; a method that says it cannot make the one group of all."""
+
+    class Pairs:
+        def partition(self, found, policy=None, seed=None):
+            return np.array([0, 1, 1, 0] if found.sensitive_codes[0] == 0 else [0, 0, 1, 1])
+
+        def could_make(self, found, policy, groups):
+            return len(set(np.asarray(groups).tolist())) == 2
+
+    table = microdata(list("abab"), age=[1, 1, 2, 2])
+    found = fk.attack(table, Pairs(), policy_for(DIVERSE, table))
+    assert (found.n_groups, found.n_worlds, found.consistent) == (1, 6, 3)
+    assert found.certain == (1,)
