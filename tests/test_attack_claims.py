@@ -6,7 +6,7 @@ from itertools import count, permutations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.attacks import (
     BELOW_2_3,
@@ -19,6 +19,7 @@ from tests.attacks import (
     naive,
     policy_for,
 )
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.adversaries.algorithm.method_runner import Runs
@@ -342,7 +343,7 @@ def worlds_of(table, groups, seed, most):
     return [worlds.at_random(random) for _ in range(most)]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30, deadline=None)
 @given(st.data())
 def test_it_says_what_a_run_makes(data):
     n = data.draw(st.integers(3, 12))
@@ -386,9 +387,9 @@ def test_attacks_find_the_same_with_it_as_without(seed, form, monkeypatch):
     table = microdata(random.permutation(list("aabbccd")).tolist(), LEVELS, **columns)
     options = BUCKETS if form == "bucketized" else fk.PublishOptions()
     policy = fk.Policy(POLICIES[seed].requirements, schema=table.schema, options=options)
-    fast = fk.attack(table, fk.Mondrian(), policy)
+    fast = fk.attack(table, fk.Mondrian(), policy, seconds=None)
     monkeypatch.setattr(Replay, "of", lambda *given: None)
-    slow = fk.attack(table, fk.Mondrian(), policy)
+    slow = fk.attack(table, fk.Mondrian(), policy, seconds=None)
     assert fast.to_dict() == slow.to_dict()
 
 

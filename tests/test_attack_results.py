@@ -58,7 +58,7 @@ def test_how_it_is_shown(leaking, harmless, tmp_path):
     assert "rows 4, 5" in brief
     leaking.to_html(tmp_path / "attack.html")
     page = (tmp_path / "attack.html").read_text("utf-8")
-    assert "Attack by somebody who knows the algorithm" in page
+    assert "Attack by an adversary who knows the algorithm" in page
     leaking.to_json(tmp_path / "attack.json")
     written = json.loads((tmp_path / "attack.json").read_text("utf-8"))
     assert written["certain"] == [2, 4, 5]

@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from foreknow.adversaries.disclosure import worst
 from foreknow.adversaries.facts.facts import Facts
@@ -41,7 +42,7 @@ def one(*requirement, counts=ILL, **more):
 # ---- verdicts -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(
     st.lists(st.text("abcd", min_size=1, max_size=6), min_size=1, max_size=4),
     st.tuples(*[st.integers(0, 2)] * 3),

@@ -4,8 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels, in_order
@@ -155,7 +156,7 @@ def test_totals_stay_whole_beyond_what_small_floats_hold():
     assert counts.n_people == 2**53 - 3
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data(), BAGS.filter(bool))
 def test_take_keeps_the_chosen_groups_in_that_order(data, bags):
     counts = GroupCounts.from_bags(bags, groups=[f"g{i}" for i in range(len(bags))])
@@ -168,7 +169,7 @@ def test_take_keeps_the_chosen_groups_in_that_order(data, bags):
     assert counts.take(mask) == counts.take(np.flatnonzero(mask))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data(), BAGS.filter(bool))
 def test_merge_unites_bags(data, bags):
     counts = GroupCounts.from_bags(bags)

@@ -5,8 +5,9 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.jumping.test_random_instances import random_functions, random_instance
 from tests.oracle import jump_worlds
 from tests.oracle.jump_requirements import judge_of, worst_in_worlds
@@ -84,7 +85,7 @@ def test_of_a_release_it_says_what_the_audit_says():
     assert min(seen.values()) > 80, seen
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_of_any_set_of_worlds_it_says_what_enumeration_says(chance):
     """Also where no release has that set: worlds at random, each as likely."""

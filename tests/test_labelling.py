@@ -5,8 +5,9 @@ from datetime import date, datetime
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from foreknow.data.generalization import labels_of, style_of, text_of
 from foreknow.data.hierarchy import Intervals, Mask
@@ -55,7 +56,7 @@ def members(rows, groups):
 # ---- against plain Python -----------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150, deadline=None)
 @given(groupings(st.integers(-20, 60)) | groupings(st.dates(date(2023, 1, 1), date(2024, 1, 1))))
 def test_a_range_goes_from_the_least_to_the_greatest_and_says_who_is_missing(grouping):
     rows, groups = grouping
@@ -67,7 +68,7 @@ def test_a_range_goes_from_the_least_to_the_greatest_and_says_who_is_missing(gro
     assert labels(rows, groups, "range") == wanted
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150, deadline=None)
 @given(groupings(st.sampled_from(ORDER)))
 def test_a_set_names_every_value_and_a_star_all_there_are(grouping):
     rows, groups = grouping
@@ -84,7 +85,7 @@ def test_a_set_names_every_value_and_a_star_all_there_are(grouping):
     assert labels(rows, groups) == wanted
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150, deadline=None)
 @given(groupings(st.integers(0, 60)))
 def test_a_node_is_the_lowest_that_holds_all_members(grouping):
     rows, groups = grouping

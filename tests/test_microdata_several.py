@@ -5,9 +5,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.diagnoses import SEMANTICS, diagnoses
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.errors import DataError, HierarchyError, SchemaError, UnsupportedError
@@ -101,7 +102,7 @@ def test_nobody_has_a_single_value():
         microdata(ROWS).sensitive_codes  # noqa: B018
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30, deadline=None)
 @given(
     people=st.integers(20, 40),
     seed=st.integers(0, 99),

@@ -7,12 +7,13 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.anonymizers.lattice_reference import BruteForce
 from tests.anonymizers.reference import Levels
 from tests.anonymizers.tables import KINDS, Case
 from tests.anonymizers.test_fulldomain import POOLS
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.errors import InputError, PolicyError
@@ -51,7 +52,7 @@ def test_labels_are_of_the_chosen_level_though_members_have_more_in_common():
     assert {row["age"] for row in table} == {"20 to 29", "30 to 39", "40 to 49"}
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40, deadline=None)
 @given(seed=SEEDS)
 def test_everybodys_labels_are_those_of_brute_force(seed):
     """Groups and how far each column is coarsened, of the chosen node; `*` for the suppressed."""

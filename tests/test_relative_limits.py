@@ -9,9 +9,10 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_priors import priors_table, random_scene
+from tests.examples import examples
 from tests.test_verifier_priors import written
 
 import foreknow as fk
@@ -42,7 +43,7 @@ def asked(priors, times, **more):
 # ---- against enumeration -------------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(SEEDS, st.data())
 @pytest.mark.parametrize("reading", READINGS)
 def test_verdicts_are_those_of_enumerated_worlds(reading, seed, data):
@@ -76,7 +77,7 @@ def test_verdicts_are_those_of_enumerated_worlds(reading, seed, data):
             assert finding.probability * times / finding.below == top
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(SEEDS, st.integers(7, 14))
 @pytest.mark.parametrize("reading", READINGS)
 def test_the_verifier_and_the_audit_agree_on_larger_groups(reading, seed, most):

@@ -4,8 +4,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from foreknow.data import sparse
 from foreknow.data.counts import GroupCounts
@@ -23,7 +24,7 @@ def counted(monkeypatch, limit, pairs, weighted):
     return [x.tolist() for x in count_pairs(rows, columns, 5, 7, weights if weighted else None)]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(PAIRS, st.booleans())
 def test_the_dense_and_the_sorted_way_agree_with_plain_counting(pairs, weighted):
     # 5 x 7 cells and at most 16 pairs: dense up to the limit, sorted when the limit is 0.

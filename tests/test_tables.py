@@ -5,8 +5,9 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.people import EASY, made, people, schema
 
 import foreknow as fk
@@ -241,7 +242,7 @@ def test_a_column_called_group_or_count_is_refused_where_it_would_collide():
             made("bucketized", table=plain, roles=roles)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40, deadline=None)
 @given(
     ages=st.lists(st.one_of(st.integers(-5, 5), st.none()), min_size=2, max_size=12),
     seed=st.integers(0, 100),

@@ -6,8 +6,9 @@ from datetime import date, datetime
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.data.counts import GroupCounts
@@ -47,7 +48,7 @@ def bags(rows, groups):
 # ---- certainty penalty --------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100, deadline=None)
 @given(groupings(st.integers(-50, 50)))
 def test_numbers_cost_their_range(grouping):
     rows, groups = grouping
@@ -56,7 +57,7 @@ def test_numbers_cost_their_range(grouping):
     assert widths(rows, groups) == pytest.approx(wanted)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100, deadline=None)
 @given(groupings(st.sampled_from("abcde")))
 def test_categories_cost_how_many_there_are_beyond_one(grouping):
     rows, groups = grouping
@@ -65,7 +66,7 @@ def test_categories_cost_how_many_there_are_beyond_one(grouping):
     assert widths(rows, groups) == pytest.approx(wanted)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100, deadline=None)
 @given(groupings(st.integers(0, 60)))
 def test_hierarchies_cost_the_leaves_of_their_node(grouping):
     rows, groups = grouping
@@ -115,7 +116,7 @@ def test_beside_an_infinite_value_numbers_cost_their_ranks():
 # ---- the whole release --------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100, deadline=None)
 @given(st.lists(st.lists(st.sampled_from("xyz"), min_size=1, max_size=9), min_size=1, max_size=9))
 def test_sizes_and_discernibility_are_those_of_the_groups(groups):
     sizes = [len(group) for group in groups]

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracle.worlds import worst_cases
 
 import foreknow as fk
@@ -77,7 +78,7 @@ def facts(*points, **more):
 # ---- against the audit, exactly ----------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30, deadline=None)
 @given(bags=BAGS, points=st.lists(AMOUNTS, min_size=1, max_size=3, unique=True))
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_probabilities_are_those_of_the_audit(form, bags, points):
@@ -94,7 +95,7 @@ def test_probabilities_are_those_of_the_audit(form, bags, points):
         assert fk.Facts(*point).disclosure(counts, finding.value).exact == finding.probability
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25, deadline=None)
 @given(
     bags=st.lists(st.text("stu", min_size=1, max_size=3), min_size=1, max_size=2),
     point=st.tuples(*[st.integers(0, 2)] * 3),
@@ -125,7 +126,7 @@ def test_files_are_judged_as_the_tables_they_hold(form, fmt, tmp_path):
         assert count_people(on_disk) == (sum(map(len, bags)), len(bags))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25, deadline=None)
 @given(bags=BAGS, point=AMOUNTS, chosen=st.sets(st.sampled_from("stuvx"), min_size=1))
 def test_values_and_except_choose_what_a_requirement_is_about(bags, point, chosen):
     counts = fk.GroupCounts.from_bags(bags)
@@ -145,7 +146,7 @@ MANY = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150, deadline=None)
 @given(bags=MANY, l=st.integers(0, 20))
 def test_ruling_out_leaves_the_people_with_none_of_the_most_frequent_others(bags, l):  # noqa: E741
     release = written(
@@ -163,7 +164,7 @@ def test_ruling_out_leaves_the_people_with_none_of_the_most_frequent_others(bags
         assert finding.probability == max(chances)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150, deadline=None)
 @given(bags=MANY, point=st.tuples(st.integers(0, 20), st.integers(0, 4), st.integers(0, 4)))
 def test_probabilities_of_every_value_are_those_of_the_audit_also_of_many(bags, point):
     release = written(

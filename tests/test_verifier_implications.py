@@ -1,7 +1,8 @@
 """The verifier's own implications agree with the adversary's, which are compared with worlds."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from foreknow.adversaries.implications.implications import Implications
 from foreknow.data.counts import GroupCounts
@@ -10,7 +11,7 @@ from foreknow.verifier.implications import worst_implications
 bags = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=9), min_size=1, max_size=5)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(bags, st.integers(0, 6))
 def test_both_find_the_same_for_every_value_and_for_the_worst(groups, k):
     counts = GroupCounts.from_bags(groups)

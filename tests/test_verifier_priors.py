@@ -5,9 +5,10 @@ from fractions import Fraction
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_priors import random_scene
+from tests.examples import examples
 from tests.oracle.posterior_worlds import joint
 
 import foreknow as fk
@@ -64,14 +65,14 @@ def check_release(scene, reading):
     assert verified(scene, reading, set(audited))[2] == max(p for _, p in truth)
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(SEEDS)
 @pytest.mark.parametrize("reading", READINGS)
 def test_probabilities_are_those_of_enumerated_worlds_and_of_the_audit(reading, seed):
     check_release(random_scene(Random(seed), n_groups=5), reading)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(SEEDS, st.sampled_from(READINGS))
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_tables_are_read_and_judged_for_the_values_asked_about(form, seed, reading):
@@ -85,14 +86,14 @@ def test_tables_are_read_and_judged_for_the_values_asked_about(form, seed, readi
 
 
 @pytest.mark.slow
-@settings(max_examples=1500)
+@examples(1500)
 @given(SEEDS)
 @pytest.mark.parametrize("reading", READINGS)
 def test_many_more_releases(reading, seed):
     check_release(random_scene(Random(seed), n_groups=8, most=5), reading)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(SEEDS, st.integers(6, 12))
 @pytest.mark.parametrize("reading", READINGS)
 def test_larger_groups_are_judged_as_by_the_audit(reading, seed, most):
@@ -111,7 +112,7 @@ def test_thousands_of_groups_at_once():
         assert found.probability == priors.disclosure(scene.release).exact
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(SEEDS)
 def test_what_may_be_reached_and_what_must_stay_below(seed):
     scene = random_scene(Random(seed), n_groups=2)
@@ -203,7 +204,7 @@ def test_binary_priors_so_near_to_1_that_floats_cannot_tell():
     assert (value, group) == ("a", ("1",))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(SEEDS)
 def test_binary_priors_far_apart(seed):
     random = Random(seed)

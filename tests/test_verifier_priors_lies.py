@@ -11,9 +11,10 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_priors import priors_table, random_row
+from tests.examples import examples
 from tests.test_verifier_priors import READINGS, SEEDS, judged, rule
 
 import foreknow as fk
@@ -25,7 +26,7 @@ from foreknow.verifier.verify import Written, verify
 # ---- large groups --------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(SEEDS, st.integers(13, 30))
 @pytest.mark.parametrize("reading", READINGS)
 def test_groups_of_thirteen_and_more(reading, seed, size):

@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.diagnoses import SEMANTICS
+from tests.examples import examples
 from tests.oracle.many_worlds import small_releases, worst_cases
 
 import foreknow as fk
@@ -95,7 +96,7 @@ def test_probabilities_are_those_of_enumerated_worlds(semantics):
             assert type(finding.probability) is Fraction
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25, deadline=None)
 @given(data=st.data(), point=AMOUNTS)
 @pytest.mark.parametrize("semantics", SEMANTICS)
 @pytest.mark.parametrize("form", FORMS)

@@ -150,7 +150,7 @@ def weighed(ledger, groups, proposals, semantics):
     removed = counted([groups[at[0]] for at, _ in proposals], semantics)
     added = counted([part for _, parts in proposals for part in parts], semantics)
     owner = np.repeat(np.arange(len(proposals)), [len(parts) for _, parts in proposals])
-    return ledger.weigh(removed, added, owner)
+    return ledger.evaluate(removed, added, owner)
 
 
 def stands(ledger, semantics):

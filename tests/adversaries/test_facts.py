@@ -3,9 +3,10 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.checks import check_point, check_release, check_witness
+from tests.examples import examples
 from tests.oracle.worlds import small_releases, worlds, worst_cases
 
 from foreknow.adversaries.facts.facts import Facts
@@ -50,7 +51,7 @@ def bags_of(most_people, letters):
     return release.filter(lambda bags: sum(map(len, bags)) <= most_people)
 
 
-@settings(max_examples=2000, deadline=None)
+@examples(2000, deadline=None)
 @given(bags_of(6, "abcde"), st.tuples(*[st.integers(0, 6)] * 3))
 def test_random_releases_and_amounts_are_judged_as_by_enumeration(bags, point):
     counts = GroupCounts.from_bags(bags)
@@ -58,7 +59,7 @@ def test_random_releases_and_amounts_are_judged_as_by_enumeration(bags, point):
     check_point(bags, counts, worlds(bags), point, truth)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400, deadline=None)
 @given(
     st.lists(st.sampled_from("aab"), min_size=2, max_size=5),
     st.lists(st.sampled_from("abbc"), min_size=2, max_size=4),
@@ -72,7 +73,7 @@ def test_two_groups_that_share_values_tempt_the_adversary_to_use_both(one, two, 
 
 
 @pytest.mark.slow
-@settings(max_examples=5000, deadline=None)
+@examples(5000, deadline=None)
 @given(bags_of(8, "abcd"), st.tuples(st.integers(0, 3), st.integers(0, 7), st.integers(0, 7)))
 def test_many_larger_random_releases_are_judged_as_by_enumeration(bags, point):
     counts = GroupCounts.from_bags(bags)
@@ -80,7 +81,7 @@ def test_many_larger_random_releases_are_judged_as_by_enumeration(bags, point):
     check_point(bags, counts, worlds(bags), point, truth)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200, deadline=None)
 @given(bags_of(6, "abcd"), st.tuples(*[st.integers(0, 3)] * 3))
 def test_more_knowledge_never_lowers_a_disclosure(bags, point):
     counts = GroupCounts.from_bags(bags)

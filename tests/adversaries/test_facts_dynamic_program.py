@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracle.dynamic_program import breach, congregated
 
 from foreknow.adversaries.facts.facts import Facts
@@ -86,14 +87,14 @@ def check(groups, amounts, semantics):
 
 
 @pytest.mark.parametrize("semantics", SEMANTICS)
-@settings(max_examples=200, deadline=None)
+@examples(200, deadline=None)
 @given(st.data(), AMOUNTS)
 def test_every_disclosure_is_that_of_the_dynamic_program(semantics, data, amounts):
     check(data.draw(groups_under(semantics)), amounts, semantics)
 
 
 @pytest.mark.parametrize("semantics", SEMANTICS)
-@settings(max_examples=150, deadline=None)
+@examples(150, deadline=None)
 @given(st.data(), st.tuples(st.integers(0, 3), st.integers(0, 7), st.integers(0, 7)))
 def test_so_it_is_where_the_facts_outnumber_the_people(semantics, data, amounts):
     # The program places exactly so many facts, and the library at most so many: no difference.
@@ -101,7 +102,7 @@ def test_so_it_is_where_the_facts_outnumber_the_people(semantics, data, amounts)
 
 
 @pytest.mark.parametrize("semantics", SEMANTICS)
-@settings(max_examples=150, deadline=None)
+@examples(150, deadline=None)
 @given(st.data(), AMOUNTS)
 def test_no_spread_of_the_facts_beats_one_group_for_the_known_and_one_for_the_family(
     semantics, data, amounts

@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries import formulas
 from tests.adversaries.splitting import counted
+from tests.examples import examples
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
@@ -17,7 +18,7 @@ HUGE = 10**30
 THOUSANDS = st.integers(0, 6000)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(
     st.lists(
         st.dictionaries(st.sampled_from("abcd"), st.integers(1, 3000), min_size=1),
@@ -34,7 +35,7 @@ def test_floats_are_near_the_fractions_with_thousands_of_facts(bags, point):
         assert abs(found.probability - truth) < 1e-9
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600, deadline=None)
 @given(
     st.lists(
         st.dictionaries(st.sampled_from("abcde"), st.integers(1, 25), min_size=2),

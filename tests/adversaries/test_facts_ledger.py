@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries import formulas
 from tests.adversaries.splitting import (
@@ -18,6 +18,7 @@ from tests.adversaries.splitting import (
     stages,
     worst,
 )
+from tests.examples import examples
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
@@ -33,7 +34,7 @@ def thresholds(draw, root, cuts, point, wanted=None):
     return draw(st.sampled_from([*sorted(attained), *near, Fraction(1, 2), Fraction(1)]))
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500, deadline=None)
 @given(st.data(), histories(), POINTS)
 def test_admits_is_the_verdict_on_the_resulting_release(data, history, point):
     root, cuts = history
@@ -60,7 +61,7 @@ def test_admits_is_the_verdict_on_the_resulting_release(data, history, point):
             bags = after
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300, deadline=None)
 @given(st.data(), histories(), POINTS)
 def test_the_ledger_stays_right_when_cuts_are_made_without_asking(data, history, point):
     root, cuts = history
@@ -76,7 +77,7 @@ def test_the_ledger_stays_right_when_cuts_are_made_without_asking(data, history,
         bags = after
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300, deadline=None)
 @given(histories(), POINTS)
 def test_the_five_numbers_are_the_minima_over_the_present_groups(history, point):
     root, cuts = history
@@ -198,9 +199,9 @@ def test_a_cut_that_figure_6_as_printed_accepts_is_refused():
     ledger.commit(None, whole)
     assert not ledger.admits(whole, both)
     assert not ledger.admits(whole, both.take([1, 0]))
-    weighed = ledger.weigh(whole, both, np.array([0, 0]))
-    assert weighed.alone().tolist() == [False]
-    assert weighed.together(np.array([True])) is False
+    weighed = ledger.evaluate(whole, both, np.array([0, 0]))
+    assert weighed.safe_each().tolist() == [False]
+    assert weighed.safe_jointly(np.array([True])) is False
 
 
 def test_an_unsafe_root_is_refused_though_figure_6_never_looks():

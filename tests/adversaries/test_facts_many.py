@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.checks import same
 from tests.adversaries.checks_many import (
@@ -14,6 +14,7 @@ from tests.adversaries.checks_many import (
     counts_of,
     play,
 )
+from tests.examples import examples
 from tests.oracle.many_worlds import small_releases, worst_cases
 
 from foreknow.adversaries.facts.facts import Facts
@@ -116,33 +117,33 @@ def two_groups(draw):
 AMOUNTS = st.tuples(st.integers(0, 3), st.integers(1, 2), st.integers(1, 2))
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80, deadline=None)
 @given(two_groups(), AMOUNTS)
 def test_two_groups_that_share_a_value_tempt_the_adversary_to_use_both(release, point):
     check_one(*release, point)
 
 
 @pytest.mark.slow
-@settings(max_examples=3000, deadline=None)
+@examples(3000, deadline=None)
 @given(two_groups(), AMOUNTS)
 def test_many_groups_that_share_a_value_tempt_the_adversary_to_use_both(release, point):
     check_one(*release, point)
 
 
-@settings(max_examples=1500, deadline=None)
+@examples(1500, deadline=None)
 @given(releases(5, "abc", 3), st.tuples(*[st.integers(0, 5)] * 3))
 def test_random_releases_and_amounts_are_judged_as_by_enumeration(release, point):
     judged_as_by_enumeration(release, point)
 
 
 @pytest.mark.slow
-@settings(max_examples=3000, deadline=None)
+@examples(3000, deadline=None)
 @given(releases(7, "abcd", 3), st.tuples(*[st.integers(0, 7)] * 3))
 def test_many_larger_random_releases_are_judged_as_by_enumeration(release, point):
     judged_as_by_enumeration(release, point)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150, deadline=None)
 @given(releases(8, "abcd", 5), st.tuples(*[st.integers(0, 4)] * 3))
 def test_more_knowledge_never_lowers_a_disclosure(release, point):
     counts = counts_of(*release)

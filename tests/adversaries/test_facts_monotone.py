@@ -1,7 +1,8 @@
 """Theorem 4 under `single`: merging groups never raises a disclosure."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
@@ -14,7 +15,7 @@ BAGS = st.lists(
 POINT = st.tuples(st.integers(0, 4), st.integers(0, 12), st.integers(0, 12))
 
 
-@settings(max_examples=800, deadline=None)
+@examples(800, deadline=None)
 @given(st.data(), BAGS, POINT)
 def test_merging_groups_never_raises_a_disclosure(data, bags, point):
     counts = GroupCounts.from_bags(bags)
@@ -28,7 +29,7 @@ def test_merging_groups_never_raises_a_disclosure(data, bags, point):
     assert Facts(*point).disclosure(merged).exact <= Facts(*point).disclosure(counts).exact
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200, deadline=None)
 @given(BAGS, POINT)
 def test_one_group_of_everybody_is_the_least_disclosing_release(bags, point):
     counts = GroupCounts.from_bags(bags)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_many import (
     MASKS,
@@ -24,6 +24,7 @@ from tests.adversaries.releases_many import (
     weighed,
     worst,
 )
+from tests.examples import examples
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
@@ -39,7 +40,7 @@ def test_only_where_merging_can_hurt_everything_present_is_kept(semantics, falli
     assert Facts(1, 1, 1).ledger("1/2", None, semantics).falling is falling
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(st.data(), histories(), POINTS, MASKS)
 def test_every_change_of_a_history_is_judged_as_from_scratch(data, history, point, wanted):
     semantics, stages, steps = history
@@ -67,13 +68,13 @@ def weighings(draw):
     return semantics, stages, steps, proposals, point, wanted, threshold
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(weighings())
 def test_alone_and_reach_are_about_each_proposal_by_itself(case):
     semantics, stages, steps, proposals, point, wanted, threshold = case
     ledger = started(semantics, point, threshold, wanted, stages, steps)
     weighing = weighed(ledger, stages[-1], proposals, semantics)
-    alone, reach = weighing.alone(), weighing.reach()
+    alone, reach = weighing.safe_each(), weighing.risk_ratio()
     assert alone.dtype == bool
     assert alone.shape == reach.shape == (len(proposals),)
     for change, safe, share in zip(proposals, alone.tolist(), reach.tolist(), strict=True):
@@ -83,7 +84,7 @@ def test_alone_and_reach_are_about_each_proposal_by_itself(case):
         assert safe is ledger.admits(*proposal(stages[-1], change, semantics))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), weighings())
 def test_together_is_the_verdict_with_all_the_chosen_and_commit_carries_them_out(data, case):
     semantics, stages, steps, proposals, point, wanted, threshold = case
@@ -96,7 +97,7 @@ def test_together_is_the_verdict_with_all_the_chosen_and_commit_carries_them_out
         mask = np.isin(np.arange(len(proposals)), [p for p, _ in chosen])
         reached = after(groups, done + [change for _, change in chosen])
         truth = worst(reached, semantics, point, wanted)
-        assert right(weighing.together(mask), truth, threshold), chosen
+        assert right(weighing.safe_jointly(mask), truth, threshold), chosen
         if data.draw(st.booleans()):
             weighing.commit(mask)
             done += [change for _, change in chosen]
@@ -110,19 +111,19 @@ def test_together_is_the_verdict_with_all_the_chosen_and_commit_carries_them_out
         assert stands(ledger, semantics)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data(), POINTS, MASKS)
 def test_groups_may_come_without_others_leaving(data, point, wanted):
     groups = data.draw(groupings("multiset", 2, 5))
     truths = [worst([group], "multiset", point, wanted) for group in groups]
     threshold = data.draw(thresholds(truths))
     ledger = Facts(*point).ledger(threshold, wanted, "multiset")
-    weighing = ledger.weigh(None, counted(groups, "multiset"), np.arange(len(groups)))
-    for safe, truth in zip(weighing.alone().tolist(), truths, strict=True):
+    weighing = ledger.evaluate(None, counted(groups, "multiset"), np.arange(len(groups)))
+    for safe, truth in zip(weighing.safe_each().tolist(), truths, strict=True):
         assert right(safe, truth, threshold)
     everything = np.ones(len(groups), dtype=bool)
     truth = worst(groups, "multiset", point, wanted)
-    assert right(weighing.together(everything), truth, threshold)
+    assert right(weighing.safe_jointly(everything), truth, threshold)
     weighing.commit(everything)
     assert right(stands(ledger, "multiset"), truth, threshold)
 
@@ -146,9 +147,9 @@ def test_dividing_can_make_safe_and_merging_unsafe(semantics, point, parts, limi
     assert not ledger.admits(None, one)
     ledger.commit(None, one)
     assert ledger.admits(one, two)
-    assert ledger.weigh(one, two, np.array([0, 0])).alone().tolist() == [True]
-    assert ledger.weigh(one, two, np.array([0, 0])).reach() == pytest.approx([17 / 18])
-    assert ledger.weigh(one, one, np.array([0])).reach() == pytest.approx([1])
+    assert ledger.evaluate(one, two, np.array([0, 0])).safe_each().tolist() == [True]
+    assert ledger.evaluate(one, two, np.array([0, 0])).risk_ratio() == pytest.approx([17 / 18])
+    assert ledger.evaluate(one, one, np.array([0])).risk_ratio() == pytest.approx([1])
     ledger.commit(one, two)
     assert stands(ledger, semantics)
     assert not ledger.admits(two, one)
@@ -165,9 +166,9 @@ def test_of_two_bad_groups_alike_both_must_go(semantics, limit):
     pair = counted([bad, good], semantics)
     assert not ledger.admits(pair, mended)
     weighing = weighed(ledger, [bad, bad], [([0], [good]), ([1], [good])], semantics)
-    assert weighing.alone().tolist() == [False, False]
-    assert weighing.reach() == pytest.approx([1, 1])
-    assert weighing.together(np.array([True, True]))
+    assert weighing.safe_each().tolist() == [False, False]
+    assert weighing.risk_ratio() == pytest.approx([1, 1])
+    assert weighing.safe_jointly(np.array([True, True]))
     ledger.commit(pair, mended)
     assert not stands(ledger, semantics)
     assert ledger.admits(counted([bad], semantics), counted([good], semantics))
@@ -193,8 +194,8 @@ def test_what_is_known_of_one_group_counts_as_long_as_it_is_there():
     ledger = started("set", point, both, ONLY_A, [groups], [])
     assert not stands(ledger, "set")
     weighing = weighed(ledger, groups, [([0], [rest]), ([1], [rest]), ([2], [rest])], "set")
-    assert weighing.alone().tolist() == [True, True, False]
-    assert weighing.reach() == pytest.approx([float(other / both), float(one / both), 1])
+    assert weighing.safe_each().tolist() == [True, True, False]
+    assert weighing.risk_ratio() == pytest.approx([float(other / both), float(one / both), 1])
 
 
 def test_a_proposal_must_mend_every_value_that_is_unsafe():
@@ -202,10 +203,10 @@ def test_a_proposal_must_mend_every_value_that_is_unsafe():
     ledger = started("set", (0, 0, 0), "1/2", None, [[bad, ["c"], ["d", ""]]], [])
     mend = [([0], [good]), ([1], [["c", "", ""]]), ([2], [["d", "", ""]])]
     weighing = weighed(ledger, [bad, ["c"], ["d", ""]], mend, "set")
-    assert weighing.alone().tolist() == [False] * 3
+    assert weighing.safe_each().tolist() == [False] * 3
     for chosen, safe in [((1, 1, 0), False), ((1, 0, 1), False), ((0, 1, 1), False)]:
-        assert weighing.together(np.array(chosen, dtype=bool)) is safe
-    assert weighing.together(np.ones(3, dtype=bool))
+        assert weighing.safe_jointly(np.array(chosen, dtype=bool)) is safe
+    assert weighing.safe_jointly(np.ones(3, dtype=bool))
 
 
 def test_where_minima_only_fall_nothing_mends_and_reach_says_just_that():
@@ -213,7 +214,7 @@ def test_where_minima_only_fall_nothing_mends_and_reach_says_just_that():
     ledger = Facts().ledger("2/3", ONLY_A, "single")
     ledger.commit(None, counted(groups, "single"))
     cuts = [([0], [["a", "b"], ["c", "d"]]), ([1], [["a", "a", "b"], ["c"]])]
-    assert weighed(ledger, groups, cuts, "single").reach().tolist() == [0.0, np.inf]
+    assert weighed(ledger, groups, cuts, "single").risk_ratio().tolist() == [0.0, np.inf]
 
 
 # ---- the edges -------------------------------------------------------------------------------
@@ -229,8 +230,8 @@ def test_asking_changes_nothing():
             counted([groups[0]], "set"), counted([["a"], ["b", "", ""]], "set")
         )
         weighing = weighed(ledger, groups, [([0], [["a"]]), ([1], [groups[1]])], "set")
-        assert weighing.alone().tolist() == [False, True]
-        assert not weighing.together(np.array([True, True]))
+        assert weighing.safe_each().tolist() == [False, True]
+        assert not weighing.safe_jointly(np.array([True, True]))
         weighing.commit(np.array([False, False]))
 
 
@@ -255,12 +256,12 @@ def test_a_group_without_values_changes_nothing_but_is_there():
     assert stands(ledger, "set")
     assert not ledger.admits(None, counted([known], "set"))
     weighing = weighed(ledger, [empty], [([0], [[""], [""]])], "set")
-    assert weighing.alone().tolist() == [True]
-    assert weighing.reach().tolist() == [0.0]
+    assert weighing.safe_each().tolist() == [True]
+    assert weighing.risk_ratio().tolist() == [0.0]
     weighing.commit(np.array([True]))
     ledger.commit(counted([[""], [""]], "set"), counted([known], "set"))
     assert not stands(ledger, "set")
-    assert weighed(ledger, [known], [([0], [empty])], "set").alone().tolist() == [True]
+    assert weighed(ledger, [known], [([0], [empty])], "set").safe_each().tolist() == [True]
 
 
 @pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
@@ -276,7 +277,7 @@ def test_a_group_that_is_not_there_cannot_be_replaced(semantics):
             ledger.commit(gone, one)
         weighing = weighed(ledger, missing, [([g], [m]) for g, m in enumerate(missing)], semantics)
         everything = np.ones(len(missing), dtype=bool)
-        for ask in (weighing.together, weighing.commit, lambda _, w=weighing: w.alone()):
+        for ask in (weighing.safe_jointly, weighing.commit, lambda _, w=weighing: w.safe_each()):
             with pytest.raises(InternalError, match="not in the ledger"):
                 ask(everything)
     ledger.commit(one, counted([there], semantics))

@@ -3,9 +3,10 @@
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.splitting import POINTS, counted, letters, split, worst
+from tests.examples import examples
 
 from foreknow.adversaries.facts.facts import Facts
 
@@ -57,15 +58,15 @@ def weighed(ledger, bags, proposals, values):
     removed = counted([bags[g] for g, _ in proposals], values)
     added = counted([part for _, parts in proposals for part in parts], values)
     owner = np.repeat(np.arange(len(proposals)), [len(parts) for _, parts in proposals])
-    return ledger.weigh(removed, added, owner)
+    return ledger.evaluate(removed, added, owner)
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500, deadline=None)
 @given(weighings())
 def test_alone_is_each_proposal_by_itself(case):
     bags, proposals, values, facts, threshold, wanted = case
     ledger = start(bags, values, facts, threshold, wanted)
-    found = weighed(ledger, bags, proposals, values).alone()
+    found = weighed(ledger, bags, proposals, values).safe_each()
     assert found.dtype == bool
     assert found.shape == (len(proposals),)
     point = (facts.l, facts.k, facts.m)
@@ -75,7 +76,7 @@ def test_alone_is_each_proposal_by_itself(case):
         assert safe is ledger.admits(counted([bags[g]], values), counted(parts, values))
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500, deadline=None)
 @given(st.data(), weighings())
 def test_together_is_the_verdict_on_the_release_with_all_the_chosen(data, case):
     bags, proposals, values, facts, threshold, wanted = case
@@ -86,10 +87,10 @@ def test_together_is_the_verdict_on_the_release_with_all_the_chosen(data, case):
         mask = data.draw(st.lists(st.booleans(), min_size=len(proposals), max_size=len(proposals)))
         chosen = [p for p, yes in zip(proposals, mask, strict=True) if yes]
         truth = worst(after(bags, chosen), values, point, wanted)
-        assert weighing.together(np.array(mask)) is (truth < ledger.threshold), (bags, chosen)
+        assert weighing.safe_jointly(np.array(mask)) is (truth < ledger.threshold), (bags, chosen)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400, deadline=None)
 @given(st.data(), weighings())
 def test_committing_a_choice_is_committing_one_by_one(data, case):
     bags, proposals, values, facts, threshold, wanted = case
@@ -125,10 +126,10 @@ def test_two_cuts_that_are_safe_alone_may_be_unsafe_together():
     assert all(worst(after(bags, [cut]), values, point, only_a) < Fraction(3, 5) for cut in cuts)
 
     weighing = weighed(start(bags, values, Facts(*point), "3/5", only_a), bags, cuts, values)
-    assert weighing.alone().tolist() == [True, True]
-    assert weighing.together(np.array([True, False]))
-    assert weighing.together(np.array([False, True]))
-    assert not weighing.together(np.array([True, True]))
+    assert weighing.safe_each().tolist() == [True, True]
+    assert weighing.safe_jointly(np.array([True, False]))
+    assert weighing.safe_jointly(np.array([False, True]))
+    assert not weighing.safe_jointly(np.array([True, True]))
 
 
 def test_a_choice_at_the_threshold_is_settled_without_the_proposals_that_are_not_chosen():
@@ -141,15 +142,15 @@ def test_a_choice_at_the_threshold_is_settled_without_the_proposals_that_are_not
     assert parts == [Fraction(1, 3), Fraction(3, 8)]
     just_above = Fraction(1, 3) + Fraction(1, 10**14)
     weighing = weighed(start(bags, "ab", Facts(m=1), just_above, only_a), bags, cuts, "ab")
-    assert weighing.alone().tolist() == [True, False]
-    assert weighing.together(np.array([True, False]))
-    assert not weighing.together(np.array([False, True]))
+    assert weighing.safe_each().tolist() == [True, False]
+    assert weighing.safe_jointly(np.array([True, False]))
+    assert not weighing.safe_jointly(np.array([False, True]))
 
 
 def test_a_weighing_of_nothing_is_safe():
     ledger = start(["abcd"], "abcd", Facts(), "1/2", None)
-    weighing = ledger.weigh(None, counted(["abcd"], "abcd").take(np.arange(0)), np.arange(0))
-    assert weighing.alone().tolist() == []
-    assert weighing.together(np.zeros(0, dtype=bool))
+    weighing = ledger.evaluate(None, counted(["abcd"], "abcd").take(np.arange(0)), np.arange(0))
+    assert weighing.safe_each().tolist() == []
+    assert weighing.safe_jointly(np.zeros(0, dtype=bool))
     weighing.commit(np.zeros(0, dtype=bool))
     assert ledger.admits(None, counted(["abcd"], "abcd"))

@@ -3,9 +3,10 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.checks_implications import check_point, check_release
+from tests.examples import examples
 from tests.oracle.implication_worlds import (
     Dealing,
     Truth,
@@ -115,7 +116,7 @@ def releases(most_people, letters, most_groups=3):
     return release.filter(lambda bags: sum(map(len, bags)) <= most_people)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300, deadline=None)
 @given(releases(7, "abcde"), st.integers(0, 5))
 def test_random_releases_are_judged_as_by_enumeration(bags, k):
     truth = Truth(bags)
@@ -127,7 +128,7 @@ FEW = ["aab", "aabc", "abcd", "aabb", "aaab", "aabbc", "aaabbc", "abbc", "bccd",
 FEW += ["aabbcc", "aabbccd", "aaabbcd", "abbbc", "bbbcd", "abbccc", "acccddd"]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200, deadline=None)
 @given(st.lists(st.sampled_from(FEW), min_size=2, max_size=5), st.integers(0, 5))
 def test_several_groups_tempt_the_adversary_to_use_them_all(bags, k):
     values = sorted(set("".join(bags)))
@@ -150,7 +151,7 @@ def test_implications_that_begin_in_two_groups_end_in_a_third(k):
 LARGE = ["aaaaaaabbbccd", "aaaaaabbbbbbcd", "aaaabbbbcd", "aaabbbcccd", "abbbbbbbbcccc", "abcdef"]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(st.lists(st.sampled_from(FEW + LARGE), min_size=2, max_size=4), st.integers(0, 4))
 def test_larger_groups_that_differ(bags, k):
     values = sorted(set("".join(bags)))
@@ -158,7 +159,7 @@ def test_larger_groups_that_differ(bags, k):
     check_point(GroupCounts.from_bags(bags), k, by_value, bags)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50, deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from("aaabbbccd"), min_size=4, max_size=7), min_size=2, max_size=3)
 )
@@ -171,7 +172,7 @@ def test_random_groups_with_few_frequent_values(bags):
 
 
 @pytest.mark.slow
-@settings(max_examples=4000, deadline=None)
+@examples(4000, deadline=None)
 @given(releases(9, "abcd", 4), st.integers(0, 5))
 def test_many_larger_random_releases(bags, k):
     values = sorted({x for bag in bags for x in bag})
@@ -180,7 +181,7 @@ def test_many_larger_random_releases(bags, k):
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
+@examples(400, deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.integers(0, 5))
 def test_random_larger_groups_by_dealing(held, k):
     bag = bag_of(held)
@@ -193,7 +194,7 @@ def test_random_larger_groups_by_dealing(held, k):
 # ---- what was judged before does not matter --------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40, deadline=None)
 @given(releases(12, "abcde"), st.lists(st.integers(0, 6), min_size=2, max_size=6))
 def test_judging_for_several_k_in_any_order_is_judging_afresh(bags, ks):
     counts = GroupCounts.from_bags(bags)

@@ -6,9 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.checks_implications import check_witness
+from tests.examples import examples
 from tests.oracle.minimize import minimize2
 from tests.oracle.worlds import worlds
 
@@ -161,7 +162,7 @@ def test_the_witness_is_about_the_value_that_is_named_also_where_two_are_certain
 # ---- larger groups, against the paper's dynamic program ---------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(
     st.lists(
         st.dictionaries(st.sampled_from("abcdefghij"), st.integers(1, 3000), min_size=2),

@@ -5,9 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.splitting import ROOTS, counted, histories, letters, split, stages
+from tests.examples import examples
 from tests.oracle.implication_worlds import group_by_group
 
 import foreknow as fk
@@ -62,7 +63,7 @@ ATOP = (Fraction(1, 10**14), Fraction(1, 10**6))
 # ---- one proposal after another --------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100, deadline=None)
 @given(st.data(), histories(), AMOUNTS)
 def test_admits_is_the_verdict_on_the_resulting_release(data, history, k):
     root, cuts = history
@@ -88,7 +89,7 @@ def test_admits_is_the_verdict_on_the_resulting_release(data, history, k):
             bags = after
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80, deadline=None)
 @given(st.data(), histories(), AMOUNTS)
 def test_the_ledger_stays_right_when_cuts_are_made_without_asking(data, history, k):
     root, cuts = history
@@ -106,7 +107,7 @@ def test_the_ledger_stays_right_when_cuts_are_made_without_asking(data, history,
         bags = after
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(
     st.data(), st.lists(st.lists(st.sampled_from("aaabbcd"), min_size=2, max_size=6), max_size=3)
 )
@@ -132,7 +133,7 @@ def enumerated(bags, values, k, wanted):
 # ---- many proposals at once ------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80, deadline=None)
 @given(st.data(), st.lists(ROOTS, min_size=2, max_size=4), AMOUNTS)
 def test_proposals_are_weighed_alone_and_together(data, bags, k):
     values = sorted({x for bag in bags for x in bag})
@@ -150,24 +151,24 @@ def test_proposals_are_weighed_alone_and_together(data, bags, k):
     ledger = Implications(k).ledger(threshold, wanted)
     ledger.commit(None, counted(bags, values))
     owner = np.repeat(np.arange(len(bags)), [len(cut) for cut in parts])
-    weighing = ledger.weigh(
+    weighing = ledger.evaluate(
         counted(bags, values), counted([part for cut in parts for part in cut], values), owner
     )
 
-    alone = weighing.alone()
+    alone = weighing.safe_each()
     assert (alone.dtype, alone.shape) == (np.dtype(bool), (len(bags),))
     for verdict, chosen in zip(alone, ones, strict=True):
         truth = worst(with_some(chosen), values, k, wanted)
         assert agrees(bool(verdict), truth, threshold), (bags, parts, chosen)
-        assert weighing.together(chosen) == verdict
-    assert np.all(weighing.reach()[alone] < 1)
-    assert np.all(weighing.reach()[~alone] > 1 - 1e-6)  # as near as that, it may refuse
-    together = weighing.together(some)
+        assert weighing.safe_jointly(chosen) == verdict
+    assert np.all(weighing.risk_ratio()[alone] < 1)
+    assert np.all(weighing.risk_ratio()[~alone] > 1 - 1e-6)  # as near as that, it may refuse
+    together = weighing.safe_jointly(some)
     assert agrees(together, worst(with_some(some), values, k, wanted), threshold)
 
     # Carry some out; then ask again, about the others too.
     weighing.commit(some)
-    for verdict, one in zip(weighing.alone(), ones, strict=True):
+    for verdict, one in zip(weighing.safe_each(), ones, strict=True):
         truth = worst(with_some(some | one), values, k, wanted)
         assert agrees(bool(verdict), truth, threshold), (bags, parts, some, one)
 
@@ -175,7 +176,7 @@ def test_proposals_are_weighed_alone_and_together(data, bags, k):
 # ---- details ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(ROOTS, AMOUNTS)
 def test_a_threshold_that_the_root_attains_admits_neither_the_root_nor_any_cut(root, k):
     values = letters(root)
@@ -194,7 +195,7 @@ COUNTS = st.lists(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(COUNTS, AMOUNTS)
 def test_a_threshold_that_is_attained_is_refused_however_floats_are_rounded(bags, k):
     counts = GroupCounts.from_bags(bags)
@@ -231,16 +232,16 @@ def test_a_target_beside_atoms_elsewhere_is_weighed_exactly():
         ledger = Implications(1).ledger(threshold, only_a)
         ledger.commit(None, parts.merge([0, 0]))
         assert ledger.admits(None, parts) is safe
-        weighing = ledger.weigh(None, parts, np.array([0, 1]))
-        assert weighing.alone().tolist() == [True, True]
+        weighing = ledger.evaluate(None, parts, np.array([0, 1]))
+        assert weighing.safe_each().tolist() == [True, True]
         for first in (0, 1):
             one, other = np.arange(2) == first, np.arange(2) != first
             ledger = Implications(1).ledger(threshold, only_a)
-            weighing = ledger.weigh(None, parts, np.array([0, 1]))
-            assert weighing.together(np.array([True, True])) is safe
+            weighing = ledger.evaluate(None, parts, np.array([0, 1]))
+            assert weighing.safe_jointly(np.array([True, True])) is safe
             weighing.commit(one)
-            assert weighing.together(other) is safe
-            assert weighing.alone()[other].tolist() == [safe]
+            assert weighing.safe_jointly(other) is safe
+            assert weighing.safe_each()[other].tolist() == [safe]
 
 
 @pytest.mark.parametrize("threshold", [0, -1, "3/2", "half", None])
@@ -262,7 +263,7 @@ def test_counts_over_other_values_are_a_bug_of_the_search():
         ledger.admits(None, counted(["abc"], "abc"))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30, deadline=None)
 @given(st.lists(ROOTS, min_size=1, max_size=5), st.integers(0, 4))
 def test_all_groups_at_once_are_as_one_by_one(bags, k):
     counts = GroupCounts.from_bags(bags)

@@ -3,9 +3,10 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.test_implications import bag_of, histograms
+from tests.examples import examples
 from tests.oracle.implication_worlds import chances_of, group_by_group, odds_of
 from tests.oracle.worlds import small_releases
 
@@ -24,7 +25,7 @@ HELD = st.lists(st.integers(1, 40), min_size=1, max_size=7)
 # ---- merging ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150, deadline=None)
 @given(st.data(), BAGS, st.integers(0, 8))
 def test_merging_groups_never_raises_a_disclosure(data, bags, k):
     counts = GroupCounts.from_bags(bags)
@@ -59,7 +60,7 @@ def test_atoms_spent_on_one_bucket_are_spent_better_than_on_two_like_it(people):
             check_products(chances, odds_of(bag, value, 5), (bag, value))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200, deadline=None)
 @given(st.data(), HELD, st.integers(2, 10))
 def test_the_same_of_larger_groups(data, held, k):
     held = sorted(held, reverse=True)
@@ -77,7 +78,7 @@ def check_products(chances, odds, where):
             assert odds[x + h] <= odds[x] * chances[h], (where, x, h)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50, deadline=None)
 @given(BAGS, st.integers(0, 6))
 def test_more_implications_never_tell_less(bags, k):
     counts = GroupCounts.from_bags(bags)
@@ -87,7 +88,7 @@ def test_more_implications_never_tell_less(bags, k):
     assert Implications(k).disclosure(counts).exact == max(d.exact for d in fewer.values())
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50, deadline=None)
 @given(BAGS, st.integers(0, 6), st.integers(1, 3))
 def test_repeating_the_groups_changes_nothing(bags, k, times):
     once = Implications(k).disclosures(GroupCounts.from_bags(bags))

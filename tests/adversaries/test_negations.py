@@ -3,9 +3,10 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.checks_implications import check_negations
+from tests.examples import examples
 from tests.oracle.implication_worlds import Truth
 from tests.oracle.worlds import small_releases
 
@@ -35,7 +36,7 @@ def test_a_group_of_many_values(bag):
     check_negations([bag], 4)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100, deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=4), min_size=1, max_size=3),
     st.integers(0, 3),
@@ -54,7 +55,7 @@ def test_an_implication_may_tell_more_than_a_negation():
     assert found == truth.implications("a", 1)[1] == Fraction(5, 7)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100, deadline=None)
 @given(BAGS, st.integers(0, 6))
 def test_negations_never_tell_more_than_implications(bags, k):
     counts = GroupCounts.from_bags(bags)
@@ -78,7 +79,7 @@ def diverse(bags, c, size):
     return True
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250, deadline=None)
 @given(
     BAGS,
     st.one_of(
@@ -139,7 +140,7 @@ def test_negations_list_themselves_as_in_a_policy_file():
     assert hash(Negations(3)) == hash(Negations(3))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(BAGS, st.integers(0, 3))
 def test_the_ledger_is_about_the_same_limit(bags, k):
     counts = GroupCounts.from_bags(bags)

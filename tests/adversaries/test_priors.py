@@ -5,9 +5,10 @@ from random import Random
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_priors import priors_table, random_scene
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.errors import DataError
@@ -83,7 +84,7 @@ def plain(group):
 # ---- against enumeration -------------------------------------------------------------------
 
 
-@settings(max_examples=130)
+@examples(130)
 @given(SEEDS)
 @pytest.mark.parametrize("reading", READINGS)
 def test_disclosures_are_those_of_enumerated_worlds(reading, seed):
@@ -91,7 +92,7 @@ def test_disclosures_are_those_of_enumerated_worlds(reading, seed):
     check_release(scene, scene.release, reading, scene.truth(reading))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(SEEDS)
 @pytest.mark.parametrize("reading", READINGS)
 def test_larger_groups(reading, seed):
@@ -99,7 +100,7 @@ def test_larger_groups(reading, seed):
     check_release(scene, scene.release, reading, scene.truth(reading))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(SEEDS, st.sampled_from(["bucketized", "generalized"]))
 @pytest.mark.parametrize("reading", READINGS)
 def test_releases_made_in_other_ways(reading, seed, made):
@@ -107,7 +108,7 @@ def test_releases_made_in_other_ways(reading, seed, made):
     check_release(scene, getattr(scene, made), reading, scene.truth(reading))
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(SEEDS)
 @pytest.mark.parametrize("reading", READINGS)
 def test_a_group_that_the_priors_forbid_is_an_error(reading, seed):
@@ -122,7 +123,7 @@ def test_a_group_that_the_priors_forbid_is_an_error(reading, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=2500)
+@examples(2500)
 @given(SEEDS, st.sampled_from(["release", "bucketized", "generalized"]))
 @pytest.mark.parametrize("reading", READINGS)
 def test_many_more_releases(reading, seed, made):
@@ -130,7 +131,7 @@ def test_many_more_releases(reading, seed, made):
     check_release(scene, getattr(scene, made), reading, scene.truth(reading))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(SEEDS)
 def test_requirements_are_settled_exactly(seed):
     random = Random(seed)

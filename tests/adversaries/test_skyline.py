@@ -8,10 +8,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.checks_many import counts_of
 from tests.adversaries.skylines import box_of, brute_skyline, exceeds
+from tests.examples import examples
 from tests.oracle import many_worlds, worlds
 
 import foreknow as fk
@@ -133,14 +134,14 @@ def check_by_facts(drawn):
     assert fk.knowledge_skylines(counts, confidence=c)[value] == expected
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250, deadline=None)
 @given(larger(10, 4, 4))
 def test_skylines_of_larger_counts_are_those_of_facts_at_every_point(drawn):
     check_by_facts(drawn)
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@examples(300, deadline=None)
 @given(larger(25, 6, 6))
 def test_skylines_of_yet_larger_counts_are_those_of_facts_at_every_point(drawn):
     check_by_facts(drawn)

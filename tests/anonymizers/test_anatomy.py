@@ -8,8 +8,9 @@ from math import factorial
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.errors import UnsupportedError
@@ -48,7 +49,7 @@ def rounds_by_value(counts, l):  # noqa: E741
 # ---- rounds -------------------------------------------------------------------------------------
 
 
-@settings(max_examples=1000, deadline=None)
+@examples(1000, deadline=None)
 @given(eligible(), st.sampled_from([1, 3, 1 << 20]))
 def test_every_round_takes_one_from_each_of_the_l_largest_buckets(case, block):
     counts, l = case  # noqa: E741
@@ -83,7 +84,7 @@ def test_many_values_of_few_people_and_few_values_of_many():
 # ---- groups -------------------------------------------------------------------------------------
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500, deadline=None)
 @given(eligible(), st.integers(0, 999), st.randoms())
 def test_groups_have_l_different_values_and_nobody_shares_theirs(case, seed, random):
     counts, l = case  # noqa: E741

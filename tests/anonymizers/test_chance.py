@@ -7,8 +7,9 @@ from math import sqrt
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracle.streamliner_lots import bags, outcomes, tables
 
 import foreknow as fk
@@ -100,7 +101,7 @@ def test_ria_with_many_lots(values, l):  # noqa: E741
     same(fk.Streamliner(l, "ria"), people(values))
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10, deadline=None)
 @given(st.data())
 def test_chances_add_up_to_one(data):
     """Of six or seven people there are too many lots to draw, but not too many partitions."""

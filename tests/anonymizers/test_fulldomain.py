@@ -5,13 +5,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.anonymizers import reference, several
 from tests.anonymizers.lattice_reference import BruteForce
 from tests.anonymizers.reference import members_of
 from tests.anonymizers.several import Crowd
 from tests.anonymizers.tables import KINDS, Case
+from tests.examples import examples
 
 import foreknow as fk
 
@@ -128,7 +129,7 @@ class Table:
 
 
 @pytest.mark.parametrize("many", [False, True])
-@settings(max_examples=100, deadline=None)
+@examples(100, deadline=None)
 @given(seed=SEEDS)
 def test_all_minimal_nodes_are_those_of_brute_force(many, seed):
     table = Table(seed, many)
@@ -141,7 +142,7 @@ def test_all_minimal_nodes_are_those_of_brute_force(many, seed):
 
 
 @pytest.mark.parametrize("many", [False, True])
-@settings(max_examples=100, deadline=None)
+@examples(100, deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES)
 def test_the_best_node_is_that_of_brute_force(many, seed, objective):
     table = Table(seed, many)
@@ -156,7 +157,7 @@ def test_the_best_node_is_that_of_brute_force(many, seed, objective):
 
 
 @pytest.mark.parametrize("many", [False, True])
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(seed=SEEDS)
 def test_what_is_found_on_a_chain_is_minimal(many, seed):
     table = Table(seed, many)
@@ -166,7 +167,7 @@ def test_what_is_found_on_a_chain_is_minimal(many, seed):
         assert found.chosen in found.minimal
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100, deadline=None)
 @given(seed=SEEDS, many=st.booleans())
 def test_a_function_as_objective_is_minimized_over_all_safe_nodes(seed, many):
     table = Table(seed, many)
@@ -186,7 +187,7 @@ def test_a_function_as_objective_is_minimized_over_all_safe_nodes(seed, many):
         assert found.objective == "most_groups_but_never_of"
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(seed=SEEDS)
 def test_pruning_changes_nothing(seed):
     """The same search for a policy that pretends that merging can hurt, so that nothing follows."""
@@ -208,7 +209,7 @@ def test_pruning_changes_nothing(seed):
     assert np.array_equal(again.groups, found.groups)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(seed=SEEDS, find=st.sampled_from(["best", "minimal", "chain"]))
 def test_it_serves_several_adversaries_at_once(seed, find):
     table = Table(seed)
@@ -238,7 +239,7 @@ def test_it_serves_several_adversaries_at_once(seed, find):
         assert set(found.minimal) == table.every.minimal()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40, deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES, find=st.sampled_from(["best", "minimal", "chain"]))
 def test_it_is_deterministic_and_ignores_the_order_of_rows(seed, objective, find):
     table = Table(seed)

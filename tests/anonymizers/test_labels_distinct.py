@@ -2,9 +2,10 @@
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.anonymizers.tables import cases, policies
+from tests.examples import examples
 
 import foreknow as fk
 
@@ -43,7 +44,7 @@ def same_bags(one, other):
     return bags[0] == bags[1]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80, deadline=None)
 @given(data=st.data(), case=cases())
 def test_the_reader_of_a_release_finds_the_groups_of_the_partition(data, case):
     policy, _ = data.draw(policies(case.sensitive))

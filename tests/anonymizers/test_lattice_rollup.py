@@ -5,10 +5,11 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.anonymizers.several import crowds
 from tests.anonymizers.tables import cases
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.methods.fulldomain import rollup as module
@@ -44,7 +45,7 @@ def check(microdata, rollup, node, keep=True):
         rollup.keep(view)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(data=st.data(), table=st.one_of(cases(), crowds()))
 def test_any_order_of_nodes(data, table):
     microdata = table.microdata()

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from foreknow.errors import InputError
 from foreknow.methods.fulldomain.lattice import Lattice
@@ -111,7 +112,7 @@ class Drawn:
 SHAPES = st.sampled_from(["rising", "suppressing", "any"])
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(seed=SEEDS, shape=SHAPES)
 def test_all_minimal_nodes_are_found(seed, shape):
     drawn = Drawn(seed, shape, "known")
@@ -120,7 +121,7 @@ def test_all_minimal_nodes_are_found(seed, shape):
     drawn.check()
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(seed=SEEDS, shape=SHAPES, loss=st.sampled_from(["known", "learned", "given"]))
 def test_the_best_node_is_found(seed, shape, loss):
     drawn = Drawn(seed, shape, loss)
@@ -133,7 +134,7 @@ def test_the_best_node_is_found(seed, shape, loss):
     assert drawn.search.best == min(drawn.safe, key=lambda k: (drawn.true[k], heights[k], k))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(seed=SEEDS, shape=SHAPES)
 def test_one_minimal_node_is_found(seed, shape):
     drawn = Drawn(seed, shape, "known")
@@ -176,7 +177,7 @@ def test_a_search_that_is_out_of_time_keeps_what_it_knows():
 # ---- the lattice itself ------------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(seed=SEEDS)
 def test_what_lies_above_and_below(seed):
     draw = random.Random(seed)

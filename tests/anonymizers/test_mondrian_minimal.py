@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.anonymizers.reference import (
     Levels,
@@ -17,6 +17,7 @@ from tests.anonymizers.reference import (
     safe_cuts,
 )
 from tests.anonymizers.tables import cases, interval_path, mask_path, policies, tree_path
+from tests.examples import examples
 from tests.oracle.worlds import worst_cases
 
 import foreknow as fk
@@ -38,21 +39,21 @@ def check(case, policy, rules, cuts=1):
     return groups
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120, deadline=None)
 @given(data=st.data(), case=cases())
 def test_any_result_is_safe_and_minimal(data, case):
     policy, rules = data.draw(policies(case.sensitive))
     check(case, policy, rules)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(data=st.data(), case=cases(most_attributes=2), cuts=st.integers(2, 4))
 def test_with_more_candidates_it_is_minimal_for_all_of_them(data, case, cuts):
     policy, rules = data.draw(policies(case.sensitive))
     check(case, policy, rules, cuts)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(case=cases(), amounts=st.tuples(*[st.integers(0, 1)] * 3))
 def test_a_threshold_that_a_result_attains_forbids_that_result(case, amounts):
     everyone = [(sorted(set(case.sensitive)), amounts, Fraction(1))]
@@ -67,7 +68,7 @@ def test_a_threshold_that_a_result_attains_forbids_that_result(case, amounts):
     assert again is None or again != groups
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40, deadline=None)
 @given(data=st.data(), case=cases(most_rows=6, most_attributes=2))
 def test_tiny_results_are_safe_by_enumeration_of_worlds(data, case):
     policy, rules = data.draw(policies(case.sensitive))
@@ -87,7 +88,7 @@ def _enumerated_safe(groups, sensitive, rules):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(
     bags=st.lists(st.text("stu", min_size=1, max_size=3), min_size=1, max_size=2),
     point=st.tuples(*[st.integers(0, 2)] * 3),

@@ -7,9 +7,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.anonymizers.tables import cases, policies
+from tests.examples import examples
 
 import foreknow as fk
 
@@ -30,7 +31,7 @@ def together(partition):
     return {frozenset(group) for group in groups.values()}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(data=st.data(), case=cases())
 def test_groups_are_numbered_from_zero_without_gaps_one_per_row(data, case):
     policy, _ = data.draw(policies(case.sensitive))
@@ -44,7 +45,7 @@ def test_groups_are_numbered_from_zero_without_gaps_one_per_row(data, case):
     assert set(found.tolist()) == set(range(int(found.max()) + 1))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(data=st.data(), case=cases())
 def test_people_with_equal_quasi_identifiers_are_never_separated(data, case):
     policy, _ = data.draw(policies(case.sensitive))
@@ -57,7 +58,7 @@ def test_people_with_equal_quasi_identifiers_are_never_separated(data, case):
         assert group_of.setdefault(row, group) == group
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(data=st.data(), case=cases(), cuts=st.integers(1, 3))
 def test_the_order_of_rows_and_a_seed_change_nothing(data, case, cuts):
     policy, _ = data.draw(policies(case.sensitive))

@@ -7,13 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.anonymizers.reference import bag_of, failures, members_of
 from tests.anonymizers.reference import safe_cuts as safe_cuts_of_single
 from tests.anonymizers.several import breach, crowd_of, crowds, safe, safe_cuts
 from tests.anonymizers.tables import cases, policies
 from tests.diagnoses import diagnoses
+from tests.examples import examples
 from tests.oracle.many_worlds import worst_cases
 
 import foreknow as fk
@@ -39,7 +40,7 @@ def found_by(method, crowd, policy, seed=0):
     return crowd.groups_of(partition.tolist(), seed)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(data=st.data(), crowd=crowds(), cuts=st.integers(1, 5))
 def test_any_result_is_safe_and_no_candidate_cut_of_it_is(data, crowd, cuts):
     policy, rules = data.draw(policies(crowd.values))
@@ -53,7 +54,7 @@ def test_any_result_is_safe_and_no_candidate_cut_of_it_is(data, crowd, cuts):
     assert not left, (groups, left)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data(), crowd=crowds(most_people=5, most_attributes=1, letters="STU"))
 def test_tiny_results_are_safe_by_enumeration_of_worlds(data, crowd):
     policy, rules = data.draw(policies(crowd.values))
@@ -66,7 +67,7 @@ def test_tiny_results_are_safe_by_enumeration_of_worlds(data, crowd):
             assert worst_cases(bags, value, point, crowd.semantics)[point] < c, (bags, value)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(crowd=crowds(most_people=5, letters="STU"), point=st.tuples(*[st.integers(0, 2)] * 3))
 def test_the_reference_itself_agrees_with_enumeration(crowd, point):
     groups = [[p for p in range(len(crowd.rows)) if p % 2 == side] for side in (0, 1)]
@@ -76,7 +77,7 @@ def test_the_reference_itself_agrees_with_enumeration(crowd, point):
         assert breach(crowd.bags(groups), value, point, crowd.semantics) == truth
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data(), crowd=crowds(), amounts=st.tuples(*[st.integers(0, 1)] * 3))
 def test_a_threshold_that_a_result_attains_forbids_that_result(data, crowd, amounts):
     method, about = fk.Mondrian(), data.draw(st.sampled_from(crowd.values))
@@ -89,7 +90,7 @@ def test_a_threshold_that_a_result_attains_forbids_that_result(data, crowd, amou
     assert again is None or breach(crowd.bags(again), about, amounts, crowd.semantics) < attained
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data(), crowd=crowds())
 def test_nothing_is_random_and_the_order_of_rows_changes_nothing(data, crowd):
     policy, _ = data.draw(policies(crowd.values))
@@ -103,7 +104,7 @@ def test_nothing_is_random_and_the_order_of_rows_changes_nothing(data, crowd):
     assert {frozenset(group) for group in first} == {frozenset(group) for group in again}
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data(), crowd=crowds())
 def test_people_with_equal_quasi_identifiers_are_never_separated(data, crowd):
     policy, _ = data.draw(policies(crowd.values))
@@ -113,7 +114,7 @@ def test_people_with_equal_quasi_identifiers_are_never_separated(data, crowd):
 
 
 @pytest.mark.parametrize("cells", [1, 40])
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data(), crowd=crowds(most_people=14))
 def test_weighing_a_few_proposals_at_a_time_is_as_safe(cells, data, crowd):
     policy, rules = data.draw(policies(crowd.values))
@@ -264,7 +265,7 @@ def unpromising(policy, beside):
     )
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(data=st.data(), case=cases(), cuts=st.integers(1, 4))
 def test_with_one_value_each_both_ledgers_lead_to_the_same_groups(data, case, cuts):
     policy, rules = data.draw(policies(case.sensitive))

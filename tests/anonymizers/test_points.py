@@ -5,10 +5,11 @@ from collections import defaultdict
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.anonymizers.tables import cases
 from tests.diagnoses import SEMANTICS, diagnoses
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.methods.mondrian.cuts import Points
@@ -43,13 +44,13 @@ def check(microdata):
     assert spread.tolist() == [int(marks[place[row]]) for row in rows]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(case=cases(most_rows=20))
 def test_points_are_the_distinct_combinations_and_spread_goes_back(case):
     check(case.microdata())
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25, deadline=None)
 @given(
     widths=st.lists(st.integers(1, 300), min_size=1, max_size=12),
     rows=st.integers(1, 400),
@@ -91,7 +92,7 @@ def test_rows_without_a_sensitive_value_are_no_part_of_any_point():
 # ---- several values per person -----------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(
     people=st.integers(20, 60),
     seed=st.integers(0, 99),

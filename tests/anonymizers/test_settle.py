@@ -1,14 +1,15 @@
-"""PolicyWeighing.settle accepts what asking one proposal after the other would accept."""
+"""PolicyEvaluation.settle accepts what asking one proposal after the other would accept."""
 
 from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.anonymizers.reference import breach
 from tests.anonymizers.tables import requirements
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.data.labels import Labels
@@ -59,7 +60,7 @@ def plainly(root, bags, owner, rules):
     return accepted
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**32), n_proposals=st.integers(1, 12))
 def test_settle_is_asking_one_by_one(data, seed, n_proposals):
     drawn = data.draw(st.lists(requirements(list("STUV")), min_size=1, max_size=2))
@@ -75,7 +76,7 @@ def test_settle_is_asking_one_by_one(data, seed, n_proposals):
     batch, single = policy.ledger(VALUES), policy.ledger(VALUES)
     for ledger in (batch, single):
         ledger.commit(None, counts_of([root]))
-    accepted = batch.weigh(None, counts_of(bags), owner).settle().tolist()
+    accepted = batch.evaluate(None, counts_of(bags), owner).accept_greedily().tolist()
     assert accepted == one_by_one(single, bags, owner)
     if batch.admits(None, counts_of([root])):  # the root itself is safe
         assert accepted == plainly(root, bags, owner, rules)
@@ -104,9 +105,9 @@ def test_hundreds_of_proposals_of_which_many_are_refused_beside_others_only(seed
     points = [(fk.Facts(l=1, m=8), "0.5"), (fk.Facts(l=1, k=1, m=8), "0.53")]
     policy = fk.Policy([fk.Requirement(points, values=["S"])])
     batch, single = policy.ledger(VALUES), policy.ledger(VALUES)
-    weighing = batch.weigh(None, counts_of(bags), owner)
-    alone = weighing.alone()
-    accepted = weighing.settle()
+    weighing = batch.evaluate(None, counts_of(bags), owner)
+    alone = weighing.safe_each()
+    accepted = weighing.accept_greedily()
     assert accepted.tolist() == one_by_one(single, bags, owner)
     rules = [(["S"], (1, 0, 8), Fraction("0.5")), (["S"], (1, 1, 8), Fraction("0.53"))]
     assert accepted.tolist() == plainly("TUV", bags, owner, rules)
@@ -118,4 +119,6 @@ def test_nothing_proposed_is_nothing_accepted():
     ledger = policy.ledger(VALUES)
     ledger.commit(None, counts_of(["STUV"]))
     empty = counts_of(["S"]).take(np.array([], dtype=np.int64))
-    assert ledger.weigh(None, empty, np.array([], dtype=np.int64)).settle().tolist() == []
+    assert (
+        ledger.evaluate(None, empty, np.array([], dtype=np.int64)).accept_greedily().tolist() == []
+    )

@@ -1,14 +1,15 @@
-"""PolicyWeighing.settle where minima may rise: what is safe together, and by halves otherwise."""
+"""PolicyEvaluation.settle where minima may rise: what is safe together, and by halves otherwise."""
 
 import random
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_many import VALUES, counted, groupings, parted, weighed, worst
 from tests.anonymizers.tables import AMOUNTS
+from tests.examples import examples
 
 import foreknow as fk
 
@@ -85,10 +86,10 @@ def settled_as_by_halves(semantics, groups, proposals, rules):
         return share(after(groups, chosen), semantics, rules) < 1
 
     shares = [float(share(after(groups, [p]), semantics, rules)) for p in proposals]
-    assert weighing.reach() == pytest.approx(shares, rel=1e-9, abs=1e-300)
+    assert weighing.risk_ratio() == pytest.approx(shares, rel=1e-9, abs=1e-300)
     alone = [is_safe([p]) for p in proposals]
-    assert weighing.alone().tolist() == alone
-    accepted = weighing.settle()
+    assert weighing.safe_each().tolist() == alone
+    accepted = weighing.accept_greedily()
     assert accepted.dtype == bool
     expected = by_halves(proposals, is_safe)
     assert [p for p, yes in zip(proposals, accepted, strict=True) if yes] == expected
@@ -100,7 +101,7 @@ def settled_as_by_halves(semantics, groups, proposals, rules):
     return alone, accepted.tolist()
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(situations())
 def test_settle_accepts_what_is_safe_by_halves_and_commits_just_that(case):
     settled_as_by_halves(*case)
@@ -148,5 +149,5 @@ def test_all_are_accepted_where_all_are_safe_together_and_none_where_there_is_no
     alone, accepted = settled_as_by_halves("set", groups, proposals, rules)
     assert alone == accepted == [True] * 8
     ledger = policy_of(rules, "set").ledger(VALUES)
-    nothing = ledger.weigh(None, counted([], "set"), np.zeros(0, dtype=np.int64))
-    assert nothing.settle().tolist() == []
+    nothing = ledger.evaluate(None, counted([], "set"), np.zeros(0, dtype=np.int64))
+    assert nothing.accept_greedily().tolist() == []

@@ -4,8 +4,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracle.streamliner_gda import gda
 
 from foreknow.data.microdata import Attribute
@@ -34,7 +35,7 @@ def bags(values, ranks, l):  # noqa: E741
     return [tuple(sorted(group)) for group in groups]
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400, deadline=None)
 @given(data=st.data(), l=st.integers(2, 5), near=st.sampled_from([1, 2, 64]))
 def test_groups_are_those_of_the_paper(data, l, near):  # noqa: E741
     n = data.draw(st.integers(l, 40))
@@ -67,7 +68,7 @@ def test_where_very_many_groups_differ_only_those_around_are_looked_at(monkeypat
     assert sorted(everybody) == list(range(101))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data(), dense=st.booleans())
 def test_people_are_sorted_by_value_and_weighted_rank(data, dense):
     n = data.draw(st.integers(1, 30))

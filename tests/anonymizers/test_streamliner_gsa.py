@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracle.streamliner_blocks import tables_of, weights_of
 from tests.oracle.streamliner_lots import bags, posteriors, release_of, releases
 from tests.oracle.streamliner_symmetry import released
@@ -246,7 +247,7 @@ def test_a_group_holds_as_many_of_each_cell_and_no_value_too_often(cells):
                 assert -(-most // (people // group)) * l <= group
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(data=st.data(), few=st.sampled_from([0, 16, 1 << 10]), many=st.sampled_from([8, 1 << 15]))
 def test_transversals_take_as_many_from_each_cell_and_share_out_each_value(data, few, many):
     n_cells, each = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 3))

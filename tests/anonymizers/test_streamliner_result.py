@@ -8,8 +8,9 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.methods.streamliner import Streamliner
@@ -33,7 +34,7 @@ def microdata(values, **columns):
     return fk.Microdata(pa.table({**columns, "value": list(values)}), schema)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(data=st.data(), variant=st.sampled_from(VARIANTS), l=st.integers(2, 5))
 def test_no_value_has_more_than_its_share_of_any_group(data, variant, l):  # noqa: E741
     values = data.draw(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=40))
@@ -55,7 +56,7 @@ def test_no_value_has_more_than_its_share_of_any_group(data, variant, l):  # noq
         assert max(bag.values()) * l <= sum(bag.values())
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(data=st.data(), l=st.integers(2, 9), seed=st.integers(0, 99))
 def test_gsa_in_small_blocks(data, l, seed):  # noqa: E741
     values = np.array(data.draw(st.lists(st.integers(0, 11), min_size=l, max_size=120)))

@@ -5,9 +5,10 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.anonymizers.several import crowds
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.data.labels import Labels
@@ -72,7 +73,7 @@ def test_cells_before_a_group_never_fall_short_of_what_a_part_holds(case):
 
 
 @pytest.mark.parametrize("block", [1, 3, 1 << 20])
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data(), crowd=crowds())
 def test_children_of_a_level_are_counted_as_by_hand(block, data, crowd):
     microdata = crowd.microdata()

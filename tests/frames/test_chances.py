@@ -10,8 +10,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.frames.backends import write
 
 from foreknow.adversaries.priors.priors import Priors
@@ -193,7 +194,7 @@ PEOPLE = st.lists(
 ).map(lambda rows: [(who, value or "a") for who, value in rows])
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(PEOPLE, st.sampled_from(["0", "1", "1/2", "2.5"]))
 def test_learned_shares_are_those_counted_by_hand(people, smoothing):
     table = pa.table(

@@ -6,8 +6,9 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from foreknow.data.engines.columns import distinct, encode, narrowest
 from foreknow.errors import DataError
@@ -24,7 +25,7 @@ def decoded(column):
 # ---- codes ------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100, deadline=None)
 @given(
     st.one_of(
         st.lists(st.none() | st.integers(-(2**60), 2**60), min_size=1),

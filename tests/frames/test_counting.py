@@ -10,8 +10,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.frames.backends import (
     arrow_dictionaries,
     arrow_repeated_entries,
@@ -172,7 +173,7 @@ def test_a_pandas_frame_cut_out_of_another_counts_its_own_rows_only():
     assert bags(by_group(part)) == {gid: bag for gid, bag in wanted.items() if bag}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 2), st.sampled_from("xyz")),
@@ -268,7 +269,7 @@ def test_as_many_groups_and_values_as_rows_take_memory_in_proportion_to_rows():
     assert (counts == 1).all()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(1, 3)), min_size=1))
 def test_dense_and_sparse_counting_agree(cells):
     rows, columns, weights = np.array(cells).T

@@ -8,8 +8,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.frames.backends import arrow_chunked, csv_file, parquet_folder, write
 
 from foreknow.data.counts import GroupCounts
@@ -130,7 +131,7 @@ def test_values_need_not_be_texts():
     assert counted(frame, person=None).values == (4, 30)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(
     held=st.lists(
         st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from("ABCD"), max_size=4)),

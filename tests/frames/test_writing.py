@@ -8,8 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from foreknow.data.engines import open_table, write_csv, write_parquet
 from foreknow.errors import InputError
@@ -89,7 +90,7 @@ def test_formulas_in_names_of_columns_are_disarmed(tmp_path):
     assert as_csv(pa.table({"=1": ["x"]}), tmp_path, escape_formulas=True)[0] == ["'=1"]
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50, deadline=None)
 @given(
     texts=st.lists(
         st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),

@@ -3,8 +3,9 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracle.jump_requirements import judge_of
 
 import foreknow as fk
@@ -30,7 +31,7 @@ def about_of(values, excluded):
     return lambda value: (values is None or value in values) and value not in excluded
 
 
-@settings(max_examples=800, deadline=None)
+@examples(800, deadline=None)
 @given(counts, limits, st.integers(0, 5), abouts)
 def test_it_is_what_enumeration_of_ruled_out_values_says(numbers, limit, l, about):  # noqa: E741
     prop = RuledOut(limit, l, *about)
@@ -44,7 +45,7 @@ def test_it_is_what_enumeration_of_ruled_out_values_says(numbers, limit, l, abou
         assert plain.allows(row_of(plain, numbers), total, total) == expected
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400, deadline=None)
 @given(counts, limits, st.integers(0, 4), abouts)
 def test_a_group_that_passes_keeps_the_limits(numbers, limit, l, about):  # noqa: E741
     size = sum(numbers)
@@ -68,7 +69,7 @@ def test_the_limit_is_attained_where_a_group_can_be_so():
                 assert most == max(fits, default=0)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400, deadline=None)
 @given(counts, counts, st.integers(0, 6), limits, st.integers(0, 4), abouts)
 def test_a_mixture_of_what_passes_passes(one, other, part, limit, l, about):  # noqa: E741
     """What `convex` promises: no disclosure set is safe in a permutation set that is not."""

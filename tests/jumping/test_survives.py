@@ -4,8 +4,9 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.criteria.properties import RuledOut, survives
@@ -23,7 +24,7 @@ PROPERTIES = [
 
 
 @pytest.mark.parametrize("prop", PROPERTIES, ids=repr)
-@settings(max_examples=120)
+@examples(120)
 @given(
     counts=st.lists(st.integers(1, 5), min_size=1, max_size=4),
     loss=st.fractions(0, 1, max_denominator=12),

@@ -7,13 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.utility.label_spans import covers_of_groups, line_of
 
-SETTINGS = settings(max_examples=60, deadline=None)
+SETTINGS = examples(60, deadline=None)
 DAYS = st.dates(dt.date(2023, 11, 20), dt.date(2024, 3, 10))
 
 

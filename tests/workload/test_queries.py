@@ -5,16 +5,17 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.anonymizers.tables import cases
+from tests.examples import examples
 
 import foreknow as fk
 from foreknow.errors import DataError
 from foreknow.utility.queries import draw_queries
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300, deadline=None)
 @given(
     case=cases(),
     selectivity=st.sampled_from([0.001, 0.05, 0.25, 0.81, 1.0]),

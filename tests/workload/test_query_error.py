@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.anonymizers.tables import cases
+from tests.examples import examples
 from tests.workload import brute
 
 import foreknow as fk
@@ -16,7 +17,7 @@ from foreknow.publishing.tables import bucketized, generalized
 from foreknow.utility import answers as answering
 from foreknow.utility.queries import draw_queries
 
-SETTINGS = settings(max_examples=300, deadline=None)
+SETTINGS = examples(300, deadline=None)
 
 
 def _has_something_to_ask(case):

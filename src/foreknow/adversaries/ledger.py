@@ -114,7 +114,7 @@ class MinLedger:
 
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
         """Whether the release stays safe when `added` replaces `removed`."""
-        return self._evaluate_one(removed, added).together(np.ones(1, dtype=bool))
+        return self._evaluate_one(removed, added).safe_jointly(np.ones(1, dtype=bool))
 
     def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
         """Note that `added` replaced `removed`."""
@@ -126,19 +126,19 @@ class MinLedger:
             return tuple(self.measure.nowhere[:, 0].tolist())
         return tuple(self.standing()[:, self._values.codes[value]].tolist())
 
-    def weigh(
+    def evaluate(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
-    ) -> MinWeighing:
+    ) -> MinEvaluation:
         """Measure many proposals; group p of `removed` is what proposal p replaces."""
         self._bind(added)
         leaving = None if removed is None else np.arange(removed.n_groups)
-        return MinWeighing(self, removed, added, np.asarray(owner, dtype=np.int64), leaving)
+        return MinEvaluation(self, removed, added, np.asarray(owner, dtype=np.int64), leaving)
 
-    def _evaluate_one(self, removed: GroupCounts | None, added: GroupCounts) -> MinWeighing:
+    def _evaluate_one(self, removed: GroupCounts | None, added: GroupCounts) -> MinEvaluation:
         self._bind(added)
         owner = np.zeros(added.n_groups, dtype=np.int64)
         leaving = None if removed is None else np.zeros(removed.n_groups, dtype=np.int64)
-        return MinWeighing(self, removed, added, owner, leaving)
+        return MinEvaluation(self, removed, added, owner, leaving)
 
     def _bind(self, counts: GroupCounts) -> None:
         if self._values is None:
@@ -300,7 +300,7 @@ def _starts(*columns: IntArray) -> IntArray:
 
 
 @dataclass(eq=False)
-class MinWeighing:
+class MinEvaluation:
     """Proposals measured against one ledger; each replaces a group by others."""
 
     ledger: MinLedger
@@ -328,7 +328,7 @@ class MinWeighing:
         least = _least(cells.ratios, starts)
         return starts, cells.key[starts], owner[starts], least
 
-    def alone(self) -> Mask:
+    def safe_each(self) -> Mask:
         """Whether the release stays safe with each proposal by itself."""
         ledger = self.ledger
         starts, key, owner, least = self._pairs
@@ -367,7 +367,7 @@ class MinWeighing:
         result: Mask = (broken == 0) & (mended == np.count_nonzero(unsafe))
         return result
 
-    def together(self, chosen: Mask) -> bool:
+    def safe_jointly(self, chosen: Mask) -> bool:
         """Whether the release stays safe with all the chosen proposals."""
         ledger = self.ledger
         if ledger.falling and ledger.unsafe():
@@ -394,13 +394,13 @@ class MinWeighing:
                 return False
         return True
 
-    def reach(self) -> FloatArray:
+    def risk_ratio(self) -> FloatArray:
         """Worst breach probability with each proposal by itself, as a share of the threshold.
 
         Where fractions decide and nothing mends: 0 for what is safe, infinity for what is not.
         """
         if self.ledger.exact:
-            return np.where(self.alone(), 0.0, np.inf)
+            return np.where(self.safe_each(), 0.0, np.inf)
         if self.ledger.falling:
             _, key, owner, least = self._pairs
             worst = np.full(self._n_proposals, self._shares(self.ledger.standing()).max())

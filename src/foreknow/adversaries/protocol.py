@@ -30,17 +30,17 @@ class HasCounts(Protocol):
         ...
 
 
-class Weighing(Protocol):
+class Evaluation(Protocol):
     """Proposed changes to a release, measured once, asked about often.
 
     A proposal replaces one group by some; several proposals touch different groups.
     """
 
-    def alone(self) -> Mask:
+    def safe_each(self) -> Mask:
         """Whether the release stays safe with each proposal by itself, shape (proposals,)."""
         ...
 
-    def together(self, chosen: Mask) -> bool:
+    def safe_jointly(self, chosen: Mask) -> bool:
         """Whether the release stays safe with all the chosen proposals."""
         ...
 
@@ -48,7 +48,7 @@ class Weighing(Protocol):
         """Note that the chosen proposals were carried out."""
         ...
 
-    def reach(self) -> FloatArray:
+    def risk_ratio(self) -> FloatArray:
         """Worst breach probability with each proposal by itself, as a share of the threshold.
 
         Only asked for by a search among releases that are not safe yet, which is where merging
@@ -71,9 +71,9 @@ class Ledger(Protocol):
         """Note the replacement."""
         ...
 
-    def weigh(
+    def evaluate(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
-    ) -> Weighing:
+    ) -> Evaluation:
         """Measure many proposals; added group g belongs to proposal ``owner[g]`` (ascending).
 
         Group p of `removed` is the one that proposal p replaces. It may be left out where the

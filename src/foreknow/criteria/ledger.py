@@ -29,42 +29,42 @@ class EachGroup:
         """Note that `added` replaced `removed`."""
         self.failing += self._many(added) - self._many(removed)
 
-    def weigh(
+    def evaluate(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
-    ) -> EachGroupWeighing:
-        """Measure many proposals; see `Ledger.weigh`."""
+    ) -> EachGroupEvaluation:
+        """Measure many proposals; see `Ledger.evaluate`."""
         n_proposals = int(owner.max(initial=-1)) + 1
         entering = np.bincount(owner[self.fails(added)], minlength=n_proposals)
         leaving = np.zeros(n_proposals, dtype=np.int64)
         if removed is not None:
             leaving += self.fails(removed)
-        return EachGroupWeighing(self, entering, leaving)
+        return EachGroupEvaluation(self, entering, leaving)
 
     def _many(self, counts: GroupCounts | None) -> int:
         return 0 if counts is None else int(self.fails(counts).sum())
 
 
 @dataclass(frozen=True, eq=False)
-class EachGroupWeighing:
+class EachGroupEvaluation:
     """How many failing groups each proposal brings, and how many it takes away."""
 
     ledger: EachGroup
     entering: NDArray[np.int64]
     leaving: NDArray[np.int64]
 
-    def alone(self) -> Mask:
+    def safe_each(self) -> Mask:
         """Whether no group fails with each proposal by itself."""
         alone: Mask = (self.entering == 0) & (self.leaving == self.ledger.failing)
         return alone
 
-    def together(self, chosen: Mask) -> bool:
+    def safe_jointly(self, chosen: Mask) -> bool:
         """Whether no group fails with all the chosen proposals."""
         left = self.ledger.failing - self.leaving[chosen].sum()
         return not left and not self.entering[chosen].any()
 
-    def reach(self) -> FloatArray:
+    def risk_ratio(self) -> FloatArray:
         """0 for what holds, infinity for what does not."""
-        return np.where(self.alone(), 0.0, np.inf)
+        return np.where(self.safe_each(), 0.0, np.inf)
 
     def commit(self, chosen: Mask) -> None:
         """Note that the chosen proposals were carried out."""

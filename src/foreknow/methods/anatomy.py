@@ -272,6 +272,7 @@ class Anatomy:
             likelihood=self.chance,
             frequencies=True,
             least=self.l,
+            highest=Fraction(1, self.l),
             equal=self.l,
             notes=self._notes,
             advice="a larger l may help",

@@ -66,6 +66,8 @@ class Traits:
         who sees the groups.
     least : int
         People of its smallest groups.
+    highest : Fraction, optional
+        By a proof, no posterior is higher, whatever groups look alike to a reader.
     equal : int, optional
         Where the number of people is a multiple of this, all groups are equally large, and people
         come into them whatever their quasi-identifiers.
@@ -87,6 +89,7 @@ class Traits:
     replay: Callable[[Microdata, Policy], Any] | None = None
     frequencies: bool = False
     least: int = 1
+    highest: Fraction | None = None
     equal: int | None = None
     minimal: Callable[[Policy], bool] | None = None
     notes: Callable[[Policy, int | None], Sequence[str]] | None = None

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import (
+    Evaluation,
     FloatArray,
     HasCounts,
     Ledger,
     Mask,
-    Weighing,
     counts_of,
 )
 from foreknow.data.counts import GroupCounts
@@ -62,41 +62,41 @@ class PolicyLedger:
         for part in self.parts:
             part.ledger.commit(*part.of(removed, added))
 
-    def weigh(
+    def evaluate(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
-    ) -> PolicyWeighing:
-        """Measure many proposals; see `Ledger.weigh`."""
-        parts = [part.ledger.weigh(*part.of(removed, added), owner) for part in self.parts]
-        return PolicyWeighing(parts, self.monotone)
+    ) -> PolicyEvaluation:
+        """Measure many proposals; see `Ledger.evaluate`."""
+        parts = [part.ledger.evaluate(*part.of(removed, added), owner) for part in self.parts]
+        return PolicyEvaluation(parts, self.monotone)
 
 
 @dataclass(frozen=True, eq=False)
-class PolicyWeighing:
+class PolicyEvaluation:
     """Proposals measured against all requirements."""
 
-    parts: Sequence[Weighing]
+    parts: Sequence[Evaluation]
     monotone: bool = True
 
-    def alone(self) -> Mask:
+    def safe_each(self) -> Mask:
         """Whether everything holds with each proposal by itself."""
-        alone: Mask = np.logical_and.reduce([part.alone() for part in self.parts])
+        alone: Mask = np.logical_and.reduce([part.safe_each() for part in self.parts])
         return alone
 
-    def together(self, chosen: Mask) -> bool:
+    def safe_jointly(self, chosen: Mask) -> bool:
         """Whether everything holds with all the chosen proposals."""
-        return all(part.together(chosen) for part in self.parts)
+        return all(part.safe_jointly(chosen) for part in self.parts)
 
     def commit(self, chosen: Mask) -> None:
         """Carry the chosen proposals out."""
         for part in self.parts:
             part.commit(chosen)
 
-    def reach(self) -> FloatArray:
+    def risk_ratio(self) -> FloatArray:
         """Worst share of any threshold that each proposal by itself leaves."""
-        worst: FloatArray = np.maximum.reduce([part.reach() for part in self.parts])
+        worst: FloatArray = np.maximum.reduce([part.risk_ratio() for part in self.parts])
         return worst
 
-    def settle(self) -> Mask:
+    def accept_greedily(self) -> Mask:
         """Accept proposals, each if everything holds beside those accepted before it.
 
         Where minima only fall, the result is that of asking one by one, in order: a proposal that
@@ -104,11 +104,11 @@ class PolicyWeighing:
         found by bisection. Where they can rise again, those that are safe by themselves are tried
         together, and by halves where that fails.
         """
-        possible = self.alone()
+        possible = self.safe_each()
         accepted = np.zeros(len(possible), dtype=bool)
         waiting = np.flatnonzero(possible)
         if not self.monotone:
-            self._settle_by_halves(waiting, accepted)
+            self._accept_by_halves(waiting, accepted)
             return accepted
         while len(waiting):
             safe = self._longest_safe(waiting, len(possible))
@@ -116,29 +116,29 @@ class PolicyWeighing:
             self.commit(batch)
             accepted |= batch
             rest = waiting[safe + 1 :]
-            waiting = rest[self.alone()[rest]] if len(rest) else rest
+            waiting = rest[self.safe_each()[rest]] if len(rest) else rest
         return accepted
 
-    def _settle_by_halves(self, waiting: NDArray[np.int64], accepted: Mask) -> None:
+    def _accept_by_halves(self, waiting: NDArray[np.int64], accepted: Mask) -> None:
         if not len(waiting):
             return
         batch = _mask(waiting, len(accepted))
-        if self.together(batch):
+        if self.safe_jointly(batch):
             self.commit(batch)
             accepted |= batch
         elif len(waiting) > 1:
             middle = len(waiting) // 2
-            self._settle_by_halves(waiting[:middle], accepted)
-            self._settle_by_halves(waiting[middle:], accepted)
+            self._accept_by_halves(waiting[:middle], accepted)
+            self._accept_by_halves(waiting[middle:], accepted)
 
     def _longest_safe(self, waiting: NDArray[np.int64], size: int) -> int:
         """How many of the first waiting proposals are safe together; each is alone."""
-        if self.together(_mask(waiting, size)):
+        if self.safe_jointly(_mask(waiting, size)):
             return len(waiting)
         low, high = 1, len(waiting)
         while high - low > 1:
             middle = (low + high) // 2
-            if self.together(_mask(waiting[:middle], size)):
+            if self.safe_jointly(_mask(waiting[:middle], size)):
                 low = middle
             else:
                 high = middle

@@ -173,11 +173,11 @@ def proved(worlds: Worlds, runs: Runs, seen: Observation, ways: int | None) -> P
         if ways is not None and not runs.weight(worlds.codes, seen):
             raise NoWorldError
         return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean)
-    if runs.highest is not None:
+    if known.highest is not None:
         certain = refined.single[worlds.group_of_cell][:, None] | (mean == 0)
         low = np.where(certain, mean, 0.0)
-        high = np.where(certain, mean, float(runs.highest))
-        return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, highest=runs.highest)
+        high = np.where(certain, mean, float(known.highest))
+        return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, highest=known.highest)
     if refined.number is None:
         raise UnsupportedError(
             f"to a reader of the generalized form, groups of {runs.name} with equal labels are one "

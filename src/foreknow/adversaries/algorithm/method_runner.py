@@ -20,7 +20,7 @@ from foreknow.adversaries.algorithm.observation import (
     numbered,
     read_returned,
 )
-from foreknow.adversaries.algorithm.traits import deterministic, highest, is_foreknows, name_of
+from foreknow.adversaries.algorithm.traits import deterministic, is_foreknows, name_of
 from foreknow.adversaries.algorithm.worlds import Codes
 from foreknow.data.engines.narwhals_table import with_column_from
 from foreknow.data.generalization import text_of
@@ -62,7 +62,7 @@ class Runs:
     ) -> None:
         _check_attackable(microdata, method, policy)
         self.microdata, self.method, self.name = microdata, method, name_of(method)
-        self.known, self.highest = traits_of(method), highest(method)
+        self.known = traits_of(method)
         self.seeds = None if seeds is None else _checked_seeds(seeds)
         self.made = 0
         self._likelihood = self.known.likelihood if seeds is None else None

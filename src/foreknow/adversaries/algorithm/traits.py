@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 from foreknow.methods.protocol import settings_of as plain_settings
@@ -18,12 +17,6 @@ def deterministic(method: Any, policy: Policy | None) -> bool:
     """
     points = policy.points if policy is not None else []
     return traits_of(method).deterministic and all(is_foreknows(p.adversary) for p in points)
-
-
-def highest(method: Any) -> Fraction | None:
-    """By a proof, no posterior is higher, whatever groups look alike to a reader."""
-    traits = traits_of(method)
-    return Fraction(1, traits.least) if traits.frequencies and traits.least > 1 else None
 
 
 def is_foreknows(given: Any) -> bool:

@@ -89,21 +89,21 @@ class Judge:
 
     def _safe(self, counts: GroupCounts) -> bool:
         """Whether a release is safe, to the last digit."""
-        weighed = self._ledger.weigh(None, counts, np.zeros(counts.n_groups, dtype=np.int64))
-        if weighed.together(np.ones(1, dtype=bool)):
+        weighed = self._ledger.evaluate(None, counts, np.zeros(counts.n_groups, dtype=np.int64))
+        if weighed.safe_jointly(np.ones(1, dtype=bool)):
             return True
         # A ledger may refuse what is safe but close to the limit.
-        if self._ledger.exact or weighed.reach()[0] > 1 + _CLOSE:
+        if self._ledger.exact or weighed.risk_ratio()[0] > 1 + _CLOSE:
             return False
         return not self._policy.failures(counts)
 
     def _alone(self, counts: GroupCounts) -> NDArray[np.bool_]:
         """Whether each group is safe by itself, to the last digit."""
-        weighed = self._ledger.weigh(None, counts, np.arange(counts.n_groups))
-        alone = weighed.alone()
+        weighed = self._ledger.evaluate(None, counts, np.arange(counts.n_groups))
+        alone = weighed.safe_each()
         if self._ledger.exact:
             return alone
-        close = np.flatnonzero(~alone & (weighed.reach() <= 1 + _CLOSE))
+        close = np.flatnonzero(~alone & (weighed.risk_ratio() <= 1 + _CLOSE))
         for group in close.tolist():
             one = counts.take(np.array([group]))
             bag = np.concatenate((one.sizes, one.codes, one.counts)).tobytes()

@@ -17,7 +17,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.methods.mondrian.cuts import Cuts, Points, Tally, cuts_of
-from foreknow.policy.ledger import PolicyLedger, PolicyWeighing
+from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
 
 _log = logging.getLogger(__name__)
 _BLOCK = 1 << 20  # rows
@@ -90,7 +90,7 @@ class Level:
             if not waiting.any():
                 break
             child, owner = self._children(ranking, turn, waiting)
-            parts = [(w.alone(), w.reach()) for w in self._weighed(ledger, child, owner)]
+            parts = [(w.safe_each(), w.risk_ratio()) for w in self._weighed(ledger, child, owner)]
             safe, reach = (np.concatenate(column) for column in zip(*parts, strict=True))
             at = int(np.lexsort((reach, ~safe))[0])
             found = (not safe[at], float(reach[at]), turn, int(np.flatnonzero(waiting)[at]))
@@ -138,11 +138,11 @@ class Level:
 
     def _settle(self, ledger: PolicyLedger, child: IntArray, owner: IntArray) -> Any:
         """Ask the ledger which proposals it accepts, and carry them out."""
-        return np.concatenate([w.settle() for w in self._weighed(ledger, child, owner)])
+        return np.concatenate([w.accept_greedily() for w in self._weighed(ledger, child, owner)])
 
     def _weighed(
         self, ledger: PolicyLedger, child: IntArray, owner: IntArray
-    ) -> Iterator[PolicyWeighing]:
+    ) -> Iterator[PolicyEvaluation]:
         """Weigh the proposals, some at a time."""
         tally = self._tally(child, len(owner))
         ends: IntArray = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
@@ -154,7 +154,7 @@ class Level:
             stop = int(ends[max(within, one)])
             part, own = tally.part(start, stop), owner[start:stop] - owner[start]
             # What a proposal replaces is what its children have together.
-            yield ledger.weigh(None if ledger.monotone else part.merge(own), part, own)
+            yield ledger.evaluate(None if ledger.monotone else part.merge(own), part, own)
             start = stop
 
     def _tally(self, child: IntArray, n_children: int) -> Tally:

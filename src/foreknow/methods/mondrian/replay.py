@@ -83,9 +83,9 @@ class Replay:
         keys = self._children * shape[1] + codes[self._people]
         dense = np.bincount(keys, minlength=shape[0] * shape[1]).reshape(shape)
         counts = Tally.of_table(self._labels, "single", None, dense).part(0, shape[0])
-        if not self._first.weigh(None, counts, self._owner).alone().any():
+        if not self._first.evaluate(None, counts, self._owner).safe_each().any():
             return True
-        if self._last.weigh(None, counts, self._owner).alone().any():
+        if self._last.evaluate(None, counts, self._owner).safe_each().any():
             return False
         return None
 

@@ -254,6 +254,7 @@ class Streamliner:
             likelihood=self.chance,
             frequencies=self.tells_frequencies_only,
             least=self.l,
+            highest=Fraction(1, self.l) if self.tells_frequencies_only else None,
             equal=self.l if self.variant == "rda" else None,
             notes=self._notes,
             advice="a larger l may help",
