@@ -279,7 +279,7 @@ def test_the_command_of_the_docs_draws_figure_5(desk):
     points = json.loads((desk.folder / "five.json").read_text())["points"]
     for kind in ("implications", "negations"):
         assert [round(point[kind]["probability"], 6) for point in points] == golden[kind]
-    page = (adult.ROOT / "docs" / "knowledge-curves.md").read_text("utf-8")
+    page = (adult.ROOT / "docs" / "research" / "implications.md").read_text("utf-8")
     assert lines_of(out) in lines_of(page)
 
 
@@ -332,7 +332,7 @@ def test_the_command_of_the_docs_draws_figure_6(desk):
     """One command from the table to the figure of the paper."""
     code, out, _ = desk.run("survey", adult.table(), "--policy", adult.LATTICE)
     assert code == 0
-    page = (adult.ROOT / "docs" / "knowledge-curves.md").read_text("utf-8")
+    page = (adult.ROOT / "docs" / "research" / "implications.md").read_text("utf-8")
     assert lines_of(out) in lines_of(page)
 
 
