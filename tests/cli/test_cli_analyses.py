@@ -67,8 +67,8 @@ def test_a_value_has_its_points_and_the_nearest_point_beyond(ward):
     assert code == 0
     out = words(out)
     assert out.startswith("AIDS at 90%: 2 points")
-    assert "0 1 0 somebody who knows one other person's disease, but no" in out
-    assert "Too much already: somebody who knows 2 other people's diseases" in out
+    assert "0 1 0 an adversary who knows one other" in out
+    assert "Too much already: an adversary who knows 2 other people's diseases" in out
     assert "l=0, k=2, m=0 is not withstood: the breach probability is 1." in out
     assert "Known people: in group 2: Cold × 1 and Flu × 1" in out
     assert "Bob" not in out
