@@ -18,6 +18,7 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import write_csv, write_parquet
+from foreknow.data.generalization import KnownLabels
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -36,7 +37,14 @@ from foreknow.output import as_json, whole_folder, write_whole
 from foreknow.policy.policy import Policy, PublishOptions
 from foreknow.publishing.certificate import NOT_MINIMAL, Certificate, digest_of, finding_to_dict
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
-from foreknow.publishing.tables import COUNT, GROUP, bucketized, generalized, refuse_borrowed_priors
+from foreknow.publishing.tables import (
+    COUNT,
+    GROUP,
+    bucketized,
+    coarsened_columns,
+    generalized_tables,
+    refuse_borrowed_priors,
+)
 from foreknow.publishing.verification import findings_of
 from foreknow.result import page_of
 from foreknow.utility.utility import utility_of
@@ -58,6 +66,8 @@ class Publication:
     tables : mapping of str to pyarrow.Table
         ``release``, or ``people`` and ``sensitive``: the latter for the bucketized form, and
         where a person may have several values.
+    labels : mapping of column to KnownLabels
+        What the labels of a generalized release mean, so that nothing has to read them back.
     """
 
     release: Release
@@ -67,6 +77,7 @@ class Publication:
     _options: PublishOptions = field(repr=False)
     _private: Mapping[str, Any] = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
+    labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
 
     @memory_for("writing and verifying the release")
     def write(self, folder: str | Path) -> Certificate:
@@ -202,12 +213,14 @@ def publish(
     random = np.random.default_rng(seed)
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
-        refuse_borrowed_priors(microdata, groups, n_groups, options.labels, floors, policy.priors)
-        tables = generalized(microdata, groups, n_groups, options.labels, random, floors)
+        coarse = coarsened_columns(microdata, groups, n_groups, options.labels, floors)
+        refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
+        tables = generalized_tables(microdata, groups, coarse, random)
+        labels = {column.attribute.name: column.known for column in coarse}
         columns = tuple(microdata.schema.quasi_identifiers)
     else:
         tables = bucketized(microdata, groups, n_groups, random)
-        columns = (GROUP,)
+        columns, labels = (GROUP,), {}
     if options.format == "csv":
         _refuse_empty_lines(tables)
     release = _release(tables, options.form, microdata.schema)
@@ -226,7 +239,7 @@ def publish(
     certificate, private, kept = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
-    return Publication(release, verdicts, certificate, tables, options, private, kept)
+    return Publication(release, verdicts, certificate, tables, options, private, kept, labels)
 
 
 def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:

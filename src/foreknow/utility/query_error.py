@@ -13,9 +13,18 @@ from numpy.typing import NDArray
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean
-from foreknow.utility.answers import Boxes, Buckets, FloatArray, true_answers
-from foreknow.utility.forms import FORMS, Form, reading_of, told_by_groups
-from foreknow.utility.queries import Queries, draw_queries
+from foreknow.utility.queries import (
+    FORMS,
+    Boxes,
+    Buckets,
+    FloatArray,
+    Form,
+    Queries,
+    draw_queries,
+    reading_of,
+    shown_by_groups,
+    true_answers,
+)
 
 _QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.95)
 
@@ -186,7 +195,7 @@ def query_error(
     require_microdata(microdata)
     reading = reading_of(release, labels)
     asked = Asked.of(microdata, queries, attributes, predicates, selectivity, ranges, delta, seed)
-    return asked.of_answers(reading.told(microdata, asked.queries.attributes), microdata)
+    return asked.of_answers(reading.shown(microdata, asked.queries.attributes), microdata)
 
 
 def query_error_of_groups(
@@ -241,8 +250,8 @@ def query_error_of_groups(
         raise InputError(f"there is no form {form!r}{did_you_mean(str(form), FORMS)}")
     asked = Asked.of(microdata, queries, attributes, predicates, selectivity, ranges, delta, seed)
     asks = asked.queries.attributes
-    told = told_by_groups(microdata, groups, form, asks, floors or {}, labels or {})
-    return asked.of_answers(told, microdata)
+    shown = shown_by_groups(microdata, groups, form, asks, floors or {}, labels or {})
+    return asked.of_answers(shown, microdata)
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,14 +292,14 @@ class Asked:
         n_predicates = len(drawn.attributes) if predicates is None else predicates
         return cls(drawn, n_predicates, float(selectivity), ranges, float(delta), seed)
 
-    def of_answers(self, told: Boxes | Buckets, microdata: Microdata) -> QueryError:
+    def of_answers(self, shown: Boxes | Buckets, microdata: Microdata) -> QueryError:
         """Compare what is answered with what is true."""
         return QueryError(
             exact=true_answers(microdata, self.queries),
-            estimated=told.answers(self.queries),
+            estimated=shown.answers(self.queries),
             people=microdata.n_people,
             delta=self.delta,
-            form="generalized" if isinstance(told, Boxes) else "bucketized",
+            form="generalized" if isinstance(shown, Boxes) else "bucketized",
             attributes=tuple(attribute.name for attribute in self.queries.attributes),
             predicates=self.predicates,
             selectivity=self.selectivity,
