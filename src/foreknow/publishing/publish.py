@@ -35,7 +35,13 @@ from foreknow.methods.protocol import Anonymizer, grouping_of, settings_of, trai
 from foreknow.methods.registry import method_of
 from foreknow.output import as_json, whole_folder, write_whole
 from foreknow.policy.policy import Policy, PublishOptions
-from foreknow.publishing.certificate import NOT_MINIMAL, Certificate, digest_of, finding_to_dict
+from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS, REPORT
+from foreknow.publishing.certificate import (
+    NOT_MINIMAL,
+    Certificate,
+    digest_of,
+    finding_to_dict,
+)
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.tables import (
     COUNT,
@@ -114,15 +120,15 @@ class Publication:
             _require_same(said.written(paths), held, said, self._kept)
             digests = {path.name: digest_of(path) for path in paths.values()}
             certificate = replace(said, files=digests)
-            certificate.to_json(aside / "certificate.json")
+            certificate.to_json(aside / CERTIFICATE)
             _log.info("writing the report")
-            self.audit.to_html(aside / "report.html", published=True)
+            self.audit.to_html(aside / REPORT, published=True)
             if self.audit.lattice is not None:
                 page = page_of(self.audit.lattice).html(form=self._options.form)
-                write_whole(aside / "lattice.html", page, private=True)
-            write_whole(aside / "owner.json", as_json(dict(self._private)), private=True)
+                write_whole(aside / LATTICE, page, private=True)
+            write_whole(aside / OWNER, as_json(dict(self._private)), private=True)
             if self._kept is not None:
-                write_whole(aside / "priors.json", as_json(self._kept.to_dict()), private=True)
+                write_whole(aside / PRIORS, as_json(self._kept.to_dict()), private=True)
         return certificate
 
     def _write_table(self, name: str, folder: Path) -> Path:

@@ -19,7 +19,7 @@ from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, did_you_mean
 from foreknow.publishing.publish import Publication
-from foreknow.publishing.published import Published, open_published
+from foreknow.publishing.verification import Published, open_published
 from foreknow.utility.lines import (
     BoolArray,
     Covers,
