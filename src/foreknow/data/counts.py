@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,10 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from foreknow.data.labels import Label, Labels, in_order, is_label, is_missing, not_a_label
 from foreknow.data.sparse import IntArray, count_pairs, ranges, row_sums
 from foreknow.errors import DataError, did_you_mean
-
-if TYPE_CHECKING:
-    pass
-
 
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
 

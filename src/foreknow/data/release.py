@@ -11,9 +11,13 @@ from typing import Any, TypeAlias
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, count_groups, count_held, count_tally, open_table
 from foreknow.data.engines.columns import Missing, as_missing, refuse_missing
-from foreknow.data.engines.group_counts import count_signatures, place_people
-from foreknow.data.engines.multivalued import hold_values, require_person
-from foreknow.data.engines.people import refuse_repeats
+from foreknow.data.engines.group_counts import (
+    count_signatures,
+    hold_values,
+    place_people,
+    refuse_repeats,
+    require_person,
+)
 from foreknow.data.engines.sources import require, settled
 from foreknow.data.engines.write import rearmed
 from foreknow.data.labels import Labels

@@ -13,8 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.generalization import Meaning, Style, Wording, coarsened, text_of
-from foreknow.data.hierarchy import DateLevels, Intervals, common_unit, exact
-from foreknow.data.hierarchy_files import Ordered, Tree
+from foreknow.data.hierarchy import (
+    MONTHS,
+    DateLevels,
+    Intervals,
+    Ordered,
+    Tree,
+    common_unit,
+    exact,
+    is_usual,
+)
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError
@@ -26,10 +34,8 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 Limits: TypeAlias = Callable[[int], tuple[int, int]]
 Steps: TypeAlias = tuple[list[int], list[Limits]]
 
-_LARGEST = 400  # digits; more than any float has
 _DAY = 86_400_000_000
 _UNITS = (_DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1)  # in microseconds
-_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 
 
 def listed_steps(known: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
@@ -67,7 +73,7 @@ def number_steps(known: Sequence[Any], hierarchy: Intervals | None = None) -> St
     places, steps = 0, list(known)
     if kinds != {int}:
         decimals = [exact(number) for number in known]
-        if not all(map(_is_usual, decimals)):
+        if not all(map(is_usual, decimals)):
             return None
         places, steps = common_unit(decimals)
     if hierarchy is None:
@@ -84,13 +90,6 @@ def number_steps(known: Sequence[Any], hierarchy: Intervals | None = None) -> St
         return limits
 
     return steps, [limits_of(width) for width in widths]
-
-
-def _is_usual(number: Decimal) -> bool:
-    if not number.is_finite():
-        return False
-    exponent = number.as_tuple().exponent
-    return int(exponent) >= -_LARGEST and number.adjusted() <= _LARGEST
 
 
 def date_steps(known: Sequence[Any], hierarchy: DateLevels | None = None) -> Steps | None:
@@ -142,7 +141,7 @@ def _period(period: str, day: int) -> tuple[int, int]:
     """
     if period == "day":
         return day, day + 1
-    months = _MONTHS[period]
+    months = MONTHS[period]
     of = dt.date.fromordinal(day)
     first = (of.year * 12 + of.month - 1) // months * months
     return _first_of(first), _first_of(first + months)
