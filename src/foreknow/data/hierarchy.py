@@ -13,7 +13,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, Context, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -25,7 +25,15 @@ from numpy.typing import ArrayLike, NDArray
 from foreknow.data.sparse import IntArray
 from foreknow.documents import read_text
 from foreknow.errors import HierarchyError, did_you_mean
-from foreknow.numbers import is_long
+from foreknow.numbers import (
+    USUAL_DIGITS,
+    common_unit,
+    decimal_text,
+    exact,
+    floor_of,
+    is_long,
+    is_usual,
+)
 
 Number: TypeAlias = int | float | Decimal | str
 FirstRow: TypeAlias = Callable[[int], int]
@@ -678,18 +686,6 @@ def moment_of(value: Any) -> datetime | None:
 
 # ---- numbers -----------------------------------------------------------------------------
 
-_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
-_MOST_DIGITS = 400  # more than any float has; keeps 1E+999999 from filling the memory
-
-
-def exact(number: float | Decimal) -> Decimal:
-    """The decimal that a number prints as.
-
-    >>> exact(0.1) == Decimal("0.1")
-    True
-    """
-    return Decimal(float.__repr__(number) if isinstance(number, float) else number)
-
 
 def to_decimal(given: Any, what: str) -> Decimal:
     """Read a number, or the text of one; `what` names it in messages."""
@@ -706,14 +702,6 @@ def to_decimal(given: Any, what: str) -> Decimal:
     return number
 
 
-def is_usual(number: Decimal) -> bool:
-    """Whether a number is finite and has no more digits than a float may have."""
-    exponent = number.as_tuple().exponent
-    if isinstance(exponent, str):
-        return False
-    return exponent >= -_MOST_DIGITS and number.adjusted() <= _MOST_DIGITS
-
-
 def not_a_number(value: Any) -> str | None:
     """Why a value of a column cannot lie in an interval; None if it can."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
@@ -723,18 +711,7 @@ def not_a_number(value: Any) -> str | None:
     number = exact(value)
     if not number.is_finite():
         return "intervals need finite numbers"
-    return "it is too large" if number and number.adjusted() > _MOST_DIGITS else None
-
-
-def common_unit(numbers: Sequence[Decimal]) -> tuple[int, list[int]]:
-    """The decimal places that the numbers need, and the numbers in units of the last place.
-
-    >>> common_unit([Decimal("0.50"), Decimal(2)])
-    (1, [5, 20])
-    """
-    exponents = [int(number.normalize(_EXACT).as_tuple().exponent) for number in numbers]
-    places = max(0, -min(exponents, default=0))
-    return places, [_floor(number, places) for number in numbers]
+    return "it is too large" if number and number.adjusted() > USUAL_DIGITS else None
 
 
 def floors(
@@ -748,7 +725,7 @@ def floors(
     whole: Sequence[int] = values
     if not kinds <= {int}:
         numbers = [exact(value) for value in values]
-        whole = [_floor(number, places) for number in numbers]
+        whole = [floor_of(number, places) for number in numbers]
         ranks = np.array(values) if kinds == {float} else objects(numbers)
     elif places:
         scale = 10**places
@@ -758,25 +735,8 @@ def floors(
     return units, units if ranks is None else ranks
 
 
-def decimal_text(units: int, places: int) -> str:
-    """Print a number of units of a decimal place, without needless zeros.
-
-    >>> decimal_text(-1250, 3), decimal_text(2000, 3)
-    ('-1.25', '2')
-    """
-    if places == 0:
-        return str(units)
-    whole, part = divmod(abs(units), 10**places)
-    text = f"{whole}.{part:0{places}d}".rstrip("0").rstrip(".")
-    return f"-{text}" if units < 0 else text
-
-
 def objects(values: Sequence[Any]) -> NDArray[Any]:
     """An array of the very objects, which NumPy neither rounds nor cuts."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
-
-
-def _floor(number: Decimal, places: int) -> int:
-    return int(number.scaleb(places, _EXACT).to_integral_value(ROUND_FLOOR, _EXACT))

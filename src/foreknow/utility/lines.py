@@ -13,19 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.generalization import Meaning, Style, Wording, coarsened, text_of
-from foreknow.data.hierarchy import (
-    MONTHS,
-    DateLevels,
-    Intervals,
-    Ordered,
-    Tree,
-    common_unit,
-    exact,
-    is_usual,
-)
+from foreknow.data.hierarchy import MONTHS, DateLevels, Intervals, Ordered, Tree
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError
+from foreknow.numbers import common_unit, exact, is_usual
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 

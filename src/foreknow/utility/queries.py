@@ -49,6 +49,10 @@ class Queries:
     attributes: list[Attribute]
     asked: list[BoolArray]  # of each attribute, by value and query
     values: BoolArray  # of the sensitive column, by value and query
+    predicates: int  # how many attributes each asks about
+    selectivity: float
+    ranges: bool
+    seed: int | None
 
     def __len__(self) -> int:
         return int(self.values.shape[1])
@@ -105,7 +109,7 @@ def draw_queries(
         asked.append(wanted)
     n_values = len(microdata.values)
     values = _subsets(n_values, _width(n_values, share), queries, random)
-    return Queries(chosen, asked, values)
+    return Queries(chosen, asked, values, n_predicates, float(selectivity), ranges, seed)
 
 
 def _names(attributes: Sequence[str] | None, known: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from foreknow.errors import InputError
 from foreknow.result import Result
 from foreknow.utility.lines import Covers
 from foreknow.utility.queries import Boxes, Form, reading_of
-from foreknow.utility.query_error import Asked, QueryError, require_microdata
+from foreknow.utility.query_error import QueryError, compared, drawn, require_microdata
 from foreknow.utility.utility import Utility, ncp_of_groups, optimal_discernibility, utility_of
 
 
@@ -103,7 +103,17 @@ def utility_report(
     reading = reading_of(release, labels)
     many = _numbers(predicates, len(microdata.attributes if attributes is None else attributes))
     workloads = [
-        Asked.of(microdata, queries, attributes, n, selectivity, ranges, delta, seed) for n in many
+        drawn(
+            microdata,
+            delta,
+            queries=queries,
+            attributes=attributes,
+            predicates=n,
+            selectivity=selectivity,
+            ranges=ranges,
+            seed=seed,
+        )
+        for n in many
     ]
     everything = reading.shown(microdata, microdata.attributes)
     utility = utility_of(reading.release)
@@ -112,9 +122,9 @@ def utility_report(
         pairs = zip(microdata.attributes, everything.covers, strict=True)
         ncp = {attribute.name: _ncp_of(attribute, covers, sizes) for attribute, covers in pairs}
         utility = replace(utility, ncp=ncp)
-    asked = workloads[0].queries.attributes
+    asked = workloads[0].attributes
     shown = everything if attributes is None else reading.shown(microdata, asked)
-    errors = tuple(workload.of_answers(shown, microdata) for workload in workloads)
+    errors = tuple(compared(workload, shown, microdata, delta) for workload in workloads)
     return UtilityReport(reading.release.name, errors[0].form, utility, errors)
 
 

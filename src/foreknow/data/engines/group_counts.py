@@ -30,7 +30,7 @@ from foreknow.data.engines.columns import (
 )
 from foreknow.data.engines.sources import Table, require
 from foreknow.data.labels import Label, Labels, in_order
-from foreknow.data.people import Signatures
+from foreknow.data.people import Members, Signatures
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, SchemaError
 
@@ -272,16 +272,16 @@ def places_of(name: str, labels: Sequence[Label], known: Sequence[Label]) -> Int
 
 
 def count_signatures(
-    table: Table,
-    groups: Sequence[str],
-    known: Sequence[Label],
+    counts: GroupCounts,
     attributes: Sequence[str],
     *,
-    sizes: IntArray,
+    table: Table,
+    groups: Sequence[str],
     as_tuples: bool,
     needed: str | None = None,
 ) -> Signatures:
     """Count one row per person by group and signature, where the data lives."""
+    known = counts.groups or ()
     extra = [] if needed is None else [needed]
     columns = list(dict.fromkeys([*groups, *attributes, *extra]))
     require(table, columns)
@@ -298,7 +298,7 @@ def count_signatures(
     of_row, labels = group_codes(rows, groups, as_tuples=as_tuples)
     positions = places_of(table.name, labels, known)
     own = np.bincount(positions[of_row], weights=weights, minlength=len(known))
-    if not np.array_equal(own, sizes):
+    if not np.array_equal(own, counts.sizes):
         raise DataError(
             f"{table.name} gave other rows when it was read again; collect it into a frame or a "
             "file first"
@@ -313,14 +313,14 @@ def count_signatures(
 
 
 def place_people(
+    counts: GroupCounts,
+    *,
     table: Table,
     person: str,
     groups: Sequence[str],
-    known: Sequence[Label],
-    *,
     as_tuples: bool,
     needed: str | None = None,
-) -> tuple[Labels, IntArray]:
+) -> Members:
     """Find the group of everybody."""
     columns = [person, *groups, *([] if needed is None else [needed])]
     rows = fetch(table, list(dict.fromkeys(columns)))
@@ -328,8 +328,8 @@ def place_people(
         rows = rows.filter(pc.is_valid(rows.column(needed)))
     people = People.named(table.name, person, rows.column(person))
     of_row, labels = group_codes(rows, groups, as_tuples=as_tuples)
-    positions = places_of(table.name, labels, known)
-    return Labels(to_python(person, people.names)), positions[of_row[people.first]]
+    positions = places_of(table.name, labels, counts.groups or ())
+    return Members(Labels(to_python(person, people.names)), positions[of_row[people.first]])
 
 
 def count_tally(
@@ -606,14 +606,16 @@ def people_groups(
 
 
 def hold_values(
+    counts: GroupCounts,
+    *,
     table: Table,
     person: str,
     sensitive: str,
     semantics: str,
     missing: Missing,
-    known: Labels,
 ) -> Holdings:
     """Find who has what."""
+    known = counts.values
     if semantics == "single":
         rows = fetch(table, [person, sensitive])
         rows, _ = settle_missing(table.name, rows, sensitive, missing)
