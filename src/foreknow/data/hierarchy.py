@@ -693,7 +693,7 @@ def to_decimal(given: Any, what: str) -> Decimal:
         raise HierarchyError(f"{what} must be a number, not {given!r}")
     try:
         if isinstance(given, str) and not given.isascii():
-            raise ValueError
+            raise InvalidOperation  # Python reads the digits of any script
         number = Decimal(given.strip()) if isinstance(given, str) else exact(given)
     except InvalidOperation:
         raise HierarchyError(f"{what} must be a number, not {given!r}") from None
