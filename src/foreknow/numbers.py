@@ -70,6 +70,12 @@ def as_threshold(number: Number) -> Fraction:
     return bound
 
 
+def check_seed(seed: Any) -> None:
+    """Raise `InputError` unless it is a whole number from 0, or None."""
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise InputError(f"the seed must be a whole number from 0, not {seed!r}")
+
+
 def is_long(number: int) -> bool:
     """Whether a whole number has too many digits."""
     return number.bit_length() > _MOST_BITS

@@ -33,6 +33,7 @@ from foreknow.errors import (
 )
 from foreknow.methods.protocol import Anonymizer, grouping_of, settings_of, traits_of
 from foreknow.methods.registry import method_of
+from foreknow.numbers import check_seed
 from foreknow.output import as_json, whole_folder, write_whole
 from foreknow.policy.policy import Policy, PublishOptions
 from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS, REPORT
@@ -195,8 +196,7 @@ def publish(
     >>> made.audit.safe
     True
     """
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise InputError(f"the seed must be a whole number from 0, not {seed!r}")
+    check_seed(seed)
     if not isinstance(microdata, Microdata):
         raise InputError(
             f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "

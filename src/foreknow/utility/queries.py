@@ -18,6 +18,7 @@ from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, did_you_mean
+from foreknow.numbers import check_seed
 from foreknow.publishing.publish import Publication
 from foreknow.publishing.verification import Published, open_published
 from foreknow.utility.lines import (
@@ -86,8 +87,7 @@ def draw_queries(
         )
     if not _is_number(selectivity) or not 0 < selectivity <= 1:
         raise InputError(f"selectivity must be above 0 and at most 1, not {selectivity!r}")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise InputError(f"the seed must be a whole number from 0, not {seed!r}")
+    check_seed(seed)
     random = np.random.default_rng(seed)
     share = selectivity ** (1 / (n_predicates + 1))
     # Which attributes each query asks about.
