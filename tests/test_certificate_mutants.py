@@ -16,7 +16,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.errors import InputError
-from foreknow.publishing.published import open_published
+from foreknow.publishing.verification import open_published
 
 WRITTEN = Path(__file__).parent / "certificates"
 NAMES = sorted(path.name for path in WRITTEN.iterdir())

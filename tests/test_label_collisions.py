@@ -15,7 +15,7 @@ import foreknow as fk
 from foreknow.data.engines import write_csv, write_parquet
 from foreknow.data.generalization import labels_of, style_of
 from foreknow.errors import DataError, HierarchyError
-from foreknow.utility.label_spans import covers_of_texts, line_of
+from foreknow.utility.lines import covers_of_texts, line_of
 
 SCALE = ["mild", "moderate", "mild to moderate", "severe"]
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from foreknow.data.generalization import labels_of, style_of, text_of
-from foreknow.data.hierarchy import Intervals, Mask
-from foreknow.data.hierarchy_files import Ordered, Tree
+from foreknow.data.hierarchy import Intervals, Mask, Ordered, Tree
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.errors import PolicyError

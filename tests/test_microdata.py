@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 from tests.frames.backends import write
 
-from foreknow.data.hierarchy import DateLevels, Intervals, Mask
-from foreknow.data.hierarchy_files import Ordered, Tree
+from foreknow.data.hierarchy import DateLevels, Intervals, Mask, Ordered, Tree
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.errors import DataError, HierarchyError, SchemaError

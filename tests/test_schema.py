@@ -5,8 +5,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from foreknow.data.engines.columns import Relabel
-from foreknow.data.hierarchy import Intervals, Mask
-from foreknow.data.hierarchy_files import Tree
+from foreknow.data.hierarchy import Intervals, Mask, Tree
 from foreknow.data.schema import Schema
 from foreknow.errors import HierarchyError, SchemaError
 

@@ -12,8 +12,7 @@ from tests.examples import examples
 
 import foreknow as fk
 from foreknow.data.counts import GroupCounts
-from foreknow.data.hierarchy import Intervals
-from foreknow.data.hierarchy_files import Ordered
+from foreknow.data.hierarchy import Intervals, Ordered
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.utility.utility import ncp_of_groups, optimal_discernibility, utility_of

@@ -55,8 +55,7 @@ if TYPE_CHECKING:
         Recursive,
     )
     from foreknow.data.counts import GroupCounts
-    from foreknow.data.hierarchy import DateLevels, Intervals, Mask
-    from foreknow.data.hierarchy_files import Ordered, Tree
+    from foreknow.data.hierarchy import DateLevels, Intervals, Mask, Ordered, Tree
     from foreknow.data.microdata import Microdata
     from foreknow.data.release import Release
     from foreknow.data.schema import Schema
@@ -109,8 +108,7 @@ _ROOMS = {
         "Recursive",
     ],
     "data.counts": ["GroupCounts"],
-    "data.hierarchy": ["DateLevels", "Intervals", "Mask"],
-    "data.hierarchy_files": ["Ordered", "Tree"],
+    "data.hierarchy": ["DateLevels", "Intervals", "Mask", "Ordered", "Tree"],
     "data.microdata": ["Microdata"],
     "data.release": ["Release"],
     "data.schema": ["Schema"],

@@ -1,9 +1,10 @@
-"""Numbers: 0.1, "1/3" and "1e-3" read exactly, up to a number of digits."""
+"""Numbers: 0.1, "1/3" and "1e-3" read exactly, up to a number of digits; decimals of columns."""
 
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from collections.abc import Sequence
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -20,6 +21,9 @@ _LEAST_THRESHOLD = Fraction(1, 10**300)
 _EXPONENT = re.compile(r"[eE][-+]?([\d_]+)\s*\Z")
 _MOST_BITS = MOST_DIGITS * 10 // 3
 _SHOWN = 40
+# Of numbers in columns: more than any float has; keeps 1E+999999 from filling the memory.
+USUAL_DIGITS = 400
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def as_fraction(number: Number) -> Fraction:
@@ -66,6 +70,12 @@ def as_threshold(number: Number) -> Fraction:
     return bound
 
 
+def check_seed(seed: Any) -> None:
+    """Raise `InputError` unless it is a whole number from 0, or None."""
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise InputError(f"the seed must be a whole number from 0, not {seed!r}")
+
+
 def is_long(number: int) -> bool:
     """Whether a whole number has too many digits."""
     return number.bit_length() > _MOST_BITS
@@ -107,3 +117,49 @@ def _too_long(number: Any) -> bool:
         places = max(-last, 0)
         return max(abs(number.adjusted()), number.adjusted() + places, places) > MOST_DIGITS
     return isinstance(number, int) and is_long(number)
+
+
+def exact(number: float | Decimal) -> Decimal:
+    """The decimal that a number prints as.
+
+    >>> exact(0.1) == Decimal("0.1")
+    True
+    """
+    return Decimal(float.__repr__(number) if isinstance(number, float) else number)
+
+
+def is_usual(number: Decimal) -> bool:
+    """Whether a number is finite and has no more digits than a float may have."""
+    exponent = number.as_tuple().exponent
+    if isinstance(exponent, str):
+        return False
+    return exponent >= -USUAL_DIGITS and number.adjusted() <= USUAL_DIGITS
+
+
+def common_unit(numbers: Sequence[Decimal]) -> tuple[int, list[int]]:
+    """The decimal places that the numbers need, and the numbers in units of the last place.
+
+    >>> common_unit([Decimal("0.50"), Decimal(2)])
+    (1, [5, 20])
+    """
+    exponents = [int(number.normalize(_EXACT).as_tuple().exponent) for number in numbers]
+    places = max(0, -min(exponents, default=0))
+    return places, [floor_of(number, places) for number in numbers]
+
+
+def floor_of(number: Decimal, places: int) -> int:
+    """A number in units of a decimal place, rounded down."""
+    return int(number.scaleb(places, _EXACT).to_integral_value(ROUND_FLOOR, _EXACT))
+
+
+def decimal_text(units: int, places: int) -> str:
+    """Print a number of units of a decimal place, without needless zeros.
+
+    >>> decimal_text(-1250, 3), decimal_text(2000, 3)
+    ('-1.25', '2')
+    """
+    if places == 0:
+        return str(units)
+    whole, part = divmod(abs(units), 10**places)
+    text = f"{whole}.{part:0{places}d}".rstrip("0").rstrip(".")
+    return f"-{text}" if units < 0 else text

@@ -12,7 +12,7 @@ import pytest
 import foreknow as fk
 from foreknow.data.engines import open_table
 from foreknow.errors import DataError
-from foreknow.publishing.published import open_published
+from foreknow.publishing.verification import open_published
 
 N = 40
 SCHEMA = fk.Schema(quasi_identifiers=["age"], sensitive="disease", other=["name"])

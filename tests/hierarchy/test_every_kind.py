@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from tests.hierarchy.laying import DISEASES, lay
 
-from foreknow.data.hierarchy import DateLevels, Intervals, Mask
-from foreknow.data.hierarchy_files import Ordered, Tree, hierarchy_from
+from foreknow.data.hierarchy import DateLevels, Intervals, Mask, Ordered, Tree, hierarchy_from
 from foreknow.errors import HierarchyError
 
 

@@ -95,6 +95,7 @@ def test_numbers_beyond_machine_integers(sign):
         ([], 0, "intervals need at least one width"),
         ([True], 0, "an interval width must be a number, not True"),
         (["x"], 0, "an interval width must be a number, not 'x'"),
+        (["५"], 0, "an interval width must be a number, not '५'"),
         ([None], 0, "an interval width must be a number, not None"),
         ([float("inf")], 0, "an interval width must be a finite number of usual size, not inf"),
         (["1e999"], 0, "an interval width must be a finite number of usual size, not 1e999"),

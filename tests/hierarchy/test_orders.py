@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from tests.hierarchy.laying import in_leaf_order, lay, refusal
 
-from foreknow.data.hierarchy_files import Ordered
+from foreknow.data.hierarchy import Ordered
 from foreknow.errors import HierarchyError
 
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.hierarchy.laying import DISEASES, lay, never, path_of, refusal
 
-from foreknow.data.hierarchy import Intervals, Mask
-from foreknow.data.hierarchy_files import Ordered, Tree
+from foreknow.data.hierarchy import Intervals, Mask, Ordered, Tree
 from foreknow.errors import HierarchyError
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.errors import DataError
-from foreknow.utility.label_spans import codes_of_texts, covers_of_groups, covers_of_texts, line_of
+from foreknow.utility.lines import codes_of_texts, covers_of_groups, covers_of_texts, line_of
 
 
 def attribute(values, hierarchy=None, type_=None):

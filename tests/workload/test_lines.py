@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 import foreknow as fk
-from foreknow.utility.label_spans import covers_of_groups, line_of
+from foreknow.utility.lines import covers_of_groups, line_of
 
 SETTINGS = examples(60, deadline=None)
 DAYS = st.dates(dt.date(2023, 11, 20), dt.date(2024, 3, 10))

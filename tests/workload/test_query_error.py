@@ -14,7 +14,7 @@ from tests.workload import brute
 import foreknow as fk
 from foreknow.errors import DataError
 from foreknow.publishing.tables import bucketized, generalized
-from foreknow.utility import answers as answering
+from foreknow.utility import queries as answering
 from foreknow.utility.queries import draw_queries
 
 SETTINGS = examples(300, deadline=None)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from foreknow.auditing.skyline import Point, SkylineReport
     from foreknow.data.release import Release
     from foreknow.policy.policy import Policy
-    from foreknow.publishing.published import Published
+    from foreknow.publishing.verification import Published
 
 _RELEASE = typer.Argument(help="CSV, Parquet, or a folder.")
 
@@ -345,7 +345,7 @@ def utility(
 
 def _measured(path: Path, rules: Policy, group: str | None) -> Published | Release:
     """Open a release as its certificate describes it, or as the policy does."""
-    from foreknow.publishing.published import open_published
+    from foreknow.publishing.verification import open_published
 
     schema = schema_of(rules)
     if not is_published(path):

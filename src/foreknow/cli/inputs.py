@@ -110,7 +110,9 @@ def open_raw(path: Path, policy: Path | None, columns: Columns) -> Microdata:
 
 def is_published(path: Path) -> bool:
     """Whether a path is a folder that `foreknow publish` wrote."""
-    return path.is_dir() and (path / "certificate.json").is_file()
+    from foreknow.publishing import CERTIFICATE
+
+    return path.is_dir() and (path / CERTIFICATE).is_file()
 
 
 def schema_of(rules: Policy) -> Schema:
@@ -163,7 +165,7 @@ def _refuse_counts(path: Path, groups: Sequence[str], sensitive: str) -> None:
 
 def open_published(folder: Path, schema: Schema | None) -> Release:
     """Open what `foreknow publish` wrote; a schema, if given, must be that of the certificate."""
-    from foreknow.publishing.published import open_published as opened
+    from foreknow.publishing.verification import open_published as opened
 
     return opened(folder, schema).release
 

@@ -76,11 +76,12 @@ def verify(
     Nothing of the certificate is taken on trust: what is printed was computed from the files.
     """
     from foreknow.policy.policy import Policy
+    from foreknow.publishing import CERTIFICATE
     from foreknow.publishing.certificate import Certificate
     from foreknow.publishing.verification import judge
 
     if certificate.is_dir():
-        certificate = certificate / "certificate.json"
+        certificate = certificate / CERTIFICATE
     known = Certificate.load(certificate)
     rules = None if policy is None else Policy.load(policy)
     with progress("Judging the release afresh", quiet):
@@ -101,6 +102,7 @@ def demo(
     """Run the main job on the bundled sample, end to end: publish, audit, verify."""
     from foreknow import sample
     from foreknow.policy.policy import Policy
+    from foreknow.publishing import CERTIFICATE
 
     say = console()
     rules = Policy.load(sample.policy_path())
@@ -108,12 +110,13 @@ def demo(
     say.print(f"Policy: {sample.policy_path()}\n", highlight=False, soft_wrap=True)
     _publish(sample.table_path(), rules, folder, seed, quiet=False)
     say.print()
-    verify(folder / "certificate.json", folder, None, None, quiet=False)
+    verify(folder / CERTIFICATE, folder, None, None, quiet=False)
 
 
 def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: bool) -> None:
     from foreknow.data.microdata import Microdata
     from foreknow.output import require_new
+    from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS, REPORT
     from foreknow.publishing import publish as publishing
 
     schema = schema_of(rules)
@@ -129,11 +132,11 @@ def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: boo
         say.print(f"Note: {visible(note)}.", markup=False, highlight=False)
     say.print(f"\nWritten to {visible(out)}:", markup=False, highlight=False, soft_wrap=True)
     notes = {
-        "certificate.json": "what was required and found, for foreknow verify",
-        "report.html": "explains the release",
-        "lattice.html": "[bold]keep it[/bold]: which generalizations are safe, and which not",
-        "owner.json": "[bold]keep it[/bold]: the key of the source's digest",
-        "priors.json": "[bold]keep it[/bold]: the priors that were learned; verify asks for them",
+        CERTIFICATE: "what was required and found, for foreknow verify",
+        REPORT: "explains the release",
+        LATTICE: "[bold]keep it[/bold]: which generalizations are safe, and which not",
+        OWNER: "[bold]keep it[/bold]: the key of the source's digest",
+        PRIORS: "[bold]keep it[/bold]: the priors that were learned; verify asks for them",
     }
     for path in sorted(
         out.iterdir(), key=lambda p: (list(notes).index(p.name) if p.name in notes else -1, p.name)

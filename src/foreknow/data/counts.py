@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,10 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from foreknow.data.labels import Label, Labels, in_order, is_label, is_missing, not_a_label
 from foreknow.data.sparse import IntArray, count_pairs, ranges, row_sums
 from foreknow.errors import DataError, did_you_mean
-
-if TYPE_CHECKING:
-    pass
-
 
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
 
@@ -196,22 +192,9 @@ class GroupCounts:
         sizes: NDArray[Any] | None = None,
         semantics: Semantics = "single",
     ) -> GroupCounts:
-        """Build from one (group, value) pair per row, both as codes from 0.
+        """Build from one (group, value) pair per row, both as codes from 0; each group occurs.
 
-        Parameters
-        ----------
-        group_codes, value_codes : integer arrays, shape (rows,)
-            The group and the value of each row.
-        values, groups : sequences
-            Labels of the codes.
-        n_groups : int
-            Number of groups; each must occur.
-        weights : integer array, optional
-            How often each pair counts; 1 when left out.
-        sizes : integer array, optional
-            People per group; the rows of each group when left out.
-        semantics : {"single", "set", "multiset"}
-            As in `GroupCounts`.
+        A pair counts `weights` times, or once; a group has `sizes` people, or as many as rows.
         """
         check_codes(group_codes, n_groups, "group")
         check_codes(value_codes, len(values), "value")

@@ -1,19 +1,27 @@
-"""Labelling: write what a group's members have in common as one published value.
+"""Labels of groups: what members have in common, as data and as one published value.
 
-A range for numbers and dates ("20 to 37"), the lowest node that holds all members for a
-hierarchy ("1234*"), a set for categories ("Divorced | Widowed").
+| style | labels | for |
+| --- | --- | --- |
+| range | `20 to 37`, `20 to 37 or missing`, `20 or missing` | numbers and dates |
+| set | `Divorced | Widowed`, `missing | Widowed` | categories |
+| hierarchy | the name of the lowest node that holds all members: `1234*` | hierarchies |
+| any | a value as it is, a null as a null, `*` for everything | |
 
 One label means one thing in its column: an exact value is written as it is, and nothing else is
 written like a value that somebody has or that the hierarchy lists. Where an unquoted range or set
-could be read in two ways, its values are quoted ('"mild" to "moderate"').
+could be read in two ways, its values are quoted (`"mild" to "moderate"`). A name that is taken
+gets a level (`* (level 1)`) or plus signs.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -22,7 +30,12 @@ from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.errors import InternalError, PolicyError, did_you_mean
 
 Style: TypeAlias = Literal["range", "hierarchy", "set"]
-_T = TypeVar("_T")
+
+# What a label stands for. Of a range: whether a null is in it, its first and its last code; of a
+# set: its codes; of a hierarchy: the level and the node. Nothing stands for everything.
+Meaning: TypeAlias = tuple[int, ...]
+
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 
 def style_of(attribute: Attribute, wanted: str | None) -> Style:
@@ -46,6 +59,104 @@ def style_of(attribute: Attribute, wanted: str | None) -> Style:
     return "range" if attribute.order == "ordered" else "set"
 
 
+@dataclass(frozen=True, eq=False)
+class KnownLabels:
+    """What the labels of a column mean, kept beside them; in the codes of one domain."""
+
+    domain: list[Any]
+    meanings: Mapping[str | None, Meaning]
+
+    def of(self, attribute: Attribute) -> Mapping[str | None, Meaning] | None:
+        """The same for an attribute; None for one of another table."""
+        return self.meanings if attribute.domain is self.domain else None
+
+
+@dataclass(frozen=True, eq=False)
+class Coarsened:
+    """What each group is published as along one attribute: ``meanings[of_group[g]]``, each once."""
+
+    attribute: Attribute
+    style: Style
+    meanings: list[Meaning]
+    of_group: IntArray  # shape (groups,)
+
+    @cached_property
+    def _wording(self) -> Wording:
+        return Wording(self.attribute, self.style)
+
+    @cached_property
+    def _texts(self) -> list[str | None]:
+        return list(map(self._wording.write, self.meanings))
+
+    @cached_property
+    def labels(self) -> list[str | None]:
+        """The label of each group."""
+        return [self._texts[i] for i in self.of_group.tolist()]
+
+    @property
+    def places(self) -> IntArray:
+        """The first and the last code that each group covers."""
+        covered = np.array(list(map(self._wording.covers, self.meanings)), dtype=np.int64)
+        return covered.reshape(-1, 2)[self.of_group]
+
+    @property
+    def known(self) -> KnownLabels:
+        """What the labels mean."""
+        pairs = zip(self._texts, self.meanings, strict=True)
+        return KnownLabels(self.attribute.domain, dict(pairs))
+
+
+def coarsened(
+    attribute: Attribute,
+    groups: IntArray,
+    n_groups: int,
+    style: Style,
+    floor: IntArray | None = None,
+) -> Coarsened:
+    """Find what members have in common; `floor` is the least level of each group."""
+    offsets, codes, _ = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
+    low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]
+    least = np.zeros(n_groups, dtype=np.int64) if floor is None else np.asarray(floor)
+    if style == "hierarchy":
+        return Coarsened(attribute, style, *_distinct(_lowest_nodes(attribute, low, high, least)))
+    suppressed = least >= max(1, len(attribute.ancestors))
+    if style == "set":
+        cells = zip(offsets[:-1].tolist(), offsets[1:].tolist(), suppressed.tolist(), strict=True)
+        every = codes.tolist()
+        sets = [() if all_ else tuple(every[a:b]) for a, b, all_ in cells]
+        place = {meaning: i for i, meaning in enumerate(dict.fromkeys(sets))}
+        of_group = np.array([place[meaning] for meaning in sets], dtype=np.int64)
+        return Coarsened(attribute, style, list(place), of_group)
+    # A null comes first, as code 0: it is not the lower end of a range.
+    null_too = (low == 0) & (high > 0) & (attribute.domain[0] is None)
+    first = np.where(null_too, codes[np.minimum(offsets[:-1] + 1, offsets[1:] - 1)], low)
+    ranges = np.stack((null_too, first, high), axis=1)
+    ranges[suppressed] = -1
+    found, of_group = _distinct(ranges)
+    return Coarsened(attribute, style, [() if row[0] < 0 else row for row in found], of_group)
+
+
+def _distinct(rows: IntArray) -> tuple[list[Meaning], IntArray]:
+    distinct, which = np.unique(rows, axis=0, return_inverse=True)
+    return list(map(tuple, distinct.tolist())), which.reshape(-1)
+
+
+def _lowest_nodes(attribute: Attribute, low: IntArray, high: IntArray, least: IntArray) -> IntArray:
+    """Level and node of the lowest node, from a level on, that holds a run of leaves."""
+    found = np.full((len(low), 2), -1, dtype=np.int64)
+    for level, nodes in enumerate(_levels(attribute)):
+        fits = (found[:, 0] < 0) & (least <= level) & (nodes[low] == nodes[high])
+        found[fits, 0], found[fits, 1] = level, nodes[low[fits]]
+    if (found < 0).any():
+        raise InternalError(f"the hierarchy of {attribute.name!r} has no single top")
+    return found
+
+
+def _levels(attribute: Attribute) -> list[IntArray]:
+    """The node of each leaf at level 0 and up."""
+    return [np.arange(len(attribute.domain)), *attribute.ancestors]
+
+
 def labels_of(
     attribute: Attribute,
     groups: IntArray,
@@ -53,51 +164,9 @@ def labels_of(
     style: Style,
     floor: IntArray | None = None,
 ) -> tuple[list[str | None], IntArray]:
-    """Write the label of each group along one attribute."""
-    offsets, codes, _ = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
-    low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]
-    places = np.stack((low, high), axis=1)
-    if style == "hierarchy":
-        nodes = _Nodes(attribute)
-        rows = np.column_stack((places, np.zeros_like(low) if floor is None else floor))
-        covered = _each(rows, lambda row: nodes.covers(*row))
-        return _each(rows, lambda row: nodes.label(*row)), np.array(
-            covered, dtype=np.int64
-        ).reshape(n_groups, 2)
-    wording = Wording(attribute, style)
-    labels = _members_as(style, wording, offsets, codes)
-    for group in _suppressed(attribute, floor):
-        labels[group] = wording.everything
-        places[group] = 0, len(attribute.domain) - 1
-    return labels, places
-
-
-def _members_as(
-    style: Style, wording: Wording, offsets: IntArray, codes: IntArray
-) -> list[str | None]:
-    """Write the members of each group as a set or a range."""
-    if style == "set":
-        cells = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
-        return [wording.set_of(codes[a:b].tolist()) for a, b in cells]
-    low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]
-    # The range of the members that have a value; a null comes first, as code 0.
-    null_too = (low == 0) & (high > 0) & (wording.exact[0] is None)
-    least = np.where(null_too, codes[np.minimum(offsets[:-1] + 1, offsets[1:] - 1)], low)
-    return _each(np.stack((null_too, least, high), axis=1), lambda row: wording.range_of(*row))
-
-
-def _suppressed(attribute: Attribute, floor: IntArray | None) -> list[int]:
-    """Groups that are to keep nothing of an attribute."""
-    if floor is None:
-        return []
-    return np.flatnonzero(floor >= max(1, len(attribute.ancestors))).tolist()
-
-
-def _each(rows: IntArray, write: Callable[[list[int]], _T]) -> list[_T]:
-    """Write each distinct row once."""
-    distinct, which = np.unique(rows, axis=0, return_inverse=True)
-    written = [write(row) for row in distinct.tolist()]
-    return [written[i] for i in which.reshape(-1).tolist()]
+    """Write the label of each group along one attribute; also what it covers, first and last."""
+    found = coarsened(attribute, groups, n_groups, style, floor)
+    return found.labels, found.places
 
 
 def text_of(value: Any) -> str:
@@ -117,30 +186,79 @@ def exact_labels(attribute: Attribute) -> list[str | None]:
 
 
 class Wording:
-    """How an attribute is written in ranges or sets: each has a label of its own.
+    """The labels of an attribute in one style: what a meaning is written as, and what a text means.
 
-    Parameters
-    ----------
-    attribute : Attribute
-    style : "range" or "set"
-
-    Attributes
-    ----------
-    exact : list of str or None
-        The label of each value by itself.
+    Each meaning has a label of its own.
     """
 
     def __init__(self, attribute: Attribute, style: Style) -> None:
         self.exact = exact_labels(attribute)
-        self._listed, self._style = attribute.listed, style
+        self._attribute, self._style = attribute, style
+
+    def write(self, meaning: Meaning) -> str | None:
+        """The label of a meaning."""
+        if not meaning:
+            return self.everything
+        if self._style == "hierarchy":
+            level, node = meaning
+            return self._names[level][node]
+        return self._set(meaning) if self._style == "set" else self._range(*meaning)
+
+    def covers(self, meaning: Meaning) -> tuple[int, int]:
+        """First and last code of a meaning."""
+        if not meaning:
+            return 0, len(self.exact) - 1
+        if self._style == "hierarchy":
+            return _span(_levels(self._attribute)[meaning[0]], meaning[1])
+        if self._style == "set":
+            return meaning[0], meaning[-1]
+        null_too, first, last = meaning
+        return 0 if null_too else first, last
+
+    def read(self, text: str | None) -> Meaning | None:
+        """What a label means; None for a text that is no label."""
+        code = self.codes.get(text)
+        if code is not None:
+            alone = {"range": (0, code, code), "set": (code,), "hierarchy": (0, code)}
+            return alone[self._style]
+        if text is None:
+            return None
+        if self._style == "hierarchy":
+            return self._nodes.get(text)
+        if text == self.everything:
+            return ()
+        found = self._read_set(text) if self._style == "set" else self._read_range(text)
+        # A label is read as what is written so.
+        return found if found is not None and self.write(found) == text else None
+
+    @cached_property
+    def codes(self) -> dict[str | None, int]:
+        """The code of each value by how it is published."""
+        known = {text: code for code, text in enumerate(self.exact)}
+        if len(known) < len(self.exact):
+            raise InternalError(f"column {self._attribute.name!r}: two values are written alike")
+        return known
+
+    @cached_property
+    def _names(self) -> list[list[str | None]]:
+        return names_of_nodes(self._attribute)
+
+    @cached_property
+    def _nodes(self) -> Mapping[str | None, Meaning]:
+        """The lowest node of each name."""
+        found: dict[str | None, Meaning] = {}
+        for level, names in enumerate(self._names):
+            for node, name in enumerate(names):
+                found.setdefault(name, (level, node))
+        return found
 
     @cached_property
     def _taken(self) -> set[str | None]:
         """The labels of values, which nothing else may have."""
-        return {*self.exact, *self._listed}
+        return {*self.exact, *self._attribute.listed}
 
     @cached_property
-    def quoted(self) -> bool:
+    def _quoted(self) -> bool:
         """Whether values are quoted, since one of them holds what joins them."""
         if self._style == "set":
             return any(t is not None and ("|" in t or t == "missing") for t in self._taken)
@@ -155,16 +273,14 @@ class Wording:
         """What says that nothing is published."""
         return self._own("* (level 1)" if "*" in self._taken else "*")
 
-    def set_of(self, codes: Sequence[int]) -> str | None:
-        """Write some values, by increasing codes."""
+    def _set(self, codes: Sequence[int]) -> str | None:
         if len(codes) == 1:
             return self.exact[codes[0]]
         if len(codes) == len(self.exact) and self.everything == "*":
             return "*"
         return self._own(" | ".join(map(self._part, codes)))
 
-    def range_of(self, null_too: int, low: int, high: int) -> str | None:
-        """Write the values from one to another, and whether some are missing."""
+    def _range(self, null_too: int, low: int, high: int) -> str | None:
         if low == high and not null_too:
             return self.exact[low]
         ends = (low,) if low == high else (low, high)
@@ -175,13 +291,40 @@ class Wording:
         text = self.exact[code]
         if text is None:
             return "missing"
-        return quote(text) if self.quoted else text
+        return quote(text) if self._quoted else text
 
     def _own(self, label: str) -> str:
         """Add to a label until no value is called so; no label of several ends with a plus."""
         while label in self._taken:
             label += "+"
         return label
+
+    def _read_set(self, text: str) -> Meaning | None:
+        null = "missing | " if None in self.codes else ""
+        body = text.rstrip("+") if self._quoted else text
+        codes = self._codes_in(body.removeprefix(null), " | ")
+        if null and body.startswith(null):
+            codes = [0, *codes]
+        rising = all(a < b for a, b in pairwise(codes))
+        return tuple(codes) if codes and rising else None
+
+    def _read_range(self, text: str) -> Meaning | None:
+        null = " or missing" if None in self.codes else ""
+        body = text.rstrip("+") if self._quoted else text
+        codes = self._codes_in(body.removesuffix(null), " to ")
+        if not codes or codes[0] > codes[-1]:
+            return None
+        return int(bool(null) and body.endswith(null)), codes[0], codes[-1]
+
+    def _codes_in(self, text: str, joint: str) -> list[int]:
+        """The values that a text joins."""
+        parts = text.split(joint)
+        if self._quoted:
+            parts = [match[0] for match in _QUOTED.finditer(text)]
+            if joint.join(parts) != text:
+                return []
+            parts = [part[1:-1].replace('""', '"') for part in parts]
+        return [self.codes[part] for part in parts if part in self.codes]
 
 
 def quote(text: str) -> str:
@@ -194,67 +337,32 @@ def quote(text: str) -> str:
 
 
 def names_of_nodes(attribute: Attribute) -> list[list[str | None]]:
-    """What the nodes of a hierarchy are published as, at level 0 and up."""
-    return _Nodes(attribute).names
+    """What the nodes of a hierarchy are published as, at level 0 and up: names of their own."""
+    exact = exact_labels(attribute)
+    meant: dict[str | None, set[tuple[int, int]]] = {}
+    for nodes, labels in zip(_levels(attribute), [exact, *attribute.labels], strict=True):
+        for node, label in enumerate(labels):
+            meant.setdefault(label, set()).add(_span(nodes, node))
+    # What the hierarchy lists and nobody has is no less a value to a reader.
+    unseen = attribute.listed - set(exact)
+    taken = {*meant, *unseen}
+
+    def name(label: str, level: int) -> str:
+        """Keep a label that means one set of leaves; add the level to another."""
+        if label and len(meant[label]) == 1 and label not in unseen:
+            return label
+        own = f"{label} (level {level})"
+        while own in taken:
+            own += "+"
+        taken.add(own)
+        return own
+
+    found = [exact]
+    for level, labels in enumerate(attribute.labels, 1):
+        found.append([name(label, level) for label in labels])
+    return found
 
 
-def spans_of_nodes(attribute: Attribute) -> dict[str, tuple[int, int]]:
-    """First and last leaf of every node that a hierarchy has a label for, by that label."""
-    nodes = _Nodes(attribute)
-    return {
-        name: nodes.span(level, node)
-        for level, names in enumerate(nodes.names)
-        for node, name in enumerate(names)
-        if name is not None
-    }
-
-
-class _Nodes:
-    """The nodes of a hierarchy, each under a name of its own."""
-
-    def __init__(self, attribute: Attribute) -> None:
-        self.attribute = attribute
-        leaves = np.arange(len(attribute.domain))
-        self.levels = [leaves, *attribute.ancestors]
-        exact = exact_labels(attribute)
-        meant: dict[str | None, set[tuple[int, int]]] = {}
-        for level, labels in enumerate([exact, *attribute.labels]):
-            for node, label in enumerate(labels):
-                meant.setdefault(label, set()).add(self.span(level, node))
-        # What the hierarchy lists and nobody has is no less a value to a reader.
-        unseen = attribute.listed - set(exact)
-        taken = {*meant, *unseen}
-
-        def name(label: str, level: int) -> str:
-            """Keep a label that means one set of leaves; add the level to another."""
-            if label and len(meant[label]) == 1 and label not in unseen:
-                return label
-            own = f"{label} (level {level})"
-            while own in taken:
-                own += "+"
-            taken.add(own)
-            return own
-
-        self.names: list[list[str | None]] = [exact]
-        for level, labels in enumerate(attribute.labels, 1):
-            self.names.append([name(label, level) for label in labels])
-
-    def span(self, level: int, node: int) -> tuple[int, int]:
-        """First and last leaf of a node."""
-        nodes = self.levels[level]
-        return int(np.searchsorted(nodes, node)), int(np.searchsorted(nodes, node, "right")) - 1
-
-    def _lowest(self, low: int, high: int, floor: int) -> tuple[int, int]:
-        for level, nodes in enumerate(self.levels):
-            if level >= floor and nodes[low] == nodes[high]:
-                return level, int(nodes[low])
-        raise InternalError(f"the hierarchy of {self.attribute.name!r} has no single top")
-
-    def label(self, low: int, high: int, floor: int) -> str | None:
-        """Name of the lowest node, from a level on, that holds a run of leaves."""
-        level, node = self._lowest(low, high, floor)
-        return self.names[level][node]
-
-    def covers(self, low: int, high: int, floor: int) -> tuple[int, int]:
-        """First and last leaf of that node."""
-        return self.span(*self._lowest(low, high, floor))
+def _span(nodes: IntArray, node: int) -> tuple[int, int]:
+    """First and last leaf of a node."""
+    return int(np.searchsorted(nodes, node)), int(np.searchsorted(nodes, node, "right")) - 1

@@ -1,125 +1,41 @@
-"""How the values of one column coarsen: intervals, masks, dates.
+"""How the values of one column coarsen: intervals, masks, dates, orders and trees.
 
 A hierarchy lays the distinct values of a column out in *leaf order*, in which the values of every
 node stand side by side, and names the node of each value at each level. Everything after that is
-integer arrays. Trees and plain orders, which list their values, are in `hierarchy_files`.
+integer arrays. Trees come from the usual hierarchy file (``value;level 1;level 2;...;*``), and any
+hierarchy from the table that stands for it in a policy file.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, Context, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foreknow.data.sparse import IntArray
+from foreknow.documents import read_text
 from foreknow.errors import HierarchyError, did_you_mean
-from foreknow.numbers import is_long
+from foreknow.numbers import (
+    USUAL_DIGITS,
+    common_unit,
+    decimal_text,
+    exact,
+    floor_of,
+    is_long,
+    is_usual,
+)
 
 Number: TypeAlias = int | float | Decimal | str
-
-_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
-_MOST_DIGITS = 400  # more than any float has; keeps 1E+999999 from filling the memory
-
-
-def exact(number: float | Decimal) -> Decimal:
-    """The decimal that a number prints as.
-
-    >>> exact(0.1) == Decimal("0.1")
-    True
-    """
-    return Decimal(float.__repr__(number) if isinstance(number, float) else number)
-
-
-def to_decimal(given: Any, what: str) -> Decimal:
-    """Read a number, or the text of one; `what` names it in messages."""
-    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal, str)):
-        raise HierarchyError(f"{what} must be a number, not {given!r}")
-    try:
-        if isinstance(given, str) and not given.isascii():
-            raise ValueError
-        number = Decimal(given.strip()) if isinstance(given, str) else exact(given)
-    except InvalidOperation:
-        raise HierarchyError(f"{what} must be a number, not {given!r}") from None
-    exponent = number.as_tuple().exponent
-    if isinstance(exponent, str) or exponent < -_MOST_DIGITS or number.adjusted() > _MOST_DIGITS:
-        raise HierarchyError(f"{what} must be a finite number of usual size, not {given}")
-    return number
-
-
-def not_a_number(value: Any) -> str | None:
-    """Why a value of a column cannot lie in an interval; None if it can."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        return "intervals need numbers"
-    if isinstance(value, int):
-        return None
-    number = exact(value)
-    if not number.is_finite():
-        return "intervals need finite numbers"
-    return "it is too large" if number and number.adjusted() > _MOST_DIGITS else None
-
-
-def common_unit(numbers: Sequence[Decimal]) -> tuple[int, list[int]]:
-    """The decimal places that the numbers need, and the numbers in units of the last place.
-
-    >>> common_unit([Decimal("0.50"), Decimal(2)])
-    (1, [5, 20])
-    """
-    exponents = [int(number.normalize(_EXACT).as_tuple().exponent) for number in numbers]
-    places = max(0, -min(exponents, default=0))
-    return places, [_floor(number, places) for number in numbers]
-
-
-def floors(
-    values: Sequence[Any], kinds: set[type], places: int, reach: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Round numbers down to units of a decimal place, exactly; also return keys that sort them.
-
-    Machine integers where `reach` more or less cannot overflow, Python's own otherwise.
-    """
-    ranks: NDArray[Any] | None = None
-    whole: Sequence[int] = values
-    if not kinds <= {int}:
-        numbers = [exact(value) for value in values]
-        whole = [_floor(number, places) for number in numbers]
-        ranks = np.array(values) if kinds == {float} else objects(numbers)
-    elif places:
-        scale = 10**places
-        whole = [value * scale for value in values]
-    most = max(max(whole, default=0), -min(whole, default=0))
-    units = np.array(whole, np.int64) if most + reach < 2**62 else objects(whole)
-    return units, units if ranks is None else ranks
-
-
-def decimal_text(units: int, places: int) -> str:
-    """Print a number of units of a decimal place, without needless zeros.
-
-    >>> decimal_text(-1250, 3), decimal_text(2000, 3)
-    ('-1.25', '2')
-    """
-    if places == 0:
-        return str(units)
-    whole, part = divmod(abs(units), 10**places)
-    text = f"{whole}.{part:0{places}d}".rstrip("0").rstrip(".")
-    return f"-{text}" if units < 0 else text
-
-
-def objects(values: Sequence[Any]) -> NDArray[Any]:
-    """An array of the very objects, which NumPy neither rounds nor cuts."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
-def _floor(number: Decimal, places: int) -> int:
-    return int(number.scaleb(places, _EXACT).to_integral_value(ROUND_FLOOR, _EXACT))
-
-
 FirstRow: TypeAlias = Callable[[int], int]
 
 _MISSING = "missing"
@@ -131,26 +47,21 @@ _PERIODS: dict[str, Callable[[int], str]] = {  # from fine to coarse: what label
     "year": lambda n: f"{n:04d}",
     "decade": lambda n: f"{n * 10:04d}s",
 }
+MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+_MOST_BYTES = 64 << 20  # of a file: room for a million values and their levels
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The values of one column in leaf order, and their node at each level.
+    """The values of one column in leaf order, and their node at levels 1, 2, ...
 
-    Parameters
-    ----------
-    order : int64 array, shape (values,)
-        Positions in the given domain, in leaf order.
-    ancestors : tuple of int64 arrays, shape (values,)
-        For levels 1, 2, ...: the node of each leaf, leaves in leaf order. Never decreasing;
-        nodes are numbered from 0 without gaps. The last level is one node.
-    labels : tuple of tuples of str
-        For levels 1, 2, ...: the label of each node. The last is ``("*",)``.
+    Along the leaves nodes never decrease; they are numbered from 0 without gaps. The last level
+    is one node, labelled "*".
     """
 
-    order: IntArray
-    ancestors: tuple[IntArray, ...]
-    labels: tuple[tuple[str, ...], ...]
+    order: IntArray  # positions in the given domain
+    ancestors: tuple[IntArray, ...]  # by level: the node of each leaf
+    labels: tuple[tuple[str, ...], ...]  # by level: the label of each node
 
 
 class Hierarchy(Protocol):
@@ -353,7 +264,7 @@ class DateLevels:
         nulls, present = split_nulls(domain)
         moments: list[datetime] = []
         for i in present:
-            moment = _moment(domain[i])
+            moment = moment_of(domain[i])
             if moment is None:
                 why = "date levels need dates, date-times or text like 2024-03-05"
                 outside(column, domain[i], first_row(i), why)
@@ -361,14 +272,327 @@ class DateLevels:
         order = sorted(range(len(moments)), key=lambda i: moments[i])
         days = np.array([moments[i].toordinal() for i in order], np.int64)
         months = np.array([moments[i].year * 12 + moments[i].month - 1 for i in order], np.int64)
-        numbers = {"day": days, "month": months, "quarter": months // 3}
-        numbers |= {"year": months // 12, "decade": months // 120}
+        numbers = {"day": days} | {period: months // many for period, many in MONTHS.items()}
         inner = ((numbers[period], _PERIODS[period]) for period in self.periods)
         return lay_out(order, present, nulls, inner, column)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"dates": [...]}``."""
         return {"dates": list(self.periods)}
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """An order of categories without levels: what a range of them means, and nothing more.
+
+    Parameters
+    ----------
+    values : sequence
+        All values a column may have, from first to last; a null comes before them.
+
+    Examples
+    --------
+    >>> Ordered(["low", "high"]).levels(["high", None, "low"], "income", lambda i: i + 1).order
+    array([1, 2, 0])
+    """
+
+    values: Sequence[Any]
+
+    def __post_init__(self) -> None:
+        given = listed(self.values, "an order")
+        seen = set()
+        for value in given:
+            if not isinstance(value, (str, int, float, Decimal, date)):
+                raise HierarchyError(f"an order lists texts, numbers or dates, not {value!r}")
+            if isinstance(value, int) and is_long(value):
+                raise HierarchyError("an order has a number of too many digits")
+            if _identity(value) in seen:
+                raise HierarchyError(f"the value {shown(value)} is twice in the order")
+            seen.add(_identity(value))
+        object.__setattr__(self, "values", given)
+
+    def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
+        """Put the values in order, with no levels; see `Hierarchy.levels`."""
+        place = {_identity(value): i for i, value in enumerate(self.values)}
+        nulls, present = split_nulls(domain)
+        places = []
+        for i in present:
+            if (at := place.get(_identity(domain[i]))) is None:
+                hint = did_you_mean(str(domain[i]), [str(value) for value in self.values[:1000]])
+                outside(column, domain[i], first_row(i), f"it is not in the order{hint}")
+            places.append(at)
+        order = np.argsort(np.array(places, np.int64), kind="stable")
+        return Levels(lay_out(order, present, nulls, (), column).order, (), ())
+
+    @cached_property
+    def listed(self) -> frozenset[str]:
+        """The values as texts."""
+        return frozenset(_texts(value)[0] for value in self.values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"order": [...]}``."""
+        return {"order": list(self.values)}
+
+
+@dataclass(frozen=True, repr=False)
+class Tree:
+    """Categories and the nodes above them, one row per value.
+
+    Siblings stay together; apart from that, values and nodes come in the order in which the rows
+    name them first. A column's values are matched by their text (dates in ISO format, True also
+    as "true", 7.0 also as "7"); spaces around texts do not count.
+
+    Parameters
+    ----------
+    rows : sequence of sequences
+        Value, label at level 1, label at level 2, ...: as many in each row. Unless all rows share
+        the last label, a level "*" is added; if they do, that level is labelled "*".
+    path, lines : str and sequence of int, optional
+        The file that the rows come from, and the line of each; see `read`.
+
+    Examples
+    --------
+    >>> tree = Tree([["flu", "lung", "*"], ["cold", "lung", "*"], ["ulcer", "stomach", "*"]])
+    >>> tree.levels(["ulcer", "flu"], "disease", lambda i: i + 1).labels
+    (('lung', 'stomach'), ('*',))
+    """
+
+    rows: Sequence[Sequence[Any]]
+    path: str | None = None
+    lines: Sequence[int] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        given = [listed(row, "a row of a tree") for row in listed(self.rows, "a tree")]
+        object.__setattr__(self, "lines", tuple(self.lines) or tuple(range(1, len(given) + 1)))
+        if not given:
+            raise HierarchyError("a tree needs at least one row: a value and its levels")
+        rows = []
+        for i, row in enumerate(given):
+            if len(row) < 2:
+                raise HierarchyError(
+                    f"{self._place(i)}: needs a value and at least one level (in a file, "
+                    "separated by ';', ',' or tab)"
+                )
+            if len(row) != len(given[0]):
+                raise HierarchyError(
+                    f"{self._place(i)}: {len(row)} columns, but {self._line(0)} has {len(given[0])}"
+                )
+            rows.append(tuple(self._cell(cell, i, level) for level, cell in enumerate(row)))
+        object.__setattr__(self, "rows", tuple(rows))
+        self._check()
+
+    @classmethod
+    def read(cls, path: str | Path, folder: str | Path = ".") -> Tree:
+        """Read a hierarchy file; see `read_rows` for what it may look like.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; `to_dict` gives it as it is here.
+        folder : str or Path
+            Where a relative path starts.
+        """
+        rows, lines = read_rows(Path(folder) / path)
+        return cls(rows, str(path), lines)
+
+    def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
+        """Lay out values by the tree; values of the tree that do not occur leave no trace."""
+        nulls, present = split_nulls(domain)
+        rows = []
+        for i in present:
+            texts = _texts(domain[i])
+            row = next((self._row_of[text] for text in texts if text in self._row_of), None)
+            if row is None:
+                name = "the tree" if self.path is None else f"hierarchy file {self.path!r}"
+                hint = did_you_mean(texts[0], list(self._row_of)[:1000])
+                outside(column, domain[i], first_row(i), f"{name} does not list it{hint}")
+            rows.append(row)
+        found = np.array(rows, np.int64)
+        order = np.argsort(self._rank[found], kind="stable")
+        leaves = found[order]
+        inner = ((nodes[leaves], labels.__getitem__) for nodes, labels in self._nodes)
+        return lay_out(order, present, nulls, inner, column)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"file": path}`` when read from a file, ``{"rows": [...]}`` otherwise."""
+        if self.path is not None:
+            return {"file": self.path}
+        return {"rows": [list(row) for row in self.rows]}
+
+    def __repr__(self) -> str:
+        source = "" if self.path is None else f" from {self.path!r}"
+        return f"Tree({len(self._row_of)} values, {len(self._nodes) + 1} levels{source})"
+
+    @cached_property
+    def listed(self) -> frozenset[str]:
+        """The values as texts."""
+        return frozenset(self._row_of)
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        """The row of each value."""
+        return {row[0]: i for i, row in enumerate(self.rows)}
+
+    @cached_property
+    def _nodes(self) -> list[tuple[IntArray, list[str]]]:
+        """For each level below the top: the node of each row, and the labels of the nodes."""
+        columns = list(zip(*self.rows, strict=True))[1:]
+        if len(set(columns[-1])) == 1:
+            columns.pop()
+        made = []
+        for column in columns:
+            codes: dict[str, int] = {}
+            nodes = [codes.setdefault(label, len(codes)) for label in column]
+            made.append((np.array(nodes, np.int64), list(codes)))
+        return made
+
+    @cached_property
+    def _rank(self) -> IntArray:
+        """Place of each row in leaf order."""
+        keys = [np.arange(len(self.rows)), *(nodes for nodes, _ in self._nodes)]
+        rank = np.empty(len(self.rows), np.int64)
+        rank[np.lexsort(keys)] = np.arange(len(self.rows))
+        return rank
+
+    def _line(self, row: int) -> str:
+        return f"{'row' if self.path is None else 'line'} {self.lines[row]}"
+
+    def _place(self, row: int) -> str:
+        start = "" if self.path is None else f"hierarchy file {self.path!r}, "
+        return start + self._line(row)
+
+    def _cell(self, cell: Any, row: int, level: int) -> str:
+        if not isinstance(cell, (str, int, float, Decimal, date)):
+            raise HierarchyError(f"{self._place(row)}: {cell!r} is neither text nor number")
+        if isinstance(cell, int) and is_long(cell):
+            raise HierarchyError(f"{self._place(row)}: a number of too many digits")
+        text = _texts(cell)[0].strip()
+        if level and not text:
+            raise HierarchyError(f"{self._place(row)}: there is no label for level {level}")
+        return text
+
+    def _check(self) -> None:
+        """Each value has one row, or equal ones; each node has one parent."""
+        values: dict[str, int] = {}
+        parents: dict[tuple[int, str], int] = {}
+        for i, row in enumerate(self.rows):
+            first = values.setdefault(row[0], i)
+            if row != self.rows[first]:
+                raise HierarchyError(
+                    f"{self._place(i)}: the value {row[0]!r} is already in {self._line(first)}, "
+                    "with other ancestors"
+                )
+            for level in range(1, len(row) - 1):
+                first = parents.setdefault((level, row[level]), i)
+                other = self.rows[first][level + 1]
+                if row[level + 1] != other:
+                    raise HierarchyError(
+                        f"{self._place(i)}: {row[level]!r} of level {level} lies in "
+                        f"{row[level + 1]!r} here, but in {other!r} in {self._line(first)}"
+                    )
+
+
+# ---- files and policies ------------------------------------------------------------------
+
+
+def read_rows(path: Path) -> tuple[list[list[str]], list[int]]:
+    """Read the cells of a hierarchy file, and the line that each row starts in.
+
+    The delimiter (``;``, tab or ``,``: the first of them that the first line has outside quotes)
+    is found, not asked for. Cells may be quoted, spaces around them do not count, and blank lines
+    are skipped.
+    """
+    name = f"hierarchy file {str(path)!r}"
+    text = read_text(path, _MOST_BYTES, HierarchyError, name)
+    head = next((line for line in text.splitlines() if line.strip()), None)
+    if head is None:
+        raise HierarchyError(f"{name} is empty; it needs rows like 'value;level 1;*'")
+    unquoted = "".join(head.split('"')[::2])
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=next((mark for mark in ";\t," if mark in unquoted), ";"),
+        skipinitialspace=True,
+        strict=True,  # otherwise a quote that is never closed swallows the rest in silence
+    )
+    rows, lines, line = [], [], 1
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if len(cells) > 1 or any(cells):
+                rows.append(cells)
+                lines.append(line)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise HierarchyError(f"{name}, line {line}: {error}; check the quotes") from None
+    return rows, lines
+
+
+def hierarchy_from(spec: Mapping[str, Any], column: str, folder: Path) -> Hierarchy:
+    """Make the hierarchy of a column from its table in a policy file.
+
+    >>> hierarchy_from({"intervals": [5, 10]}, "age", Path("."))
+    Intervals(widths=(5, 10), origin=0)
+    """
+    makers: dict[str, Callable[..., Hierarchy]] = {
+        "intervals": Intervals,
+        "mask": Mask,
+        "dates": DateLevels,
+        "order": Ordered,
+        "file": lambda path: _read_tree(path, folder),
+        "rows": Tree,
+    }
+    companions = {"origin": "intervals", "character": "mask"}
+    where = f"the hierarchy of column {column!r}"
+    if not isinstance(spec, Mapping):
+        raise HierarchyError(f"{where} must be a table like {{ mask = 5 }}, not {spec!r}")
+    for key in spec:
+        if key not in makers and key not in companions:
+            hint = did_you_mean(str(key), [*makers, *companions])
+            raise HierarchyError(f"{where} has an unknown key {key!r}{hint}")
+    kinds = [key for key in spec if key in makers]
+    if len(kinds) != 1:
+        found = " and ".join(repr(kind) for kind in kinds) or "none of them"
+        raise HierarchyError(f"{where} needs exactly one of {', '.join(makers)}; it has {found}")
+    kind = kinds[0]
+    options = {key: value for key, value in spec.items() if key != kind}
+    for key in options:
+        if companions[key] != kind:
+            raise HierarchyError(f"{where}: {key!r} goes with {companions[key]!r}, not {kind!r}")
+    try:
+        return makers[kind](spec[kind], **options)
+    except HierarchyError as error:
+        keys = " and ".join(repr(key) for key in [kind, *options])
+        raise HierarchyError(f"column {column!r}, {keys}: {error}") from None
+
+
+def _read_tree(path: Any, folder: Path) -> Tree:
+    if not isinstance(path, (str, Path)):
+        raise HierarchyError(f"a path must be text, not {path!r}")
+    return Tree.read(path, folder)
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts by which a tree may list a value; the first is the usual one.
+
+    >>> _texts(7.0), _texts(True)
+    (['7.0', '7'], ['True', 'true'])
+    """
+    if isinstance(value, bool):
+        return [str(value), str(value).lower()]
+    if isinstance(value, datetime):
+        return [value.isoformat(), value.isoformat(" ")]
+    if isinstance(value, date):
+        return [value.isoformat()]
+    if isinstance(value, float) and value.is_integer():
+        return [str(value), str(int(value))]
+    return [str(value).strip()]
+
+
+def _identity(value: Any) -> tuple[bool, Any]:
+    """What makes values the same: 1, 1.0 and Decimal(1) are, True is not."""
+    if isinstance(value, (float, Decimal)):
+        value = exact(value)
+    return isinstance(value, bool), value
 
 
 # ---- what hierarchies share ---------------------------------------------------------------
@@ -447,7 +671,7 @@ def _writable(number: Number) -> Number:
     return str(number) if isinstance(number, Decimal) else number
 
 
-def _moment(value: Any) -> datetime | None:
+def moment_of(value: Any) -> datetime | None:
     """A date or ISO text as a date-time without zone; None for anything else."""
     if isinstance(value, str):
         try:
@@ -458,3 +682,61 @@ def _moment(value: Any) -> datetime | None:
         # Ordered by instant, the days of different zones would not stay side by side.
         return value.replace(tzinfo=None)
     return datetime.combine(value, time.min) if isinstance(value, date) else None
+
+
+# ---- numbers -----------------------------------------------------------------------------
+
+
+def to_decimal(given: Any, what: str) -> Decimal:
+    """Read a number, or the text of one; `what` names it in messages."""
+    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal, str)):
+        raise HierarchyError(f"{what} must be a number, not {given!r}")
+    try:
+        if isinstance(given, str) and not given.isascii():
+            raise InvalidOperation  # Python reads the digits of any script
+        number = Decimal(given.strip()) if isinstance(given, str) else exact(given)
+    except InvalidOperation:
+        raise HierarchyError(f"{what} must be a number, not {given!r}") from None
+    if not is_usual(number):
+        raise HierarchyError(f"{what} must be a finite number of usual size, not {given}")
+    return number
+
+
+def not_a_number(value: Any) -> str | None:
+    """Why a value of a column cannot lie in an interval; None if it can."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        return "intervals need numbers"
+    if isinstance(value, int):
+        return None
+    number = exact(value)
+    if not number.is_finite():
+        return "intervals need finite numbers"
+    return "it is too large" if number and number.adjusted() > USUAL_DIGITS else None
+
+
+def floors(
+    values: Sequence[Any], kinds: set[type], places: int, reach: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Round numbers down to units of a decimal place, exactly; also return keys that sort them.
+
+    Machine integers where `reach` more or less cannot overflow, Python's own otherwise.
+    """
+    ranks: NDArray[Any] | None = None
+    whole: Sequence[int] = values
+    if not kinds <= {int}:
+        numbers = [exact(value) for value in values]
+        whole = [floor_of(number, places) for number in numbers]
+        ranks = np.array(values) if kinds == {float} else objects(numbers)
+    elif places:
+        scale = 10**places
+        whole = [value * scale for value in values]
+    most = max(max(whole, default=0), -min(whole, default=0))
+    units = np.array(whole, np.int64) if most + reach < 2**62 else objects(whole)
+    return units, units if ranks is None else ranks
+
+
+def objects(values: Sequence[Any]) -> NDArray[Any]:
+    """An array of the very objects, which NumPy neither rounds nor cuts."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

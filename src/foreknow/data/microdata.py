@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Column, Holdings, Table, encode, open_table
 from foreknow.data.engines.columns import Codes, Kind, Missing, codes_of, fetch, settle_missing
-from foreknow.data.engines.multivalued import read_held, require_person
-from foreknow.data.engines.people import People, refuse_repeats
+from foreknow.data.engines.group_counts import People, read_held, refuse_repeats, require_person
 from foreknow.data.engines.sources import require, settled
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals
 from foreknow.data.labels import Labels
@@ -31,34 +30,16 @@ Order: TypeAlias = Literal["ordered", "nominal"]
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """A quasi-identifier as codes in leaf order, with the levels it coarsens through.
-
-    Attributes
-    ----------
-    name : str
-    codes : unsigned integer array, shape (people,)
-    domain : list
-        Distinct values in leaf order; None (a null) first where there is one.
-    order : {"ordered", "nominal"}
-        Whether a range of the domain means something, or only a set of values does.
-    ancestors : tuple of int64 arrays, shape (domain,)
-        Level 1 and up: the node of each leaf; empty without a hierarchy.
-    labels : tuple of tuples of str
-        Level 1 and up: the label of each node.
-    positions : float64 array, shape (domain,)
-        Where each value lies, for widths: its number, or its rank.
-    listed : frozenset of str
-        What the hierarchy lists as values, had by somebody or not.
-    """
+    """A quasi-identifier as codes in leaf order, with the levels it coarsens through."""
 
     name: str
-    codes: NDArray[np.unsignedinteger[Any]]
-    domain: list[Any]
-    order: Order
-    ancestors: tuple[IntArray, ...]
-    labels: tuple[tuple[str, ...], ...]
-    positions: NDArray[np.float64]
-    listed: frozenset[str] = frozenset()
+    codes: NDArray[np.unsignedinteger[Any]]  # of everybody
+    domain: list[Any]  # distinct values in leaf order; None (a null) first where there is one
+    order: Order  # whether a range of the domain means something, or only a set of values does
+    ancestors: tuple[IntArray, ...]  # level 1 and up: the node of each leaf
+    labels: tuple[tuple[str, ...], ...]  # level 1 and up: the label of each node
+    positions: NDArray[np.float64]  # where each value lies, for widths: its number, or its rank
+    listed: frozenset[str] = frozenset()  # values of the hierarchy, had by somebody or not
 
 
 @dataclass(frozen=True, eq=False)

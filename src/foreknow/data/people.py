@@ -18,22 +18,12 @@ from foreknow.errors import DataError, did_you_mean
 class Members:
     """People by name, and the group of each; immutable.
 
-    Attributes
-    ----------
-    names : Labels
-        Everybody once.
-    groups : int64 array, shape (people,)
-        Position of each person's group in the `GroupCounts` of the release.
-
-    Examples
-    --------
-    >>> members = Members(Labels(["Ann", "Tom"]), np.array([0, 1]))
-    >>> members.group_of("Tom")
+    >>> Members(Labels(["Ann", "Tom"]), np.array([0, 1])).group_of("Tom")
     1
     """
 
     names: Labels
-    groups: IntArray
+    groups: IntArray  # position of each person's group in the `GroupCounts` of the release
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", whole(self.groups, "groups"))
@@ -72,27 +62,14 @@ class Signatures:
 
     A signature is the value of each attribute of a set, as it prints; None is a missing one
     (definition 1 of "Anonymization with Worst-Case Distribution-Based Background Knowledge").
-
-    Attributes
-    ----------
-    attributes : tuple of str
-        The columns.
-    labels : tuple of tuples of str or None
-        The signatures that occur; each once.
-    offsets : int64 array, shape (groups + 1,)
-        Cells of group g, by its position in the `GroupCounts`, are
-        ``offsets[g]:offsets[g + 1]`` of `codes` and `people`.
-    codes : int64 array, shape (cells,)
-        Index into `labels`; strictly increasing within a group.
-    people : int64 array, shape (cells,)
-        At least 1.
+    Cells of group g, by its position in the `GroupCounts`, are ``offsets[g]:offsets[g + 1]``.
     """
 
     attributes: tuple[str, ...]
-    labels: Sequence[Signature]
+    labels: Sequence[Signature]  # those that occur; each once
     offsets: IntArray
-    codes: IntArray
-    people: IntArray
+    codes: IntArray  # index into `labels`; strictly increasing within a group
+    people: IntArray  # at least 1
 
     def __post_init__(self) -> None:
         for name in ("offsets", "codes", "people"):

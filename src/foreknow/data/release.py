@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from typing import Any, TypeAlias
 
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, count_groups, count_held, count_tally, open_table
 from foreknow.data.engines.columns import Missing, as_missing, refuse_missing
-from foreknow.data.engines.group_counts import count_signatures, place_people
-from foreknow.data.engines.multivalued import hold_values, require_person
-from foreknow.data.engines.people import refuse_repeats
+from foreknow.data.engines.group_counts import (
+    count_signatures,
+    hold_values,
+    place_people,
+    refuse_repeats,
+    require_person,
+)
 from foreknow.data.engines.sources import require, settled
 from foreknow.data.engines.write import rearmed
 from foreknow.data.labels import Labels
@@ -25,20 +29,6 @@ Placing: TypeAlias = Callable[[GroupCounts], Members]
 Signing: TypeAlias = Callable[[GroupCounts, Sequence[str]], Signatures]
 
 
-def placing(
-    table: Table, person: str, groups: Sequence[str], as_tuples: bool, needed: str | None
-) -> Placing:
-    """How the members of a release are found."""
-
-    def place(counts: GroupCounts) -> Members:
-        known = counts.groups or ()
-        return Members(
-            *place_people(table, person, groups, known, as_tuples=as_tuples, needed=needed)
-        )
-
-    return place
-
-
 def rearming(sign: Signing) -> Signing:
     """How signatures are counted without the apostrophes of `escape_formulas`."""
 
@@ -48,24 +38,6 @@ def rearming(sign: Signing) -> Signing:
         return replace(found, labels=labels)
 
     return bare
-
-
-def signing(table: Table, groups: Sequence[str], as_tuples: bool, needed: str | None) -> Signing:
-    """How the signatures of a release are counted."""
-
-    def sign(counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
-        known = counts.groups or ()
-        return count_signatures(
-            table,
-            groups,
-            known,
-            attributes,
-            sizes=counts.sizes,
-            as_tuples=as_tuples,
-            needed=needed,
-        )
-
-    return sign
 
 
 class Release:
@@ -250,21 +222,21 @@ class Release:
                 members = settled(members, [*groups, person])
                 refuse_repeats(members, person)
 
-        def counted() -> GroupCounts:
-            return count_tally(
-                table,
-                groups,
-                sensitive,
-                count,
-                people=members,
-                semantics=semantics,
-                null_groups=as_tuples,
-            )
-
-        place = None
-        if members is not None and person is not None:
-            place = placing(members, person, groups, as_tuples, None)
-        sign = None if members is None else signing(members, groups, as_tuples, None)
+        counted = partial(
+            count_tally,
+            table,
+            groups,
+            sensitive,
+            count,
+            people=members,
+            semantics=semantics,
+            null_groups=as_tuples,
+        )
+        if members is None:
+            return cls(table, groups, [sensitive, count], semantics, counted, None)
+        where: Any = {"table": members, "groups": groups, "as_tuples": as_tuples}
+        place = None if person is None else partial(place_people, person=person, **where)
+        sign = partial(count_signatures, **where)
         return cls(table, groups, [sensitive, count], semantics, counted, place, sign=sign)
 
     @classmethod
@@ -294,29 +266,24 @@ class Release:
             if semantics == "single":
                 refuse_repeats(table, person)
 
-        def counted() -> GroupCounts:
-            if semantics == "single":
-                return count_groups(table, groups, sensitive, missing=how, null_groups=null_groups)
-            return count_held(
-                table,
-                groups,
-                sensitive,
-                person=person,
-                semantics=semantics,
-                null_groups=null_groups,
-            )
-
+        shape: Any = {"null_groups": null_groups}
+        counted: Callable[[], GroupCounts]
+        if semantics == "single":
+            counted = partial(count_groups, table, groups, sensitive, missing=how, **shape)
+        else:
+            shape |= {"person": person, "semantics": semantics}
+            counted = partial(count_held, table, groups, sensitive, **shape)
         needed = sensitive if how == "drop" else None
-        place = None if person is None else placing(table, person, groups, null_groups, needed)
-        linked = semantics != "single"
-
-        def held(counts: GroupCounts) -> Holdings:
-            assert person is not None
-            return hold_values(table, person, sensitive, semantics, how, counts.values)
-
-        hold = None if person is None else held
-        seen = [sensitive, *people]
-        sign = signing(table, groups, null_groups, needed) if semantics == "single" else None
+        where: Any = {"groups": groups, "as_tuples": null_groups, "needed": needed}
+        sign = partial(count_signatures, table=table, **where) if semantics == "single" else None
+        place = hold = None
+        if person is not None:
+            who: Any = {"table": table, "person": person}
+            place = partial(place_people, **who, **where)
+            hold = partial(
+                hold_values, **who, sensitive=sensitive, semantics=semantics, missing=how
+            )
+        linked, seen = semantics != "single", [sensitive, *people]
         return cls(table, groups, seen, semantics, counted, place, linked, hold, sign)
 
     def rearmed(self) -> Release:

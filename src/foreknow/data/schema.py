@@ -9,8 +9,7 @@ from typing import Any, cast, get_args
 
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.columns import Kind, Missing, Relabel, as_missing, refuse_missing
-from foreknow.data.hierarchy import Hierarchy
-from foreknow.data.hierarchy_files import hierarchy_from
+from foreknow.data.hierarchy import Hierarchy, hierarchy_from
 from foreknow.errors import SchemaError, did_you_mean
 
 

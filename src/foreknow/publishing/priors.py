@@ -21,7 +21,13 @@ from foreknow.data.sparse import combine, count_pairs
 from foreknow.errors import CertificateError
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow.publishing.certificate_file import KEPT_FORMAT, KEPT_VERSION, read_kept
+from foreknow.publishing import PRIORS
+from foreknow.publishing.certificate import (
+    KEPT_FORMAT,
+    KEPT_VERSION,
+    is_kept,
+    read_kept,
+)
 
 # So near to a frequency, a prior is that frequency, rounded; less near, if all priors are.
 _NEAR, _NEAR_IF_ALL = 0.0005, 0.01
@@ -50,7 +56,7 @@ def learned_note(tables: list[PriorTable]) -> str:
     sets = " and ".join(f"by {', '.join(table.attributes)}" for table in tables)
     return (
         f"the priors {sets} were learned from the table itself, so they are kept with the owner "
-        "(priors.json), and only their digests are published. They say how frequent each value is "
+        f"({PRIORS}), and only their digests are published. They say how frequent each value is "
         "among the people of each kind in the table; where a kind has one person only, they state "
         "that person's value. What was found with them is kept, too. foreknow verify needs the "
         "file to check these requirements (--priors)"
@@ -110,8 +116,6 @@ def _printed(labels: Iterable[Any]) -> Signature:
     return tuple(None if label is None else str(label) for label in labels)
 
 
-# The file beside a release.
-PRIORS = "priors.json"
 _PARTS = ("attributes", "values", "rows")
 _Table: TypeAlias = Mapping[str, Any]
 
@@ -192,18 +196,6 @@ class KeptPriors:
         """Read the file that `publish` wrote for the owner."""
         read = read_kept(Path(path))
         return cls(bytes.fromhex(read["key"]), tuple(read["tables"]))
-
-
-def is_kept(required: _Table) -> bool:
-    """Whether a requirement of a certificate stands on priors that are not in it."""
-    withheld: list[bool] = []
-
-    def note(table: _Table) -> _Table:
-        withheld.append("digest" in table)
-        return table
-
-    _changed(required, note)
-    return any(withheld)
 
 
 def _changed(required: _Table, change: Callable[[_Table], _Table]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import write_csv, write_parquet
+from foreknow.data.generalization import KnownLabels
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -32,11 +33,25 @@ from foreknow.errors import (
 )
 from foreknow.methods.protocol import Anonymizer, grouping_of, settings_of, traits_of
 from foreknow.methods.registry import method_of
+from foreknow.numbers import check_seed
 from foreknow.output import as_json, whole_folder, write_whole
 from foreknow.policy.policy import Policy, PublishOptions
-from foreknow.publishing.certificate import NOT_MINIMAL, Certificate, digest_of, finding_to_dict
+from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS, REPORT
+from foreknow.publishing.certificate import (
+    NOT_MINIMAL,
+    Certificate,
+    digest_of,
+    finding_to_dict,
+)
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
-from foreknow.publishing.tables import COUNT, GROUP, bucketized, generalized, refuse_borrowed_priors
+from foreknow.publishing.tables import (
+    COUNT,
+    GROUP,
+    bucketized,
+    coarsened_columns,
+    generalized_tables,
+    refuse_borrowed_priors,
+)
 from foreknow.publishing.verification import findings_of
 from foreknow.result import page_of
 from foreknow.utility.utility import utility_of
@@ -58,6 +73,8 @@ class Publication:
     tables : mapping of str to pyarrow.Table
         ``release``, or ``people`` and ``sensitive``: the latter for the bucketized form, and
         where a person may have several values.
+    labels : mapping of column to KnownLabels
+        What the labels of a generalized release mean, so that nothing has to read them back.
     """
 
     release: Release
@@ -67,6 +84,7 @@ class Publication:
     _options: PublishOptions = field(repr=False)
     _private: Mapping[str, Any] = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
+    labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
 
     @memory_for("writing and verifying the release")
     def write(self, folder: str | Path) -> Certificate:
@@ -103,15 +121,15 @@ class Publication:
             _require_same(said.written(paths), held, said, self._kept)
             digests = {path.name: digest_of(path) for path in paths.values()}
             certificate = replace(said, files=digests)
-            certificate.to_json(aside / "certificate.json")
+            certificate.to_json(aside / CERTIFICATE)
             _log.info("writing the report")
-            self.audit.to_html(aside / "report.html", published=True)
+            self.audit.to_html(aside / REPORT, published=True)
             if self.audit.lattice is not None:
                 page = page_of(self.audit.lattice).html(form=self._options.form)
-                write_whole(aside / "lattice.html", page, private=True)
-            write_whole(aside / "owner.json", as_json(dict(self._private)), private=True)
+                write_whole(aside / LATTICE, page, private=True)
+            write_whole(aside / OWNER, as_json(dict(self._private)), private=True)
             if self._kept is not None:
-                write_whole(aside / "priors.json", as_json(self._kept.to_dict()), private=True)
+                write_whole(aside / PRIORS, as_json(self._kept.to_dict()), private=True)
         return certificate
 
     def _write_table(self, name: str, folder: Path) -> Path:
@@ -178,8 +196,7 @@ def publish(
     >>> made.audit.safe
     True
     """
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise InputError(f"the seed must be a whole number from 0, not {seed!r}")
+    check_seed(seed)
     if not isinstance(microdata, Microdata):
         raise InputError(
             f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "
@@ -202,12 +219,14 @@ def publish(
     random = np.random.default_rng(seed)
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
-        refuse_borrowed_priors(microdata, groups, n_groups, options.labels, floors, policy.priors)
-        tables = generalized(microdata, groups, n_groups, options.labels, random, floors)
+        coarse = coarsened_columns(microdata, groups, n_groups, options.labels, floors)
+        refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
+        tables = generalized_tables(microdata, groups, coarse, random)
+        labels = {column.attribute.name: column.known for column in coarse}
         columns = tuple(microdata.schema.quasi_identifiers)
     else:
         tables = bucketized(microdata, groups, n_groups, random)
-        columns = (GROUP,)
+        columns, labels = (GROUP,), {}
     if options.format == "csv":
         _refuse_empty_lines(tables)
     release = _release(tables, options.form, microdata.schema)
@@ -226,7 +245,7 @@ def publish(
     certificate, private, kept = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
-    return Publication(release, verdicts, certificate, tables, options, private, kept)
+    return Publication(release, verdicts, certificate, tables, options, private, kept, labels)
 
 
 def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:

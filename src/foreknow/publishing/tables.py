@@ -14,13 +14,33 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.table import PriorTable
-from foreknow.data.generalization import exact_labels, labels_of, style_of
+from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.errors import NoSafeRelease, SchemaError
 
 GROUP = "group"
 COUNT = "count"
+
+
+def coarsened_columns(
+    microdata: Microdata,
+    groups: IntArray,
+    n_groups: int,
+    styles: Mapping[str, str],
+    floors: Mapping[str, IntArray] | None,
+) -> list[Coarsened]:
+    """What each group has in common along each quasi-identifier."""
+    return [
+        coarsened(
+            attribute,
+            groups,
+            n_groups,
+            style_of(attribute, styles.get(attribute.name)),
+            (floors or {}).get(attribute.name),
+        )
+        for attribute in microdata.attributes
+    ]
 
 
 def generalized(
@@ -32,12 +52,18 @@ def generalized(
     floors: Mapping[str, IntArray] | None = None,
 ) -> dict[str, pa.Table]:
     """Make the tables of a release with coarsened quasi-identifiers."""
-    labels, keys = {}, []
-    for attribute in microdata.attributes:
-        style = style_of(attribute, styles.get(attribute.name))
-        floor = (floors or {}).get(attribute.name)
-        labels[attribute.name], places = labels_of(attribute, groups, n_groups, style, floor)
-        keys.append(rank_of_labels(labels[attribute.name], places))
+    columns = coarsened_columns(microdata, groups, n_groups, styles, floors)
+    return generalized_tables(microdata, groups, columns, random)
+
+
+def generalized_tables(
+    microdata: Microdata,
+    groups: IntArray,
+    columns: Sequence[Coarsened],
+    random: np.random.Generator,
+) -> dict[str, pa.Table]:
+    """Make them of what the groups have in common."""
+    keys = [rank_of_labels(column.labels, column.places) for column in columns]
     # Groups with the same labels are one group to a reader: they get one rank, and are mixed.
     _, one_of, rank = np.unique(
         np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
@@ -45,7 +71,8 @@ def generalized(
     rank = rank.reshape(-1)
     order = _shuffled(rank[groups], random)
     written = {
-        name: pa.array(texts, pa.string()).dictionary_encode() for name, texts in labels.items()
+        column.attribute.name: pa.array(column.labels, pa.string()).dictionary_encode()
+        for column in columns
     }
     of_person = pa.array(groups[order])
     people = {name: column.take(of_person) for name, column in written.items()}
@@ -65,27 +92,20 @@ def generalized(
 
 
 def refuse_borrowed_priors(
-    microdata: Microdata,
-    groups: IntArray,
-    n_groups: int,
-    styles: Mapping[str, str],
-    floors: Mapping[str, IntArray] | None,
-    priors: Iterable[PriorTable],
+    columns: Sequence[Coarsened], groups: IntArray, n_groups: int, priors: Iterable[PriorTable]
 ) -> None:
     """Refuse a label that priors know as a signature, of a group whose members have another.
 
     Their priors would be those of other people. Labels without any prior are for the audit.
     """
-    attributes = {attribute.name: attribute for attribute in microdata.attributes}
+    known_columns = {column.attribute.name: column for column in columns}
     for table in priors:
-        own = [name for name in table.attributes if name in attributes]
+        own = [name for name in table.attributes if name in known_columns]
         labels, exact = [], np.ones(n_groups, dtype=bool)
         for name in own:
-            attribute, floor = attributes[name], (floors or {}).get(name)
-            style = style_of(attribute, styles.get(name))
-            written = labels_of(attribute, groups, n_groups, style, floor)[0]
-            labels.append(written)
-            exact &= _are_exact(attribute, groups, written)
+            column = known_columns[name]
+            labels.append(column.labels)
+            exact &= _are_exact(column.attribute, groups, column.labels)
         at = [table.attributes.index(name) for name in own]
         known = {tuple(signature[i] for i in at) for signature in table.chances}
         for g in np.flatnonzero(~exact).tolist():

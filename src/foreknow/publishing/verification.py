@@ -1,4 +1,4 @@
-"""Verification: what a written release is found to be, computed from its files alone.
+"""What was written: opened as its certificate says, and judged from its files alone.
 
 A certificate is not trusted. It says how the files are written and which requirements they are
 claimed to meet; both are compared with what is found.
@@ -18,21 +18,31 @@ from typing import Any
 
 from foreknow.adversaries import registry as adversaries
 from foreknow.criteria import registry as criteria
+from foreknow.data.engines import open_table
+from foreknow.data.engines.write import disarm_name
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema, check_semantics
 from foreknow.engine import Stamp
 from foreknow.errors import CertificateError, InputError, SchemaError, memory_for
 from foreknow.policy.policy import Policy
-from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
-from foreknow.publishing.priors import PRIORS, KeptPriors, is_kept
-from foreknow.publishing.published import CERTIFICATE, refuse_other_schema
+from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS, REPORT
+from foreknow.publishing.certificate import (
+    Certificate,
+    digest_of,
+    exact_text,
+    finding_to_dict,
+    is_kept,
+)
+from foreknow.publishing.priors import KeptPriors
 from foreknow.verifier.verify import Finding, Reached, Written, count_people
 from foreknow.verifier.verify import verify as verify_written
 
 # What `publish` writes beside the release, and whether it is for the owner only.
 _COMPANIONS = {
     CERTIFICATE: False,
-    "report.html": False,
-    "lattice.html": True,
-    "owner.json": True,
+    REPORT: False,
+    LATTICE: True,
+    OWNER: True,
     PRIORS: True,
 }
 # A file that looks like a table, by itself or packed, is part of what is published.
@@ -153,6 +163,77 @@ def verify(
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class _Files:
+    """The files of a release, what is wrong with them, and what lies beside them."""
+
+    paths: Mapping[str, Path]  # by part
+    stamp: Stamp  # what is digested is what is judged
+    problems: list[str]
+    others: list[str]
+    to_keep: list[str]
+
+    @classmethod
+    def of(cls, known: Certificate, release: Path) -> _Files:
+        """Find the files that a certificate names, and compare their digests."""
+        problems: list[str] = []
+        others: list[str] = []
+        to_keep: list[str] = []
+        if release.is_file() and len(known.files) == 1:
+            paths = {known.parts[0]: release}
+        else:
+            folder = release if release.is_dir() else release.parent
+            paths = {part: folder / f"{part}.{known.format}" for part in known.parts}
+            names = [path.name for path in paths.values()]
+            problems = _unaccounted(folder, names, (others, to_keep))
+        stamp = Stamp(list(paths.values()))
+        for part, path in paths.items():
+            if path.is_symlink() and path is not release:
+                problems.append(f"{path.name} is a link, and no file of the folder")
+            if not path.is_file():
+                raise CertificateError(f"there is no file {str(path)!r}")
+            if digest_of(path) != known.files[f"{part}.{known.format}"]:
+                problems.append(f"{path.name} is not the file that was certified (digest differs)")
+        return cls(paths, stamp, problems, others, to_keep)
+
+
+@dataclass(frozen=True, eq=False)
+class _Required:
+    """By which requirements a release is judged, and which of them cannot be."""
+
+    tables: Sequence[Mapping[str, Any]]
+    kept: KeptPriors | None = None
+    unjudged: frozenset[int] = frozenset()  # for lack of priors that the owner has
+
+    @classmethod
+    def of_certificate(
+        cls, known: Certificate, priors: str | Path | None, folder: Path
+    ) -> _Required:
+        """The requirements of the publisher, with the owner's priors where they are at hand."""
+        tables = known.policy["require"]
+        unjudged = frozenset(place for place, table in enumerate(tables) if is_kept(table))
+        kept = _kept(priors, folder) if unjudged else None
+        return cls(tables, None, unjudged) if kept is None else cls(kept.filled(tables), kept)
+
+    @property
+    def lacking(self) -> str:
+        """Say which requirements cannot be checked."""
+        named = " and ".join(f"require[{place}]" for place in sorted(self.unjudged))
+        return (
+            f"{named} cannot be checked without the priors, which are kept with the owner: ask "
+            f"for {PRIORS}, and name it by --priors FILE"
+        )
+
+    def findings(self, written: Written) -> list[Finding | Reached]:
+        """What the verifier finds of each requirement that it can judge."""
+        return [
+            replace(finding, requirement=place)
+            for place, table in enumerate(self.tables)
+            if place not in self.unjudged
+            for finding in findings_of(written, [table])
+        ]
+
+
 @memory_for("judging the release afresh")
 def judge(
     known: Certificate,
@@ -167,44 +248,20 @@ def judge(
         raise CertificateError("the certificate certifies nothing: it has no findings")
     if not release.exists():
         raise CertificateError(f"there is no file or folder {str(release)!r}")
-    beside: tuple[list[str], list[str]] = ([], [])
-    if release.is_file() and len(known.files) == 1:
-        paths, problems = {known.parts[0]: release}, []
-    else:
-        folder = release if release.is_dir() else release.parent
-        paths = {part: folder / f"{part}.{known.format}" for part in known.parts}
-        problems = _unaccounted(folder, [path.name for path in paths.values()], beside)
-    stamp = Stamp(list(paths.values()))  # what is digested is what is judged
-    for path, digest in zip(paths.values(), _digests(known), strict=True):
-        if path.is_symlink() and path is not release:
-            problems.append(f"{path.name} is a link, and no file of the folder")
-        if not path.is_file():
-            raise CertificateError(f"there is no file {str(path)!r}")
-        if digest_of(path) != digest:
-            problems.append(f"{path.name} is not the file that was certified (digest differs)")
-    kept, unjudged = None, frozenset[int]()
+    files = _Files.of(known, release)
     if policy is None:
-        required: Sequence[Mapping[str, Any]] = known.policy["require"]
-        unjudged = frozenset(place for place, table in enumerate(required) if is_kept(table))
-        kept = _kept(priors, next(iter(paths.values())).parent) if unjudged else None
-        if kept is not None:
-            required, unjudged = kept.filled(required), frozenset()
+        required = _Required.of_certificate(known, priors, next(iter(files.paths.values())).parent)
     else:
         known, required = _by_policy(known, policy)
-    if priors is not None and kept is None:
+    if priors is not None and required.kept is None:
         raise CertificateError(
             "no requirement needs priors that are kept with the owner; leave --priors out"
         )
-    written = known.written(paths)
+    written, problems = known.written(files.paths), files.problems
     try:
-        findings = [
-            replace(finding, requirement=place)
-            for place, table in enumerate(required)
-            if place not in unjudged
-            for finding in findings_of(written, [table])
-        ]
+        findings = required.findings(written)
         people, n_groups = count_people(written)
-        stamp.check()
+        files.stamp.check()
     except InputError as error:
         return None, [*problems, str(error)]
     except UnicodeDecodeError:
@@ -213,32 +270,30 @@ def judge(
         return None, [*problems, f"the release cannot be read: {error}"]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         raise CertificateError("the policy or findings of the certificate are malformed") from None
-    problems += _unknown(required, {value for _, bag in written.held.values() for value in bag})
+    values = {value for _, bag in written.held.values() for value in bag}
+    problems += _unknown(required.tables, values)
     problems += [_excess(finding) for finding in findings if not finding.safe]
     if policy is None:
-        problems += _differences(known, findings, (people, n_groups), kept, unjudged)
-    if unjudged:
-        named = " and ".join(f"require[{place}]" for place in sorted(unjudged))
-        said = (
-            f"{named} cannot be checked without the priors, which are kept with the owner: ask "
-            f"for {PRIORS}, and name it by --priors FILE"
-        )
+        problems += _differences(known, findings, (people, n_groups), required)
+    if required.unjudged:
         if not problems:
-            raise CertificateError(f"not verified: all else is as certified, but {said}")
-        problems.append(said)
+            raise CertificateError(
+                f"not verified: all else is as certified, but {required.lacking}"
+            )
+        problems.append(required.lacking)
     found = Verification(
-        tuple(path.name for path in paths.values()),
-        people,
-        n_groups,
-        tuple(known.groups),
-        known.sensitive,
-        known.beside,
-        tuple(findings),
-        tuple(required),
-        policy is not None,
-        tuple(beside[0]),
-        tuple(beside[1]),
-        known.notes if policy is None else (),
+        files=tuple(path.name for path in files.paths.values()),
+        people=people,
+        n_groups=n_groups,
+        groups=tuple(known.groups),
+        sensitive=known.sensitive,
+        beside=known.beside,
+        findings=tuple(findings),
+        requirements=tuple(required.tables),
+        own_policy=policy is not None,
+        not_judged=tuple(files.others),
+        to_keep=tuple(files.to_keep),
+        claimed=known.notes if policy is None else (),
     )
     return found, problems
 
@@ -258,19 +313,13 @@ def _kept(given: str | Path | None, folder: Path) -> KeptPriors | None:
     return KeptPriors.load(beside if given is None else given)
 
 
-def _digests(known: Certificate) -> list[str]:
-    return [known.files[f"{part}.{known.format}"] for part in known.parts]
-
-
-def _by_policy(
-    known: Certificate, policy: Policy
-) -> tuple[Certificate, Sequence[Mapping[str, Any]]]:
+def _by_policy(known: Certificate, policy: Policy) -> tuple[Certificate, _Required]:
     """The certificate with the columns and requirements of another policy."""
     if policy.schema is None:
         raise SchemaError("the policy has no [schema] table, which says what the columns are")
     refuse_other_schema(known, policy.schema)
     table = policy.published()
-    return replace(known, policy=table), table["require"]
+    return replace(known, policy=table), _Required(table["require"])
 
 
 def _unaccounted(
@@ -338,8 +387,7 @@ def _differences(
     known: Certificate,
     findings: Sequence[Finding | Reached],
     size: tuple[int, int],
-    kept: KeptPriors | None,
-    unjudged: frozenset[int],
+    required: _Required,
 ) -> list[str]:
     """Where the certificate claims something else than is found.
 
@@ -349,13 +397,13 @@ def _differences(
     """
     problems = []
     free = {"exact"} if known.version >= 3 else {"exact", "value", "group"}
-    certified = [then for then in known.findings if then["requirement"] not in unjudged]
+    certified = [then for then in known.findings if then["requirement"] not in required.unjudged]
     for finding, then in zip(findings, certified, strict=False):
         if not finding.safe:
             continue
         now = finding_to_dict(finding)
-        if kept is not None:
-            now = kept.withheld_finding(now)
+        if required.kept is not None:
+            now = required.kept.withheld_finding(now)
         place = f"require[{now['requirement']}]"
         if isinstance(finding, Reached) or "criterion" in then:
             if _plain(now) != _plain(then):
@@ -407,3 +455,83 @@ def _agree(now: str | None, then: str | None) -> bool:
     if now is None or then is None:
         return now == then
     return now == then or now == exact_text(Fraction(then))
+
+
+@dataclass(frozen=True, repr=False)
+class Published:
+    """A written release, as its reader has it."""
+
+    release: Release
+    certificate: Certificate
+
+    def __repr__(self) -> str:
+        return f"Published({self.release.name}, {self.certificate.form})"
+
+
+def open_published(path: str | Path, schema: Schema | None = None) -> Published:
+    """Open what `foreknow publish` wrote."""
+    folder = _folder_of(Path(path))
+    known = Certificate.load(folder / CERTIFICATE)
+    if set(known.files) != {f"{part}.{known.format}" for part in known.parts}:
+        raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
+    # Opened before they are digested: a table that changes afterwards cannot be read any more.
+    tables = {}
+    for part in known.parts:
+        path = folder / f"{part}.{known.format}"
+        opened = open_table(path) if path.is_file() else None
+        if opened is None or digest_of(path) != known.files[path.name]:
+            raise CertificateError(
+                f"{path.name} is not the file of {str(folder)!r} that was certified; name the file "
+                "itself to audit it as it is"
+            )
+        tables[part] = opened
+    if schema is not None:
+        refuse_other_schema(known, schema)
+    columns = [*known.groups, known.sensitive]
+    if known.escaped:
+        columns = [disarm_name(column) for column in columns]
+    *groups, sensitive = columns
+    if "release" in tables:
+        release = Release.from_generalized(
+            tables["release"], quasi_identifiers=groups, sensitive=sensitive
+        )
+    else:
+        release = Release.from_bucketized(
+            tables["sensitive"],
+            group=groups[0] if known.form == "bucketized" else groups,
+            sensitive=sensitive,
+            semantics=check_semantics(known.semantics),
+            people=tables["people"],
+        )
+    return Published(release.rearmed() if known.escaped else release, known)
+
+
+def _folder_of(path: Path) -> Path:
+    """The folder with the certificate that a path means."""
+    for folder in (path, path.parent):
+        if path.exists() and (folder / CERTIFICATE).is_file():
+            return folder
+    if not path.exists():
+        raise InputError(f"there is no file or folder {str(path)!r}")
+    raise InputError(
+        f"{str(path)!r} has no {CERTIFICATE}, as what foreknow publish wrote has; open another "
+        "table with Release.from_generalized(path, quasi_identifiers=[...], sensitive=...) or "
+        "Release.from_groups(path, group=..., sensitive=...)"
+    )
+
+
+def refuse_other_schema(known: Certificate, schema: Schema) -> None:
+    """Raise `SchemaError` if a certificate is for other columns than a schema."""
+    other_groups = known.form == "generalized" and set(known.groups) != set(
+        schema.quasi_identifiers
+    )
+    if other_groups or known.sensitive != schema.sensitive:
+        raise SchemaError(
+            f"the certificate is for {', '.join(known.groups)} and {known.sensitive}, the "
+            f"policy for {', '.join(schema.quasi_identifiers)} and {schema.sensitive}"
+        )
+    if known.semantics != schema.semantics:
+        raise SchemaError(
+            f"the certificate is for semantics {known.semantics!r}, the policy for "
+            f"{schema.semantics!r}"
+        )

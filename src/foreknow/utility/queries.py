@@ -1,41 +1,59 @@
-"""Random count queries: which values of which columns each of them asks for."""
+"""Count queries: drawn at random, and answered from a table and from either form of its release."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.write import disarm_name, rearmed
+from foreknow.data.generalization import KnownLabels, style_of
 from foreknow.data.microdata import Attribute, Microdata
+from foreknow.data.release import Release
+from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, did_you_mean
+from foreknow.numbers import check_seed
+from foreknow.publishing.publish import Publication
+from foreknow.publishing.verification import Published, open_published
+from foreknow.utility.lines import (
+    BoolArray,
+    Covers,
+    codes_of_texts,
+    covers_of_groups,
+    covers_of_texts,
+    lines_of,
+)
 
-BoolArray: TypeAlias = NDArray[np.bool_]
+Form: TypeAlias = Literal["generalized", "bucketized"]
+FORMS = ("generalized", "bucketized")
+FloatArray: TypeAlias = NDArray[np.float64]
 
 # How many random numbers are drawn at once.
-_BLOCK = 1 << 20
+_DRAWN = 1 << 20
+# How many cells, and how many queries, are worked on at once: they stay in the cache.
+_BLOCK, _QUERIES = 1024, 256
 
 
 @dataclass(frozen=True, eq=False)
 class Queries:
     """Queries for how many people have one of some values of each of some columns.
 
-    Attributes
-    ----------
-    attributes : list of Attribute
-        The quasi-identifiers that some query asks about.
-    asked : list of bool arrays, shape (domain, queries)
-        Which values each query asks for; all of them where it does not ask about an attribute.
-    values : bool array, shape (values, queries)
-        The same for the sensitive attribute.
+    Where a query does not ask about an attribute, it asks for all of its values.
     """
 
     attributes: list[Attribute]
-    asked: list[BoolArray]
-    values: BoolArray
+    asked: list[BoolArray]  # of each attribute, by value and query
+    values: BoolArray  # of the sensitive column, by value and query
+    predicates: int  # how many attributes each asks about
+    selectivity: float
+    ranges: bool
+    seed: int | None
 
     def __len__(self) -> int:
         return int(self.values.shape[1])
@@ -57,12 +75,6 @@ def draw_queries(
     attribute: for ``ceil(|domain| * selectivity ** (1 / (predicates + 1)))`` values of each. They
     are a random run of the domain where it has an order, else a random subset. The domain is
     what occurs in the table. A missing value is never asked for.
-
-    Parameters
-    ----------
-    microdata : Microdata
-    queries, attributes, predicates, selectivity, ranges, seed
-        See `foreknow.query_error`.
     """
     known = {attribute.name: attribute for attribute in microdata.attributes}
     names = _names(attributes, list(known))
@@ -75,8 +87,7 @@ def draw_queries(
         )
     if not _is_number(selectivity) or not 0 < selectivity <= 1:
         raise InputError(f"selectivity must be above 0 and at most 1, not {selectivity!r}")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise InputError(f"the seed must be a whole number from 0, not {seed!r}")
+    check_seed(seed)
     random = np.random.default_rng(seed)
     share = selectivity ** (1 / (n_predicates + 1))
     # Which attributes each query asks about.
@@ -98,7 +109,7 @@ def draw_queries(
         asked.append(wanted)
     n_values = len(microdata.values)
     values = _subsets(n_values, _width(n_values, share), queries, random)
-    return Queries(chosen, asked, values)
+    return Queries(chosen, asked, values, n_predicates, float(selectivity), ranges, seed)
 
 
 def _names(attributes: Sequence[str] | None, known: list[str]) -> list[str]:
@@ -140,9 +151,275 @@ def _runs(size: int, width: int, queries: int, random: np.random.Generator) -> B
 def _subsets(size: int, width: int, queries: int, random: np.random.Generator) -> BoolArray:
     """A random subset of `width` values for each query."""
     found = np.zeros((size, queries), dtype=bool)
-    some = max(1, _BLOCK // size)
+    some = max(1, _DRAWN // size)
     for start in range(0, queries, some):
         these = np.arange(start, min(start + some, queries))
         drawn = np.argpartition(random.random((len(these), size)), width - 1, axis=1)[:, :width]
         found[drawn.T, these] = True
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """A generalized release: what the groups cover, and how often each has each value."""
+
+    covers: list[Covers]  # one per attribute that is asked about
+    counts: GroupCounts  # its values are those of the queries, by the same codes
+
+    def answers(self, queries: Queries) -> FloatArray:
+        """As if everybody in a group were equally likely to be anywhere in its box."""
+        # Groups that cover the same are one box.
+        labels = [cover.of_group for cover in self.covers]
+        sizes = [len(cover) for cover in self.covers]
+        box, first = combine(labels, sizes)
+        counts = self.counts
+        of_cell = np.repeat(box, np.diff(counts.offsets))
+        offsets, values, weights = count_pairs(
+            of_cell, counts.codes, len(first), counts.n_values, counts.counts
+        )
+        of_cell = np.repeat(np.arange(len(first)), np.diff(offsets))
+        codes = [*(label[first][of_cell] for label in labels), values]
+
+        def part(chosen: slice) -> FloatArray:
+            shares = [
+                cover.shares(asked[:, chosen])
+                for cover, asked in zip(self.covers, queries.asked, strict=True)
+            ]
+            wanted = queries.values[:, chosen].astype(np.float64)
+            return _weighed(codes, [*shares, wanted], weights)
+
+        return _in_parts(part, len(queries))
+
+
+@dataclass(frozen=True, eq=False)
+class Buckets:
+    """A bucketized release: who is in each group, and how often each has each value.
+
+    People of one group with the same values of all attributes make a cell.
+    """
+
+    of_cell: IntArray  # the group of each cell; in order
+    codes: list[IntArray]  # of each attribute that is asked about: the value of each cell
+    people: IntArray  # of each cell
+    counts: GroupCounts  # as in `Boxes`
+
+    def answers(self, queries: Queries) -> FloatArray:
+        """As if everybody in a group were equally likely to have each value of its bag."""
+
+        def part(chosen: slice) -> FloatArray:
+            asked = [wanted[:, chosen] for wanted in queries.asked]
+            wanted = queries.values[:, chosen].astype(np.float64)
+            total = np.zeros(wanted.shape[1])
+            for start in range(0, len(self.of_cell), _BLOCK):
+                block = slice(start, start + _BLOCK)
+                groups = self.of_cell[block]
+                shares = self._shares(int(groups[0]), int(groups[-1]) + 1, wanted)
+                found = shares[groups - groups[0]]
+                found *= self.people[block, None]
+                total += np.einsum("eq,eq->q", found, _matches(self.codes, asked, block))
+            return total
+
+        return _in_parts(part, len(queries))
+
+    def _shares(self, first: int, end: int, wanted: FloatArray) -> FloatArray:
+        """Occurrences of wanted values per person, of some groups in a row."""
+        counts = self.counts
+        offsets = counts.offsets[first : end + 1]
+        cells = slice(int(offsets[0]), int(offsets[-1]))
+        found = wanted[counts.codes[cells]]
+        found *= counts.counts[cells, None]
+        shares = np.zeros((end - first, wanted.shape[1]))
+        some = np.diff(offsets) > 0
+        if some.any():
+            shares[some] = np.add.reduceat(found, offsets[:-1][some] - offsets[0], axis=0)
+        shares /= counts.sizes[first:end, None]
+        return shares
+
+
+def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
+    """How many people are asked for; where they may have several values, how many of these."""
+    held = microdata.holdings
+    several = microdata.schema.semantics != "single"
+    columns: list[NDArray[Any]] = [
+        attribute.codes[held.people] if several else attribute.codes
+        for attribute in queries.attributes
+    ]
+    columns.append(held.values)
+    sizes = [len(asked) for asked in [*queries.asked, queries.values]]
+    cell, first = combine(columns, sizes)
+    weights = np.bincount(cell)
+    codes = [column[first] for column in columns]
+
+    def part(chosen: slice) -> FloatArray:
+        return _weighed(
+            codes, [wanted[:, chosen] for wanted in [*queries.asked, queries.values]], weights
+        )
+
+    return _in_parts(part, len(queries))
+
+
+def _in_parts(part: Any, n_queries: int) -> FloatArray:
+    """Answer some queries at a time."""
+    starts = range(0, n_queries, _QUERIES)
+    return np.concatenate([part(slice(start, start + _QUERIES)) for start in starts])
+
+
+def _weighed(codes: list[Any], tables: list[Any], weights: IntArray) -> FloatArray:
+    """Sum the weights of cells, each times what its codes have in the tables."""
+    total = np.zeros(tables[0].shape[1])
+    for start in range(0, len(weights), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        found = _matches(codes, tables, block)
+        total += np.einsum("e,eq->q", weights[block].astype(np.float64), found)
+    return total
+
+
+def _matches(codes: list[Any], tables: list[Any], block: slice) -> NDArray[Any]:
+    """The product, cell by cell, of what the codes have in the tables; for truths, both."""
+    found: NDArray[Any] = tables[0][codes[0][block]]
+    for code, table in zip(codes[1:], tables[1:], strict=True):
+        found *= table[code[block]]
+    return found.astype(np.float64, copy=False)
+
+
+def shown_by_groups(
+    microdata: Microdata,
+    groups: NDArray[Any],
+    form: Form,
+    attributes: Sequence[Attribute],
+    floors: Mapping[str, IntArray],
+    styles: Mapping[str, str],
+) -> Boxes | Buckets:
+    """What a release of these groups would show of some attributes."""
+    of_person, floors = _groups_of_people(microdata, groups, floors)
+    n_groups = int(of_person.max()) + 1
+    counts = microdata.counts(of_person)
+    if form == "generalized":
+        covers = [
+            covers_of_groups(
+                attribute,
+                line,
+                of_person,
+                n_groups,
+                style_of(attribute, styles.get(attribute.name)),
+                floors.get(attribute.name),
+            )
+            for attribute, line in zip(attributes, lines_of(microdata, attributes), strict=True)
+        ]
+        return Boxes(covers, counts)
+    columns = [attribute.codes for attribute in attributes]
+    sizes = [len(attribute.domain) for attribute in attributes]
+    point, first = combine(columns, sizes)
+    offsets, points, people = count_pairs(of_person, point, n_groups, len(first))
+    of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
+    codes = [column[first].astype(np.int64)[points] for column in columns]
+    return Buckets(of_cell, codes, people, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A release, and how it is written."""
+
+    release: Release
+    styles: Mapping[str, str]
+    armed: bool = False  # its texts may have an apostrophe before them that is not theirs
+    labels: Mapping[str, KnownLabels] = field(default_factory=dict)  # what is known beside the text
+
+    def shown(self, microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
+        """What its reader knows about some attributes of the table that it was made of."""
+        release = self.release
+        counts = _same_values(release.counts, microdata)
+        if counts.n_people > microdata.n_people:
+            raise DataError(
+                f"{release.name} has {counts.n_people} people, {microdata.name} only "
+                f"{microdata.n_people}; give the table that the release was made of"
+            )
+        names = [attribute.name for attribute in attributes]
+        if self.armed:
+            names = [disarm_name(name) for name in names]
+        if set(names) <= set(release.group_columns):
+            return Boxes(self._covers(names, microdata, attributes), counts)
+        found = release.signatures(names)
+        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(found.offsets))
+        codes = []
+        for i, attribute in enumerate(attributes):
+            known = codes_of_texts(attribute, [signature[i] for signature in found.labels])
+            codes.append(known[found.codes])
+        return Buckets(of_cell, codes, found.people, counts)
+
+    def _covers(
+        self, names: Sequence[str], microdata: Microdata, attributes: Sequence[Attribute]
+    ) -> list[Covers]:
+        columns, labels = self.release.group_columns, list(self.release.counts.groups or ())
+        if len(columns) == 1:
+            labels = [label if isinstance(label, tuple) else (label,) for label in labels]
+        covers = []
+        lines = lines_of(microdata, attributes)
+        for name, attribute, line in zip(names, attributes, lines, strict=True):
+            at = columns.index(name)
+            texts: list[Any] = [label[at] for label in labels]  # type: ignore[index]
+            if self.armed:
+                texts = [rearmed(text) if isinstance(text, str) else text for text in texts]
+            style = style_of(attribute, self.styles.get(attribute.name))
+            known = self.labels.get(name)
+            meanings = known.of(attribute) if known is not None else None
+            covers.append(covers_of_texts(attribute, line, texts, style, meanings))
+        return covers
+
+
+def reading_of(release: Any, labels: Mapping[str, str] | None = None) -> Reading:
+    """Take a publication, what `foreknow publish` wrote or a release, as it is given.
+
+    Its columns are written as `labels` says; else as its certificate does.
+    """
+    if isinstance(release, (str, Path)):
+        release = open_published(release)
+    found = getattr(release, "release", release)
+    if not isinstance(found, Release):
+        raise InputError(
+            f"expected a release, not {type(release).__name__}: what foreknow.publish returns, "
+            "the path of the folder that it was written to, or a Release, such as "
+            "Release.from_generalized(table, quasi_identifiers=[...], sensitive=...)"
+        )
+    if found is release:
+        return Reading(found, dict(labels or {}))
+    certificate = release.certificate
+    styles = certificate.policy.get("publish", {}).get("labels", {}) if labels is None else labels
+    # Only what is read back from a file has apostrophes in it, and no meanings beside its texts.
+    armed = isinstance(release, Published) and certificate.escaped
+    known = release.labels if isinstance(release, Publication) and labels is None else {}
+    return Reading(found, dict(styles), armed, known)
+
+
+def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
+    """The counts of a release by the sensitive codes of the table."""
+    place = {str(value): code for code, value in enumerate(microdata.values)}
+    odd = [value for value in counts.values if str(value) not in place]
+    if odd:
+        raise DataError(f"{microdata.name} has nobody with the sensitive value {odd[0]!r}")
+    codes = np.array([place[str(value)] for value in counts.values], dtype=np.int64)
+    of_cell = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
+    offsets, values, times = count_pairs(
+        of_cell, codes[counts.codes], counts.n_groups, len(microdata.values), counts.counts
+    )
+    return replace(counts, offsets=offsets, codes=values, counts=times, values=microdata.values)
+
+
+def _groups_of_people(
+    microdata: Microdata, groups: Any, floors: Mapping[str, IntArray]
+) -> tuple[IntArray, dict[str, IntArray]]:
+    """The group of everybody, without gaps; and the floors of these groups."""
+    given = np.asarray(groups)
+    if given.shape != (microdata.n_rows,) or given.dtype.kind not in "iu":
+        raise InputError(
+            f"groups must be a whole number for each of the {microdata.n_rows} rows of "
+            f"{microdata.name}; see the partition of a method"
+        )
+    of_person = given[microdata.kept]
+    if int(of_person.min()) < 0:
+        row = int(microdata.kept[np.argmax(of_person < 0)])
+        raise InputError(f"row {row + 1} of {microdata.name} has no group")
+    used, numbered = np.unique(of_person, return_inverse=True)
+    return numbered.reshape(-1).astype(np.int64), {
+        name: np.asarray(floor)[used] for name, floor in floors.items()
+    }

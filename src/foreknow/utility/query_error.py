@@ -13,9 +13,18 @@ from numpy.typing import NDArray
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean
-from foreknow.utility.answers import Boxes, Buckets, FloatArray, true_answers
-from foreknow.utility.forms import FORMS, Form, reading_of, told_by_groups
-from foreknow.utility.queries import Queries, draw_queries
+from foreknow.utility.queries import (
+    FORMS,
+    Boxes,
+    Buckets,
+    FloatArray,
+    Form,
+    Queries,
+    draw_queries,
+    reading_of,
+    shown_by_groups,
+    true_answers,
+)
 
 _QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.95)
 
@@ -185,8 +194,17 @@ def query_error(
     """
     require_microdata(microdata)
     reading = reading_of(release, labels)
-    asked = Asked.of(microdata, queries, attributes, predicates, selectivity, ranges, delta, seed)
-    return asked.of_answers(reading.told(microdata, asked.queries.attributes), microdata)
+    asked = drawn(
+        microdata,
+        delta,
+        queries=queries,
+        attributes=attributes,
+        predicates=predicates,
+        selectivity=selectivity,
+        ranges=ranges,
+        seed=seed,
+    )
+    return compared(asked, reading.shown(microdata, asked.attributes), microdata, delta)
 
 
 def query_error_of_groups(
@@ -239,64 +257,44 @@ def query_error_of_groups(
     require_microdata(microdata)
     if form not in FORMS:
         raise InputError(f"there is no form {form!r}{did_you_mean(str(form), FORMS)}")
-    asked = Asked.of(microdata, queries, attributes, predicates, selectivity, ranges, delta, seed)
-    asks = asked.queries.attributes
-    told = told_by_groups(microdata, groups, form, asks, floors or {}, labels or {})
-    return asked.of_answers(told, microdata)
+    asked = drawn(
+        microdata,
+        delta,
+        queries=queries,
+        attributes=attributes,
+        predicates=predicates,
+        selectivity=selectivity,
+        ranges=ranges,
+        seed=seed,
+    )
+    asks = asked.attributes
+    shown = shown_by_groups(microdata, groups, form, asks, floors or {}, labels or {})
+    return compared(asked, shown, microdata, delta)
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """A workload and how its answers are to be judged."""
+def drawn(microdata: Microdata, delta: Any, **asking: Any) -> Queries:
+    """Draw a workload whose answers are to be compared; see `query_error`."""
+    if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 < delta <= 1:
+        raise InputError(f"delta is a share of the people, above 0 to 1, not {delta!r}")
+    return draw_queries(microdata, **asking)
 
-    queries: Queries
-    predicates: int
-    selectivity: float
-    ranges: bool
-    delta: float
-    seed: int | None
 
-    @classmethod
-    def of(
-        cls,
-        microdata: Microdata,
-        queries: int,
-        attributes: Sequence[str] | None,
-        predicates: int | None,
-        selectivity: float,
-        ranges: bool,
-        delta: float,
-        seed: int | None,
-    ) -> Asked:
-        """Draw a workload; see `query_error`."""
-        if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 < delta <= 1:
-            raise InputError(f"delta is a share of the people, above 0 to 1, not {delta!r}")
-        drawn = draw_queries(
-            microdata,
-            queries=queries,
-            attributes=attributes,
-            predicates=predicates,
-            selectivity=selectivity,
-            ranges=ranges,
-            seed=seed,
-        )
-        n_predicates = len(drawn.attributes) if predicates is None else predicates
-        return cls(drawn, n_predicates, float(selectivity), ranges, float(delta), seed)
-
-    def of_answers(self, told: Boxes | Buckets, microdata: Microdata) -> QueryError:
-        """Compare what is answered with what is true."""
-        return QueryError(
-            exact=true_answers(microdata, self.queries),
-            estimated=told.answers(self.queries),
-            people=microdata.n_people,
-            delta=self.delta,
-            form="generalized" if isinstance(told, Boxes) else "bucketized",
-            attributes=tuple(attribute.name for attribute in self.queries.attributes),
-            predicates=self.predicates,
-            selectivity=self.selectivity,
-            ranges=self.ranges,
-            seed=self.seed,
-        )
+def compared(
+    queries: Queries, shown: Boxes | Buckets, microdata: Microdata, delta: float
+) -> QueryError:
+    """Compare what a release answers with what is true."""
+    return QueryError(
+        exact=true_answers(microdata, queries),
+        estimated=shown.answers(queries),
+        people=microdata.n_people,
+        delta=float(delta),
+        form="generalized" if isinstance(shown, Boxes) else "bucketized",
+        attributes=tuple(attribute.name for attribute in queries.attributes),
+        predicates=queries.predicates,
+        selectivity=queries.selectivity,
+        ranges=queries.ranges,
+        seed=queries.seed,
+    )
 
 
 def require_microdata(microdata: Any) -> None:

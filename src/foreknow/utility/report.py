@@ -9,10 +9,9 @@ from typing import Any
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.errors import InputError
 from foreknow.result import Result
-from foreknow.utility.answers import Boxes
-from foreknow.utility.forms import Form, reading_of
-from foreknow.utility.label_spans import Covers
-from foreknow.utility.query_error import Asked, QueryError, require_microdata
+from foreknow.utility.lines import Covers
+from foreknow.utility.queries import Boxes, Form, reading_of
+from foreknow.utility.query_error import QueryError, compared, drawn, require_microdata
 from foreknow.utility.utility import Utility, ncp_of_groups, optimal_discernibility, utility_of
 
 
@@ -104,18 +103,28 @@ def utility_report(
     reading = reading_of(release, labels)
     many = _numbers(predicates, len(microdata.attributes if attributes is None else attributes))
     workloads = [
-        Asked.of(microdata, queries, attributes, n, selectivity, ranges, delta, seed) for n in many
+        drawn(
+            microdata,
+            delta,
+            queries=queries,
+            attributes=attributes,
+            predicates=n,
+            selectivity=selectivity,
+            ranges=ranges,
+            seed=seed,
+        )
+        for n in many
     ]
-    everything = reading.told(microdata, microdata.attributes)
+    everything = reading.shown(microdata, microdata.attributes)
     utility = utility_of(reading.release)
     if isinstance(everything, Boxes):
         sizes = everything.counts.sizes
         pairs = zip(microdata.attributes, everything.covers, strict=True)
         ncp = {attribute.name: _ncp_of(attribute, covers, sizes) for attribute, covers in pairs}
         utility = replace(utility, ncp=ncp)
-    asked = workloads[0].queries.attributes
-    told = everything if attributes is None else reading.told(microdata, asked)
-    errors = tuple(workload.of_answers(told, microdata) for workload in workloads)
+    asked = workloads[0].attributes
+    shown = everything if attributes is None else reading.shown(microdata, asked)
+    errors = tuple(compared(workload, shown, microdata, delta) for workload in workloads)
     return UtilityReport(reading.release.name, errors[0].form, utility, errors)
 
 

@@ -203,19 +203,9 @@ def ncp_of_groups(
 ) -> Any:
     """Width of each group along an attribute, as a share of the whole domain.
 
-    Parameters
-    ----------
-    attribute : Attribute
-    groups : int64 array, shape (people,)
-    n_groups : int
-    floor : int64 array, shape (groups,), optional
-        The least level of generalization that each group is published at.
-
-    Returns
-    -------
-    float64 array, shape (groups,)
-        For numbers and dates the range; for sets the number of values less one; for hierarchies
-        the leaves below the group's node less one; each divided by the same of the domain.
+    For numbers and dates the range; for sets the number of values less one; for hierarchies the
+    leaves below the group's node less one; each divided by the same of the domain. `floor` is the
+    least level of generalization of each group.
     """
     offsets, codes, _ = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
     low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]

@@ -1,8 +1,7 @@
 """Frames: the only room that knows dataframes and engines. Read, encode, count, write."""
 
 from foreknow.data.engines.columns import Column, encode
-from foreknow.data.engines.group_counts import count_groups, count_tally
-from foreknow.data.engines.multivalued import Holdings, count_held
+from foreknow.data.engines.group_counts import Holdings, count_groups, count_held, count_tally
 from foreknow.data.engines.sources import Table, open_table
 from foreknow.data.engines.write import write_csv, write_parquet
 

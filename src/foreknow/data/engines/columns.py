@@ -187,23 +187,12 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?", re.ASCI
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column as codes into its sorted distinct values.
-
-    Attributes
-    ----------
-    name : str
-    codes : unsigned integer array, shape (rows,)
-        As narrow as the number of values allows.
-    domain : list
-        The distinct values, ascending; None (a null) first where there is one.
-    kind : {"number", "date", "text"}
-        Whether the order of the domain means something (number, date) or not (text).
-    """
+    """A column as codes into its sorted distinct values."""
 
     name: str
-    codes: Codes
-    domain: list[Any]
-    kind: Kind
+    codes: Codes  # as narrow as the number of values allows
+    domain: list[Any]  # ascending; None (a null) first where there is one
+    kind: Kind  # the order of numbers and dates means something, that of texts does not
 
     @property
     def has_null(self) -> bool:

@@ -1,8 +1,13 @@
-"""Count groups by sensitive value: one GROUP BY, in the engine that holds the data."""
+"""Count groups by sensitive value: one GROUP BY, in the engine that holds the data.
+
+Where a person may have several values or none, two shapes of a table say who has what: one row per
+person and value, or one row per person with a list.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,17 +20,115 @@ from foreknow.data.engines.columns import (
     Missing,
     codes_of,
     fetch,
+    is_listed,
+    plain,
     plain_table,
+    refuse_twins,
     refuse_two_empties,
     settle_missing,
     to_python,
 )
-from foreknow.data.engines.people import People
 from foreknow.data.engines.sources import Table, require
 from foreknow.data.labels import Label, Labels, in_order
-from foreknow.data.people import Signatures
+from foreknow.data.people import Members, Signatures
 from foreknow.data.sparse import IntArray, combine, count_pairs
-from foreknow.errors import DataError
+from foreknow.errors import DataError, SchemaError
+
+# ---- people ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Everybody once, in order of first appearance."""
+
+    table: str  # what messages call the table
+    of_row: NDArray[Any]  # who each row is about
+    first: IntArray  # the first row about each of them, ascending
+    column: str | None = None  # which names people; None where each row is somebody
+    names: pa.Array | None = None
+
+    @classmethod
+    def named(cls, table: str, column: str, names: pa.ChunkedArray) -> People:
+        """Tell people apart by a column; a row that names nobody is an error."""
+        codes, found = codes_of(names)
+        if found.null_count:
+            row = int(np.argmax(codes == len(found) - 1)) + 1
+            raise DataError(f"{table}: the column of people {column!r} is missing in row {row}")
+        first = first_rows(codes, len(found))
+        if np.all(first[1:] > first[:-1]):
+            return cls(table, codes, first, column, found)
+        order = np.argsort(first)
+        place = np.empty(len(found), dtype=codes.dtype)
+        place[order] = np.arange(len(found), dtype=codes.dtype)
+        return cls(table, place[codes], first[order], column, found.take(pa.array(order)))
+
+    @classmethod
+    def of_rows(cls, table: str, rows: int) -> People:
+        """Take each row for somebody."""
+        everybody = np.arange(rows)
+        return cls(table, everybody, everybody)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def called(self, person: int) -> str:
+        """What messages call somebody."""
+        if self.names is None:
+            return f"row {self.first[person] + 1}"
+        return f"{self.column} {self.names[person].as_py()!r}"
+
+    def refuse_repeats(self, advice: str) -> None:
+        """Raise `DataError` if somebody has two rows."""
+        if len(self.first) == len(self.of_row):
+            return
+        row = int(np.argmax(self.first[self.of_row] != np.arange(len(self.of_row))))
+        who = int(self.of_row[row])
+        raise DataError(
+            f"{self.table}: {self.called(who)} is in rows {self.first[who] + 1} and {row + 1}; "
+            f"{advice}"
+        )
+
+    def agreed(
+        self,
+        column: str,
+        codes: NDArray[Any],
+        value: Callable[[int], Any],
+        advice: str = "everybody has one published value",
+    ) -> NDArray[Any]:
+        """Return the code of everybody; two in the rows of one person are a `DataError`."""
+        own: NDArray[Any] = codes[self.first]
+        if len(self.first) == len(self.of_row):
+            return own
+        differs = codes != own[self.of_row]
+        if differs.any():
+            row = int(np.argmax(differs))
+            who = int(self.of_row[row])
+            raise DataError(
+                f"{self.table}: {self.called(who)} has {column} {value(int(own[who]))!r} in row "
+                f"{self.first[who] + 1}, but {value(int(codes[row]))!r} in row {row + 1}; {advice}"
+            )
+        return own
+
+
+def refuse_repeats(table: Table, person: str, rows: pa.Table | None = None) -> None:
+    """Raise `DataError` if somebody stands in two rows, or a row names nobody."""
+    names = (fetch(table, [person]) if rows is None else rows).column(person)
+    if not names.null_count and len(codes_of(names)[1]) == len(names):
+        return
+    People.named(table.name, person, names).refuse_repeats(
+        "under semantics 'single' everyone has one row; where somebody has several values, say "
+        'semantics = "set" or "multiset"'
+    )
+
+
+def first_rows(codes: NDArray[Any], size: int) -> IntArray:
+    """First row that holds each code; every code occurs."""
+    first = np.empty(size, dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the last that is written stays
+    return first
+
+
+# ---- one value per person ----------------------------------------------------------------
 
 
 def count_groups(
@@ -82,21 +185,27 @@ def _count(
         positions = None if positions is None else positions[kept]
     if not len(rows):
         raise DataError(f"{name} has no rows")
-    value_codes, found = codes_of(rows.column(sensitive))
-    values = to_python(sensitive, found)
-    labels = Labels(in_order(values))
-    place = np.array([labels.codes[v] for v in values], dtype=value_codes.dtype)
+    codes, values = _values(sensitive, rows.column(sensitive))
     if not null_groups and rows.column(groups[0]).null_count:
         refuse_null_group(name, groups[0], rows.column(groups[0]), positions)
     of_row, group_labels = group_codes(rows, groups, as_tuples=null_groups)
     return GroupCounts.from_pairs(
         of_row,
-        place[value_codes],
-        values=labels,
+        codes,
+        values=values,
         n_groups=len(group_labels),
         groups=group_labels,
         weights=weights,
     )
+
+
+def _values(sensitive: str, column: pa.ChunkedArray) -> tuple[NDArray[Any], Labels]:
+    """Codes of a column into its distinct values, which are in order."""
+    codes, found = codes_of(column)
+    given = to_python(sensitive, found)
+    values = Labels(in_order(given))
+    place = np.array([values.codes[value] for value in given], dtype=codes.dtype)
+    return place[codes], values
 
 
 def refuse_null_group(
@@ -163,16 +272,16 @@ def places_of(name: str, labels: Sequence[Label], known: Sequence[Label]) -> Int
 
 
 def count_signatures(
-    table: Table,
-    groups: Sequence[str],
-    known: Sequence[Label],
+    counts: GroupCounts,
     attributes: Sequence[str],
     *,
-    sizes: IntArray,
+    table: Table,
+    groups: Sequence[str],
     as_tuples: bool,
     needed: str | None = None,
 ) -> Signatures:
     """Count one row per person by group and signature, where the data lives."""
+    known = counts.groups or ()
     extra = [] if needed is None else [needed]
     columns = list(dict.fromkeys([*groups, *attributes, *extra]))
     require(table, columns)
@@ -189,7 +298,7 @@ def count_signatures(
     of_row, labels = group_codes(rows, groups, as_tuples=as_tuples)
     positions = places_of(table.name, labels, known)
     own = np.bincount(positions[of_row], weights=weights, minlength=len(known))
-    if not np.array_equal(own, sizes):
+    if not np.array_equal(own, counts.sizes):
         raise DataError(
             f"{table.name} gave other rows when it was read again; collect it into a frame or a "
             "file first"
@@ -204,14 +313,14 @@ def count_signatures(
 
 
 def place_people(
+    counts: GroupCounts,
+    *,
     table: Table,
     person: str,
     groups: Sequence[str],
-    known: Sequence[Label],
-    *,
     as_tuples: bool,
     needed: str | None = None,
-) -> tuple[Labels, IntArray]:
+) -> Members:
     """Find the group of everybody."""
     columns = [person, *groups, *([] if needed is None else [needed])]
     rows = fetch(table, list(dict.fromkeys(columns)))
@@ -219,8 +328,8 @@ def place_people(
         rows = rows.filter(pc.is_valid(rows.column(needed)))
     people = People.named(table.name, person, rows.column(person))
     of_row, labels = group_codes(rows, groups, as_tuples=as_tuples)
-    positions = places_of(table.name, labels, known)
-    return Labels(to_python(person, people.names)), positions[of_row[people.first]]
+    positions = places_of(table.name, labels, counts.groups or ())
+    return Members(Labels(to_python(person, people.names)), positions[of_row[people.first]])
 
 
 def count_tally(
@@ -249,13 +358,10 @@ def count_tally(
         sizes = np.bincount(of_member, minlength=len(known))
         of_row = _places(table, labels, people, known, of_row)[of_row]
         labels = known
-    codes, found = codes_of(rows.column(sensitive))
-    given = to_python(sensitive, found)
-    values = Labels(in_order(given))
-    place = np.array([values.codes[v] for v in given], dtype=codes.dtype)
+    codes, values = _values(sensitive, rows.column(sensitive))
     return GroupCounts.from_pairs(
         of_row,
-        place[codes],
+        codes,
         values=values,
         n_groups=len(labels),
         groups=labels,
@@ -326,3 +432,198 @@ def _whole_numbers(name: str, column: str, texts: pa.ChunkedArray) -> pa.Chunked
             "not a whole number"
         )
     return texts.cast(pa.int64())
+
+
+# ---- several values per person -----------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Holdings:
+    """One entry per occurrence of a sensitive value."""
+
+    people: NDArray[Any]  # position of the person who has it
+    values: NDArray[np.unsignedinteger[Any]]  # code of the value
+
+    def __len__(self) -> int:
+        return len(self.people)
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What the rows of a table say about people and their values."""
+
+    people: People
+    rows: pa.Table  # the other columns, plain
+    values: pa.ChunkedArray  # one plain value per occurrence, in the order of rows; no nulls
+    holders: NDArray[Any]  # the person of each occurrence
+    sources: IntArray  # the row of each occurrence
+
+    def refuse_twice(
+        self, sensitive: str, codes: NDArray[Any], value: Callable[[int], Any]
+    ) -> None:
+        """Raise `DataError` if somebody has a value twice, which a set cannot hold."""
+        keys = self.holders.astype(np.int64)
+        keys *= int(codes.max(initial=0)) + 1
+        keys += codes
+        ordered = np.sort(keys)
+        if not np.any(ordered[1:] == ordered[:-1]):
+            return
+        order = np.argsort(keys, kind="stable")
+        again = order[1:][keys[order[1:]] == keys[order[:-1]]]
+        later = int(again.min())
+        first, last = self.sources[np.argmax(keys == keys[later])] + 1, self.sources[later] + 1
+        where = f"rows {first} and {last}" if first != last else f"the list of row {first}"
+        who = self.people.called(int(self.holders[later]))
+        raise DataError(
+            f"{self.people.table}: {who} has {sensitive} {value(int(codes[later]))!r} twice, in "
+            f"{where}; under semantics 'set' nobody has a value twice: use semantics multiset or "
+            "remove repeats"
+        )
+
+
+def read_held(
+    table: Table,
+    columns: Sequence[str],
+    sensitive: str,
+    person: str | None,
+    semantics: str,
+    groups: Sequence[str] = (),
+) -> Held:
+    """Read people and their values under ``set`` or ``multiset``."""
+    names = list(dict.fromkeys([*columns, *([] if person is None else [person])]))
+    require(table, [*names, sensitive])
+    require_person(table, sensitive, person, semantics, listed=not table.untyped)
+    fetched = table.arrow([*names, sensitive])
+    given = fetched.column(len(names))
+    if not is_listed(given.type):
+        require_person(table, sensitive, person, semantics, listed=False)
+    refuse_two_empties(table, groups)
+    for name in groups:
+        refuse_twins(name, fetched.column(names.index(name)))
+    rows = (
+        pa.table([plain(name, fetched.column(i)) for i, name in enumerate(names)], names=names)
+        if names
+        else pa.table({})
+    )
+    if not len(given):
+        raise DataError(f"{table.name} has no rows")
+    if person is None:
+        people = People.of_rows(table.name, len(given))
+    else:
+        people = People.named(table.name, person, rows.column(person))
+    read = _lists if is_listed(given.type) else _long
+    return Held(people, rows, *read(people, sensitive, given))
+
+
+def require_person(
+    table: Table, sensitive: str, person: str | None, semantics: str, *, listed: bool
+) -> None:
+    """Raise `SchemaError` if people with several rows cannot be told apart."""
+    if person is None and not listed:
+        raise SchemaError(
+            f"semantics {semantics!r} needs person = the column that tells people apart, since "
+            f"{table.name} has one value of {sensitive!r} per row (only a column of lists holds "
+            "all values of a person in one row)"
+        )
+
+
+def _long(
+    people: People, sensitive: str, given: pa.ChunkedArray
+) -> tuple[pa.ChunkedArray, NDArray[Any], IntArray]:
+    """Read one value per row."""
+    values = plain(sensitive, given)
+    if not values.null_count:
+        return values, people.of_row, np.arange(len(values))
+    sources = np.flatnonzero(pc.is_valid(values).to_numpy())
+    return values.drop_null(), people.of_row[sources], sources
+
+
+def _lists(
+    people: People, sensitive: str, given: pa.ChunkedArray
+) -> tuple[pa.ChunkedArray, NDArray[Any], IntArray]:
+    """Read one list per person."""
+    people.refuse_repeats(
+        f"where {sensitive!r} holds lists, everybody has one row with all their values"
+    )
+    if pa.types.is_nested(given.type.value_type):
+        raise DataError(
+            f"{people.table}: the lists of column {sensitive!r} hold {given.type.value_type}; "
+            "give lists of plain values"
+        )
+    lengths = pc.fill_null(pc.list_value_length(given), 0).to_numpy()
+    sources = np.repeat(np.arange(len(given)), lengths)
+    values = plain(sensitive, pc.list_flatten(given))
+    if values.null_count:
+        row = int(sources[np.argmin(pc.is_valid(values).to_numpy())])
+        raise DataError(
+            f"{people.table}: the list of {sensitive!r} in row {row + 1}"
+            f"{'' if people.names is None else f' ({people.called(int(people.of_row[row]))})'} "
+            "holds a null; leave it out of the list (an empty list means no value)"
+        )
+    return values, people.of_row[sources], sources
+
+
+def count_held(
+    table: Table,
+    groups: Sequence[str],
+    sensitive: str,
+    *,
+    person: str | None,
+    semantics: Semantics,
+    null_groups: bool = False,
+) -> GroupCounts:
+    """Count people by group, and their values by group and value."""
+    held = read_held(table, groups, sensitive, person, semantics, groups=groups)
+    of_person, labels = people_groups(held.people, held.rows, groups, null_groups=null_groups)
+    codes, values = _values(sensitive, held.values)
+    if semantics == "set":
+        held.refuse_twice(sensitive, codes, values.__getitem__)
+    return GroupCounts.from_pairs(
+        of_person[held.holders],
+        codes,
+        values=values,
+        n_groups=len(labels),
+        groups=labels,
+        sizes=np.bincount(of_person, minlength=len(labels)),
+        semantics=semantics,
+    )
+
+
+def people_groups(
+    people: People, rows: pa.Table, groups: Sequence[str], *, null_groups: bool
+) -> tuple[NDArray[Any], list[Label]]:
+    """Code of everybody's group, and the label of each group."""
+    encoded = []
+    for name in groups:
+        column = rows.column(name)
+        if not null_groups and column.null_count:
+            refuse_null_group(people.table, name, column, None)
+        codes, found = codes_of(column)
+        labels = to_python(name, found)
+        own = people.agreed(name, codes, labels.__getitem__, "everybody is in one group")
+        encoded.append((own, found))
+    return joined(groups, encoded, as_tuples=null_groups)
+
+
+def hold_values(
+    counts: GroupCounts,
+    *,
+    table: Table,
+    person: str,
+    sensitive: str,
+    semantics: str,
+    missing: Missing,
+) -> Holdings:
+    """Find who has what."""
+    known = counts.values
+    if semantics == "single":
+        rows = fetch(table, [person, sensitive])
+        rows, _ = settle_missing(table.name, rows, sensitive, missing)
+        holders = People.named(table.name, person, rows.column(person)).of_row
+        column = rows.column(sensitive)
+    else:
+        held = read_held(table, [], sensitive, person, semantics)
+        holders, column = held.holders, held.values
+    codes, found = codes_of(column)
+    place = np.array([known.codes[value] for value in to_python(sensitive, found)], codes.dtype)
+    return Holdings(holders, place[codes])

@@ -1,36 +1,33 @@
-"""Reading published labels back: which part of an attribute's line a text stands for."""
+"""Lines: where values and labels of an attribute lie, and which share of them is asked for."""
 
 from __future__ import annotations
 
 import datetime as dt
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.generalization import Style, Wording, exact_labels, spans_of_nodes, text_of
-from foreknow.data.hierarchy import DateLevels, Intervals, common_unit, exact
-from foreknow.data.hierarchy_files import Ordered, Tree
+from foreknow.data.generalization import Meaning, Style, Wording, coarsened, text_of
+from foreknow.data.hierarchy import MONTHS, DateLevels, Intervals, Ordered, Tree
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.data.sparse import IntArray, count_pairs
-from foreknow.errors import DataError, InternalError
-from foreknow.utility.queries import BoolArray
+from foreknow.data.sparse import IntArray
+from foreknow.errors import DataError
+from foreknow.numbers import common_unit, exact, is_usual
+
+BoolArray: TypeAlias = NDArray[np.bool_]
 
 # From the place of a node's first value to the first step that the node could hold, and the one
 # after its last.
 Limits: TypeAlias = Callable[[int], tuple[int, int]]
 Steps: TypeAlias = tuple[list[int], list[Limits]]
 
-_LARGEST = 400  # digits; more than any float has
 _DAY = 86_400_000_000
 _UNITS = (_DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1)  # in microseconds
-_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 
 
 def listed_steps(known: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
@@ -68,7 +65,7 @@ def number_steps(known: Sequence[Any], hierarchy: Intervals | None = None) -> St
     places, steps = 0, list(known)
     if kinds != {int}:
         decimals = [exact(number) for number in known]
-        if not all(map(_is_usual, decimals)):
+        if not all(map(is_usual, decimals)):
             return None
         places, steps = common_unit(decimals)
     if hierarchy is None:
@@ -85,13 +82,6 @@ def number_steps(known: Sequence[Any], hierarchy: Intervals | None = None) -> St
         return limits
 
     return steps, [limits_of(width) for width in widths]
-
-
-def _is_usual(number: Decimal) -> bool:
-    if not number.is_finite():
-        return False
-    exponent = number.as_tuple().exponent
-    return int(exponent) >= -_LARGEST and number.adjusted() <= _LARGEST
 
 
 def date_steps(known: Sequence[Any], hierarchy: DateLevels | None = None) -> Steps | None:
@@ -143,7 +133,7 @@ def _period(period: str, day: int) -> tuple[int, int]:
     """
     if period == "day":
         return day, day + 1
-    months = _MONTHS[period]
+    months = MONTHS[period]
     of = dt.date.fromordinal(day)
     first = (of.year * 12 + of.month - 1) // months * months
     return _first_of(first), _first_of(first + months)
@@ -168,29 +158,19 @@ _MOST_STEPS, _FEWER = 1 << 60, 1 << 50
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The values of an attribute as steps of a line.
+    """The values of an attribute as steps of a line; a null lies right before the first value."""
 
-    Attributes
-    ----------
-    cells : int64 array, shape (domain,)
-        The step of each value, increasing. A null lies right before the first value.
-    names : tuple of sequences of str
-        Level 0 and up: what the nodes of the hierarchy are called.
-    nodes : tuple of int64 arrays, shape (nodes, 2)
-        Level 0 and up: the first step of each node, and the one after its last.
-    leaves : tuple of int64 arrays, shape (nodes, 2)
-        Level 0 and up: the first code of each node, and the one after its last.
-    """
-
-    cells: IntArray
-    names: tuple[Sequence[str], ...]
-    nodes: tuple[IntArray, ...]
-    leaves: tuple[IntArray, ...]
+    cells: IntArray  # the step of each value, increasing
+    nodes: tuple[IntArray, ...]  # by level: the first step of each node, the one after its last
 
     @property
     def everything(self) -> Stretches:
         """From the first value to the last."""
         return ((int(self.cells[0]), int(self.cells[-1]) + 1),)
+
+    def between(self, low: int, high: int) -> tuple[int, int]:
+        """From a value to another, by their codes."""
+        return int(self.cells[low]), int(self.cells[high]) + 1
 
     def of_values(self, codes: NDArray[Any]) -> Stretches:
         """Just these values, by increasing codes; all values there are mean everything."""
@@ -201,14 +181,19 @@ class Line:
         starts = cells[np.append(True, last[:-1])]
         return tuple(zip(starts.tolist(), (cells[last] + 1).tolist(), strict=True))
 
-    @cached_property
-    def by_name(self) -> dict[tuple[str, int, int], tuple[int, int]]:
-        """The stretch of each node, by its name, its first code, and the one after its last."""
-        found: dict[tuple[str, int, int], tuple[int, int]] = {}
-        for names, nodes, leaves in zip(self.names, self.nodes, self.leaves, strict=True):
-            rows = zip(names, leaves.tolist(), nodes.tolist(), strict=True)
-            found.update({(name, *of): (low, end) for name, of, (low, end) in rows})
-        return found
+    def of_meaning(self, style: Style, meaning: Meaning) -> Stretches:
+        """What a label stands for; a range covers a null only if a member has one."""
+        if not meaning:
+            return self.everything
+        if style == "set":
+            return self.of_values(np.array(meaning))
+        if style == "hierarchy":
+            level, node = meaning
+            low, end = self.nodes[level][node].tolist()
+            return ((low, end),)
+        null_too, first, last = meaning
+        null = (self.between(0, 0),) if null_too else ()
+        return (*null, self.between(first, last))
 
 
 def lines_of(microdata: Microdata, attributes: Sequence[Attribute]) -> list[Line]:
@@ -226,14 +211,6 @@ def line_of(attribute: Attribute, hierarchy: Any = None) -> Line:
     of masked codes nothing tells which others there could be: those that occur are a step each.
     The line goes from the first value that occurs to the last.
 
-    Parameters
-    ----------
-    attribute : Attribute
-    hierarchy : Hierarchy, optional
-        That of its column.
-
-    Examples
-    --------
     >>> import pyarrow as pa, foreknow as fk
     >>> rows = pa.table({"age": [20, 37, 22], "sex": ["f", "m", "x"], "s": ["a", "b", "c"]})
     >>> table = fk.Microdata(rows, fk.Schema(quasi_identifiers=["age", "sex"], sensitive="s"))
@@ -272,7 +249,7 @@ def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Sequence[Limit
     cells = [-1] * null + own
     names: list[Sequence[str]] = [list(map(text_of, attribute.domain)), *attribute.labels]
     known: dict[tuple[str, int, int], tuple[int, int]] = {}
-    nodes, leaves = [], []
+    nodes = []
     for level, of in enumerate((np.arange(len(cells)), *attribute.ancestors)):
         ends = np.cumsum(np.bincount(of)).tolist()
         codes = list(pairwise([0, *ends]))
@@ -287,55 +264,38 @@ def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Sequence[Limit
             # What is called alike and has the same leaves is the same to a reader.
             stretches.append(known.setdefault((name, a, b), (low, end)))
         nodes.append(np.array(stretches, dtype=np.int64))
-        leaves.append(np.array(codes, dtype=np.int64))
-    return Line(np.array(cells, dtype=np.int64), tuple(names), tuple(nodes), tuple(leaves))
+    return Line(np.array(cells, dtype=np.int64), tuple(nodes))
 
 
 @dataclass(frozen=True, eq=False)
 class Covers:
     """The distinct labels of one attribute, each as stretches of its line.
 
-    Attributes
-    ----------
-    line : Line
-    of_group : int64 array, shape (groups,)
-        The label of each group.
-    offsets : int64 array, shape (labels + 1,)
-        The stretches of label i are ``offsets[i]:offsets[i + 1]`` of `starts` and `ends`.
-    starts, ends : int64 arrays, shape (stretches,)
-        Steps of the line.
+    Those of label i are ``offsets[i]:offsets[i + 1]`` of `starts` and `ends`.
     """
 
     line: Line
-    of_group: IntArray
+    of_group: IntArray  # the label of each group
     offsets: IntArray
     starts: IntArray
     ends: IntArray
 
     @classmethod
-    def of(cls, line: Line, labels: Sequence[Stretches]) -> Covers:
-        """Collect the label of each group."""
+    def of(cls, line: Line, labels: Sequence[Stretches], of_group: IntArray) -> Covers:
+        """Collect some labels, each once, and which of them each group has."""
         place = {label: i for i, label in enumerate(dict.fromkeys(labels))}
         flat = np.array([pair for label in place for pair in label], dtype=np.int64).reshape(-1, 2)
         offsets = np.cumsum([0, *map(len, place)], dtype=np.int64)
-        of_group = np.array([place[label] for label in labels], dtype=np.int64)
-        return cls(line, of_group, offsets, flat[:, 0], flat[:, 1])
+        own = np.array([place[label] for label in labels], dtype=np.int64)
+        return cls(line, own[of_group], offsets, flat[:, 0], flat[:, 1])
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def shares(self, asked: BoolArray) -> NDArray[np.float64]:
-        """The share of each label's steps that each query asks for.
+        """The share of each label's steps (rows) that each query (column of `asked`) asks for.
 
-        Who asks for two values next to each other asks for what lies between them, too.
-
-        Parameters
-        ----------
-        asked : bool array, shape (domain, queries)
-
-        Returns
-        -------
-        float64 array, shape (labels, queries)
+        A query for two values next to each other asks for what lies between them, too.
         """
         # In whole numbers: a sum of floats would lose a single step of a long line.
         before = np.zeros((asked.shape[0] + 1, asked.shape[1]), dtype=np.int64)
@@ -385,74 +345,52 @@ def covers_of_groups(
     style: Style,
     floor: IntArray | None = None,
 ) -> Covers:
-    """What groups are published as; parameters as in `foreknow.data.generalization.labels_of`.
-
-    A range covers what lies between its ends, and a null only if a member has one.
-    """
-    offsets, codes, _ = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
-    low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]
-    if style == "hierarchy":
-        return _spans(line, *_nodes_of(attribute, line, low, high, floor))
-    everything = np.zeros(n_groups, dtype=bool)
-    if floor is not None:
-        everything = floor >= max(1, len(attribute.ancestors))
-    if style == "set":
-        cells = zip(offsets[:-1].tolist(), offsets[1:].tolist(), everything.tolist(), strict=True)
-        return Covers.of(
-            line,
-            [line.everything if all_ else line.of_values(codes[a:b]) for a, b, all_ in cells],
-        )
-    # A null comes first, as code 0: it is not the lower end of a range.
-    null_too = (low == 0) & (high > 0) & (attribute.domain[0] is None) & ~everything
-    start = np.where(null_too, codes[np.minimum(offsets[:-1] + 1, offsets[1:] - 1)], low)
-    start[everything], high[everything] = 0, len(attribute.domain) - 1
-    return _spans(line, line.cells[start], line.cells[high] + 1, null_too)
+    """What groups are published as; `floor` is the least level of each."""
+    if floor is not None and attribute.ancestors:
+        floor = np.minimum(floor, len(attribute.ancestors))
+    found = coarsened(attribute, groups, n_groups, style, floor)
+    labels = [line.of_meaning(style, meaning) for meaning in found.meanings]
+    order = list(range(len(labels)))
+    if style != "set":  # in order of where they lie
+        order.sort(key=lambda i: (len(labels[i]), labels[i][-1]))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return Covers.of(line, [labels[i] for i in order], rank[found.of_group])
 
 
-def _spans(
-    line: Line, starts: IntArray, ends: IntArray, null_too: BoolArray | None = None
+def covers_of_texts(
+    attribute: Attribute,
+    line: Line,
+    texts: Iterable[Any],
+    style: Style,
+    known: Mapping[str | None, Meaning] | None = None,
 ) -> Covers:
-    """One stretch per group, and before it the null of those that have one."""
-    null = np.zeros(len(starts), dtype=bool) if null_too is None else null_too
-    rows = np.stack((null.astype(np.int64), starts, ends), axis=1)
-    distinct, of_group = np.unique(rows, axis=0, return_inverse=True)
-    missing = (int(line.cells[0]), int(line.cells[0]) + 1)
-    labels = [(missing, (a, b)) if n else ((a, b),) for n, a, b in distinct.tolist()]
-    found = Covers.of(line, labels)
-    of_group = found.of_group[of_group.reshape(-1)]
-    return Covers(line, of_group, found.offsets, found.starts, found.ends)
+    """What the published label of each group covers: as is known of it, else as it reads."""
+    wording = Wording(attribute, style)
 
+    def meaning(text: Any) -> Meaning:
+        if text is not None and not isinstance(text, str):
+            text = str(text)
+        found = wording.read(text) if known is None else known[text]
+        if found is None and text is None:
+            raise DataError(
+                f"column {attribute.name!r}: a label is missing, but no value of the table is"
+            )
+        if found is None:
+            raise DataError(
+                f"column {attribute.name!r}: the label {text!r} cannot be read as a {style}"
+            )
+        return found
 
-def _nodes_of(
-    attribute: Attribute, line: Line, low: IntArray, high: IntArray, floor: IntArray | None
-) -> tuple[IntArray, IntArray]:
-    """The stretch of the lowest node that may be published."""
-    least = np.zeros(len(low), dtype=np.int64) if floor is None else floor
-    open_ = np.ones(len(low), dtype=bool)
-    starts, ends = line.cells[low], line.cells[high] + 1
-    for level, nodes in enumerate((np.arange(len(attribute.domain)), *attribute.ancestors)):
-        fits = open_ & (least <= level) & (nodes[low] == nodes[high])
-        found = line.nodes[level][nodes[low[fits]]]
-        starts[fits], ends[fits] = found[:, 0], found[:, 1]
-        open_ &= ~fits
-    return starts, ends
-
-
-_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
-# How `foreknow.data.generalization` tells nodes of one label apart.
-_LEVEL = re.compile(r" \(level \d+\)\+*$")
-_Reader: TypeAlias = Callable[[str], Stretches | None]
+    given = list(texts)
+    place = {text: i for i, text in enumerate(dict.fromkeys(given))}
+    labels = [line.of_meaning(style, meaning(text)) for text in place]
+    return Covers.of(line, labels, np.array([place[text] for text in given], dtype=np.int64))
 
 
 def codes_of_texts(attribute: Attribute, texts: Iterable[Any]) -> IntArray:
-    """The code of each exact value that was published; None is a null.
-
-    Raises
-    ------
-    DataError
-        If the attribute has no such value.
-    """
-    known = _exact(attribute)
+    """The code of each exact value that was published; None is a null."""
+    known = Wording(attribute, "set").codes
     found = []
     for text in texts:
         code = known.get(None if text is None else str(text))
@@ -460,132 +398,3 @@ def codes_of_texts(attribute: Attribute, texts: Iterable[Any]) -> IntArray:
             raise DataError(f"column {attribute.name!r}: the original table has no {text!r} in it")
         found.append(code)
     return np.array(found, dtype=np.int64)
-
-
-def covers_of_texts(attribute: Attribute, line: Line, texts: Iterable[Any], style: Style) -> Covers:
-    """What the published label of each group covers.
-
-    Parameters
-    ----------
-    attribute : Attribute
-    line : Line
-        That of the attribute.
-    texts : iterable of str or None
-    style : "range", "hierarchy" or "set"
-
-    Raises
-    ------
-    DataError
-        If a label cannot be read.
-    """
-    read = _READERS[style](attribute, line)
-    exact = _exact(attribute)
-    seen: dict[Any, Stretches] = {}
-
-    def meaning(text: Any) -> Stretches:
-        if text is not None and not isinstance(text, str):
-            text = str(text)
-        if text in exact:
-            return (_between(line, exact[text], exact[text]),)
-        if text is None:
-            raise DataError(
-                f"column {attribute.name!r}: a label is missing, but no value of the table is"
-            )
-        found = read(text)
-        if found is None:
-            raise DataError(
-                f"column {attribute.name!r}: the label {text!r} cannot be read as a {style}"
-            )
-        return found
-
-    labels = []
-    for text in texts:
-        if text not in seen:
-            seen[text] = meaning(text)
-        labels.append(seen[text])
-    return Covers.of(line, labels)
-
-
-def _between(line: Line, low: int, high: int) -> tuple[int, int]:
-    """From a value to another, by their codes."""
-    return int(line.cells[low]), int(line.cells[high]) + 1
-
-
-def _exact(attribute: Attribute) -> dict[str | None, int]:
-    """The code of each value by how it is published."""
-    texts = exact_labels(attribute)
-    known = {text: code for code, text in enumerate(texts)}
-    if len(known) < len(texts):
-        raise InternalError(f"column {attribute.name!r}: two values are written alike")
-    return known
-
-
-def _parts_of(wording: Wording, text: str, joint: str) -> list[str] | None:
-    """The values that a text joins."""
-    if not wording.quoted:
-        return text.split(joint)
-    parts = [match[0] for match in _QUOTED.finditer(text)]
-    if joint.join(parts) != text:
-        return None
-    return [part[1:-1].replace('""', '"') for part in parts]
-
-
-def _range_reader(attribute: Attribute, line: Line) -> _Reader:
-    wording, known = Wording(attribute, "range"), _exact(attribute)
-    or_null = " or missing" if None in known else ""
-
-    def read(text: str) -> Stretches | None:
-        if text == wording.everything:
-            return line.everything
-        body = text.rstrip("+") if wording.quoted else text
-        null_too = bool(or_null) and body.endswith(or_null)
-        ends = _parts_of(wording, body.removesuffix(or_null), " to ")
-        codes = [known[end] for end in ends or () if end in known]
-        # A label is read as what is written so.
-        if not codes or codes[0] > codes[-1]:
-            return None
-        if wording.range_of(null_too, codes[0], codes[-1]) != text:
-            return None
-        null = (_between(line, 0, 0),) if null_too else ()
-        return (*null, _between(line, codes[0], codes[-1]))
-
-    return read
-
-
-def _set_reader(attribute: Attribute, line: Line) -> _Reader:
-    wording, known = Wording(attribute, "set"), _exact(attribute)
-    null = "missing | " if None in known else ""
-
-    def read(text: str) -> Stretches | None:
-        if text == wording.everything:
-            return line.everything
-        body = text.rstrip("+") if wording.quoted else text
-        null_too = bool(null) and body.startswith(null)
-        parts = _parts_of(wording, body.removeprefix(null), " | ")
-        codes = [0] * null_too + [known[part] for part in parts or () if part in known]
-        if any(a >= b for a, b in pairwise(codes)) or not codes:
-            return None
-        return line.of_values(np.array(codes)) if wording.set_of(codes) == text else None
-
-    return read
-
-
-def _node_reader(attribute: Attribute, line: Line) -> _Reader:
-    spans = spans_of_nodes(attribute)
-
-    def read(text: str) -> Stretches | None:
-        if text not in spans:
-            return None
-        first, last = spans[text]
-        names = (text, _LEVEL.sub("", text))
-        keys = [(name, first, last + 1) for name in names]
-        return (next(line.by_name[key] for key in keys if key in line.by_name),)
-
-    return read
-
-
-_READERS: dict[Style, Callable[[Attribute, Line], _Reader]] = {
-    "range": _range_reader,
-    "set": _set_reader,
-    "hierarchy": _node_reader,
-}
