@@ -211,6 +211,8 @@ def _loss(places: np.ndarray) -> float:
 _POOL, _LOOKED = 10, 400
 # Attempts without success before it gives up, and in all, for each that is left at first.
 _PATIENCE, _EACH = 60, 25
+# How often somebody joins many groups at once; and how many.
+_OFTEN, _MERGED = 0.2, (2, 3, 4, 6, 8, 12, 16)
 
 
 class _Repair:
@@ -236,7 +238,10 @@ class _Repair:
         while len(self.left) and waited < _PATIENCE and attempts:
             attempts -= 1
             before = len(self.left)
-            self._exchange()
+            if not self.problem.unique and self.random.random() < _OFTEN:
+                self._merge()
+            else:
+                self._exchange()
             waited = 0 if len(self.left) < before else waited + 1
         _log.info("%d people are left", len(self.left))
 
@@ -271,14 +276,32 @@ class _Repair:
             if len(chosen) == wanted:
                 break
         found = best_grouping(self.problem, np.concatenate(pool), partly=True)
-        if found is None or len(found[1]) > len(pool[0]):
-            return
+        if found is not None and len(found[1]) <= len(pool[0]):
+            self._replace(chosen, pool[0], *found)
+
+    def _merge(self) -> None:
+        """Let somebody join many groups at once, which become one: those without their value."""
+        one = int(self.random.choice(self.left))
+        near = self._near(one, _LOOKED // 4)
+        value = self.problem.values[one]
+        held = [int((self.problem.values[self.groups[g]] == value).sum()) for g in near.tolist()]
+        order = near[np.argsort(held, kind="stable")].tolist()
+        for n in _MERGED:
+            merged = np.concatenate([*(self.groups[g] for g in order[:n]), [one]])
+            if n <= len(order) and safe_lists(self.problem, [merged])[0]:
+                self._replace(order[:n], merged[-1:], [merged], merged[:0])
+                return
+
+    def _replace(
+        self, chosen: list[int], own: IntArray, groups: list[IntArray], left: IntArray
+    ) -> None:
+        """Put groups in the place of some, and of people who were left."""
         for g in sorted(chosen, reverse=True):
             self.groups[g] = self.groups[-1]
             self.groups.pop()
-        self.groups += found[0]
-        outside = np.isin(self.left, pool[0], invert=True)
-        self.left = np.concatenate([self.left[outside], found[1]])
+        self.groups += groups
+        outside = np.isin(self.left, own, invert=True)
+        self.left = np.concatenate([self.left[outside], left])
 
     def _near(self, one: int, most: int) -> IntArray:
         """Some groups with people like one, nearest first."""
