@@ -148,13 +148,13 @@ def _nearest(
     edge: FloatArray,
     bounds: _Bounds,
 ) -> list[int]:
-    """Somebody at the edge, of a value that must be held, and who makes the portion least wide."""
+    """Somebody at the edge, and who makes the portion least wide."""
     nominal = problem.steps > 0
     ranged, named, worth = places[:, ~nominal], places[:, nominal], problem.steps[nominal]
     low, high = bounds.low.tolist(), bounds.high.tolist()
     must = sum(low)
     members: list[int] = []
-    cost, forced = -edge, must > 0
+    cost, forced = -edge, must >= bounds.size or (problem.unique and must > 0)
     least = most = ranged[0]
     new_name = edge
     able = free & (bounds.high > 0)[values]

@@ -12,7 +12,7 @@ from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import InternalError, NoSafeRelease
 from foreknow.methods.art.groups import LARGEST, Mixer, like_parts, uniform_groups
 from foreknow.methods.art.infeasibility import ArtNames, asked, impossible, in_the_way
-from foreknow.methods.art.judge import safe_groups, safe_lists
+from foreknow.methods.art.judge import guess_of_one, safe_groups, safe_lists
 from foreknow.methods.art.problem import ArtProblem
 
 _log = logging.getLogger(__name__)
@@ -211,8 +211,10 @@ def _loss(places: np.ndarray) -> float:
 _POOL, _LOOKED = 10, 400
 # Attempts without success before it gives up, and in all, for each that is left at first.
 _PATIENCE, _EACH = 60, 25
-# How often somebody joins many groups at once; and how many.
-_OFTEN, _MERGED = 0.2, (2, 3, 4, 6, 8, 12, 16)
+# How often somebody joins several groups at once; how many, and of how many near ones.
+_OFTEN, _MERGED, _CHOICE = 0.25, 12, 32
+# How near to its limit a guess may come, for a group to be judged.
+_CLOSE = 1.1
 
 
 class _Repair:
@@ -280,16 +282,22 @@ class _Repair:
             self._replace(chosen, pool[0], *found)
 
     def _merge(self) -> None:
-        """Let somebody join many groups at once, which become one: those without their value."""
+        """Let somebody join some groups, which become one: each the one of least posteriors."""
         one = int(self.random.choice(self.left))
-        near = self._near(one, _LOOKED // 4)
-        value = self.problem.values[one]
-        held = [int((self.problem.values[self.groups[g]] == value).sum()) for g in near.tolist()]
-        order = near[np.argsort(held, kind="stable")].tolist()
-        for n in _MERGED:
-            merged = np.concatenate([*(self.groups[g] for g in order[:n]), [one]])
-            if n <= len(order) and safe_lists(self.problem, [merged])[0]:
-                self._replace(order[:n], merged[-1:], [merged], merged[:0])
+        near = self._near(one, _CHOICE).tolist()
+        merged = np.array([one])
+        chosen: list[int] = []
+        lowest = np.inf
+        for _ in range(min(_MERGED, len(near))):
+            wider = [np.append(merged, self.groups[g]) for g in near]
+            guesses = [guess_of_one(self.problem, self.problem.counted(own)) for own in wider]
+            at = int(np.argmin(guesses))
+            if guesses[at] >= lowest or len(wider[at]) > LARGEST:
+                return
+            lowest, merged = guesses[at], wider[at]
+            chosen.append(near.pop(at))
+            if lowest < _CLOSE and safe_lists(self.problem, [merged])[0]:
+                self._replace(chosen, np.array([one]), [merged], merged[:0])
                 return
 
     def _replace(
