@@ -311,7 +311,7 @@ def _counted(rollup: Rollup, lattice: Lattice) -> Iterator[tuple[int, GroupCount
     for number in np.argsort(lattice.heights, kind="stable").tolist():
         view = rollup.view(lattice.node(number))
         yield number, view.counts
-        rollup.keep(view)
+        rollup.cache.add(view)
 
 
 def _levels(rollup: Rollup) -> tuple[tuple[SurveyedLevel, ...], ...]:

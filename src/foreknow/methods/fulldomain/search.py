@@ -188,7 +188,7 @@ class LatticeSearch:
             view, found = self.judged(number)
             self._note(number, view, found)
             if view.is_counted:
-                self._rollup.keep(view)
+                self._rollup.cache.add(view)
         return bool(self.status[number] == SAFE)
 
     def judged(self, number: int) -> tuple[View, Judged]:
