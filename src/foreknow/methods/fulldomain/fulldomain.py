@@ -17,8 +17,7 @@ from pydantic import Field
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, InternalError, NoSafeRelease, did_you_mean
-from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult
-from foreknow.methods.fulldomain.levels import level_names
+from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, level_names
 from foreknow.methods.fulldomain.losses import OBJECTIVES, Objective, loss_by
 from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.methods.fulldomain.search import SAFE, LatticeSearch, OutOfTime

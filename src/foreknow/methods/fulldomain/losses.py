@@ -21,24 +21,15 @@ OBJECTIVES = ("ncp", "entropy", "height", "discernibility")
 
 
 class Loss(Protocol):
-    """A measure of what is lost; lower is better.
+    """A measure of what is lost; lower is better."""
 
-    Attributes
-    ----------
-    bounds : float64 array, shape (nodes,)
-        No release at the node loses less; what it loses exactly if nobody is suppressed, where
-        that is known before counting.
-    each : float64 array, shape (nodes,)
-        What is lost in addition, at least, by suppressing one person.
-    known : bool
-        Whether the bounds are exact where nobody is suppressed.
-    rising : bool
-        Whether a node never loses less than one below it, if nobody is suppressed.
-    """
-
+    # By node: no release loses less; what it loses exactly, if nobody is suppressed and `known`.
     bounds: FloatArray
+    # By node: what is lost in addition, at least, by suppressing one person.
     each: FloatArray
+    # Whether the bounds are exact where nobody is suppressed, before anything is counted.
     known: bool
+    # Whether a node never loses less than one below it, if nobody is suppressed.
     rising: bool
 
     def saw(self, number: int, view: View) -> None:
@@ -62,15 +53,10 @@ def loss_by(objective: str | Objective, rollup: Rollup, lattice: Lattice) -> Los
 class SummedLoss:
     """A loss that each value contributes to by its own node, whatever else is published.
 
-    Parameters
-    ----------
-    rollup : Rollup
-    lattice : Lattice
-    kind : {"ncp", "entropy", "height"}
-        Normalized certainty penalty: how much of the domain the published node covers. Entropy:
-        how many bits are needed to name the exact value again, knowing how frequent values are
-        (non-uniform entropy of Gionis and Tassa). Height: levels that were climbed. Averaged over
-        people, relative to suppressing everything. Of suppressed people, everything is lost.
+    "ncp", normalized certainty penalty: how much of the domain the published node covers.
+    "entropy": how many bits are needed to name the exact value again, knowing how frequent values
+    are (non-uniform entropy of Gionis and Tassa). "height": levels that were climbed. Averaged over
+    people, relative to suppressing everything. Of suppressed people, everything is lost.
     """
 
     known = True

@@ -21,8 +21,7 @@ from foreknow.data.engines.columns import narrowest
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import InputError, did_you_mean
-from foreknow.methods.fulldomain.lattice import Node
-from foreknow.methods.fulldomain.levels import SUPPRESSED, label_of_level, levels_of
+from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, label_of_level, levels_of
 
 Codes: TypeAlias = NDArray[Any]
 
