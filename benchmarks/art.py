@@ -34,10 +34,9 @@ from benchmarks.measure import heading
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
 from foreknow.methods.art import ART
-from foreknow.methods.art.exhaustive import EVERY, best_grouping
-from foreknow.methods.art.judge import Judge
+from foreknow.methods.art.judge import safe_groups
 from foreknow.methods.art.problem import ArtProblem
-from foreknow.methods.art.search import robust_groups
+from foreknow.methods.art.search import EVERY, best_grouping, robust_groups
 from foreknow.utility.utility import utility_of
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.csv"
@@ -118,7 +117,7 @@ def printed_alone(times: int, unique: bool) -> None:
             priors = PriorMatrix.from_fractions([list(rows[0].values()) for rows in people])
             whole = np.arange(n)
             problem = ArtProblem.of_signatures([whole], [priors], whole, r=r)
-            safe = Judge(problem).safe(np.zeros(n, dtype=np.int64), problem.kinds, whole, 1)[0]
+            safe = safe_groups(problem, np.zeros(n, dtype=int), problem.profiles, whole, 1)[0]
             if safe == bad:
                 raise SystemExit(f"the judge is wrong about {people}")
             ours += safe
@@ -145,7 +144,7 @@ def success(times: int, unique: bool) -> None:
                 for _ in range(tried):
                     table = random_table(random, sizes, 5, reading, unique=unique)
                     everybody = np.arange(len(table.values))
-                    if best_grouping(table.problem, Judge(table.problem), everybody) is None:
+                    if best_grouping(table.problem, everybody) is None:
                         continue
                     can += 1
                     try:

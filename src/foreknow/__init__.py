@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from foreknow.methods.anatomy import Anatomy
     from foreknow.methods.art import ART, Limit
     from foreknow.methods.fulldomain.fulldomain import FullDomain
-    from foreknow.methods.fulldomain.levels import counts_at
-    from foreknow.methods.fulldomain.result import LatticeResult
+    from foreknow.methods.fulldomain.lattice import LatticeResult
+    from foreknow.methods.fulldomain.rollup import counts_at
     from foreknow.methods.jump import Jump, Naive, Safe
     from foreknow.methods.jump.disclosure_set import BeyondReach
     from foreknow.methods.jump.estimate import EstimatedSet
@@ -116,8 +116,8 @@ _ROOMS = {
     "methods.anatomy": ["Anatomy"],
     "methods.art": ["ART", "Limit"],
     "methods.fulldomain.fulldomain": ["FullDomain"],
-    "methods.fulldomain.levels": ["counts_at"],
-    "methods.fulldomain.result": ["LatticeResult"],
+    "methods.fulldomain.rollup": ["counts_at"],
+    "methods.fulldomain.lattice": ["LatticeResult"],
     "methods.jump": ["Jump", "Naive", "Safe"],
     "methods.jump.disclosure_set": ["BeyondReach"],
     "methods.jump.run": ["DisclosureSet", "Run"],

@@ -10,7 +10,7 @@ from tests.oracle.art_worlds import exists, printed_art, robust
 
 from foreknow.adversaries.priors.signature_groups import matrix
 from foreknow.errors import NoSafeRelease
-from foreknow.methods.art.judge import Judge
+from foreknow.methods.art.judge import safe_groups
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import robust_groups
 
@@ -78,7 +78,6 @@ def test_searched_tables_without_uniqueness_are_sound():
     random = np.random.default_rng(8)
     for _ in range(10 * TIMES):
         table = random_table(random, (13, 22), 4, "joint", unique=False, even=True)
-        judge = Judge(table.problem)
         try:
             groups = robust_groups(table.problem, 0)
         except NoSafeRelease:
@@ -88,8 +87,8 @@ def test_searched_tables_without_uniqueness_are_sound():
         for group in small:
             own = [people[t] for t in group], [table.values[t] for t in group]
             assert robust(*own, table.r, "joint", unique=False)
-        kinds, values = table.problem.kinds, table.problem.values
-        assert judge.safe(groups, kinds, values, int(groups.max()) + 1, quick=False).all()
+        own = table.problem.profiles, table.problem.values, int(groups.max()) + 1
+        assert safe_groups(table.problem, groups, *own, quick=False).all()
 
 
 def test_the_printed_method_breaks_what_it_promises():

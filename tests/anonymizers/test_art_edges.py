@@ -16,10 +16,9 @@ import foreknow as fk
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix
 from foreknow.methods.art import ART, Limit
-from foreknow.methods.art.judge import Judge
+from foreknow.methods.art.groups import like_parts
 from foreknow.methods.art.limits import LimitTable
 from foreknow.methods.art.problem import ArtProblem
-from foreknow.methods.art.repair import like_parts
 from foreknow.methods.art.search import robust_groups
 
 READINGS = ("joint", "binary")
@@ -209,7 +208,7 @@ def test_like_parts_are_safe_and_hold_everybody(reading):
         if problem.unique or not len(people):
             continue
         own = [table.people[t] for t in people], [table.values[t] for t in people]
-        found = like_parts(problem, Judge(problem), people)
+        found = like_parts(problem, people)
         if found is None:
             assert not keeps(*own, table.asked, reading), table
             continue

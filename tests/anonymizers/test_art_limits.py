@@ -9,7 +9,7 @@ from tests.oracle.art_worlds import exists, keeps
 
 from foreknow.errors import NoSafeRelease
 from foreknow.methods.art.infeasibility import ArtNames, impossible
-from foreknow.methods.art.judge import Judge
+from foreknow.methods.art.judge import safe_groups
 from foreknow.methods.art.search import robust_groups
 
 TIMES = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
@@ -27,7 +27,7 @@ def test_the_judge_agrees_with_enumeration(reading, quick):
     for table in some_limits(1, reading, 200 * TIMES, (1, 7), 4):
         problem = table.problem
         whole = np.zeros(problem.n_people, dtype=np.int64)
-        found = Judge(problem).safe(whole, problem.kinds, problem.values, 1, quick=quick)[0]
+        found = safe_groups(problem, whole, problem.profiles, problem.values, 1, quick=quick)[0]
         if problem.unique and len(set(table.values)) < len(table.values):
             assert not found
             continue
@@ -73,8 +73,8 @@ def test_tables_that_are_searched_are_grouped_soundly(reading):
             continue
         found += 1
         check(table, groups)
-        people = problem.kinds, problem.values, int(groups.max()) + 1
-        assert Judge(problem).safe(groups, *people, quick=False).all()
+        people = problem.profiles, problem.values, int(groups.max()) + 1
+        assert safe_groups(problem, groups, *people, quick=False).all()
     assert found
 
 

@@ -42,7 +42,7 @@ def check(microdata, rollup, node, keep=True):
     assert view.people.tolist() == counts.sizes.tolist()
     assert rollup.spread(node, np.arange(view.n_groups)).tolist() == groups.tolist()
     if keep:
-        rollup.keep(view)
+        rollup.cache.add(view)
 
 
 @examples(150)
@@ -98,17 +98,17 @@ def test_memory_is_bounded_and_the_finest_node_stays():
     finest = len(rollup.finest.counts.codes)
     for node in np.ndindex(3, 3, 3, 3):
         check(microdata, rollup, node)
-        assert rollup._cells.sum() <= 8 * max(finest, 1 << 12) + rollup._cells.max()
-        assert rollup._views[0] is rollup.finest
-    assert len(rollup._views) < 81
+        largest = rollup.view(node).n_cells
+        assert rollup.cache.n_cells <= 8 * max(finest, 1 << 12) + largest
+        assert rollup.view((0, 0, 0, 0)) is rollup.finest
+    assert len(rollup.cache) < 81
 
 
-def test_it_rolls_up_from_the_cheapest_finer_node():
+def test_it_rolls_up_from_the_smallest_finer_node():
     rollup = Rollup(wide(3000, 3, 60))
     for node in [(1, 0, 0), (1, 1, 1), (0, 2, 2)]:
-        rollup.keep(rollup.view(node))
-    kept = {view.levels: view.counts for view in rollup._views}
-    assert rollup.view((2, 1, 1))._finer is kept[1, 1, 1]
-    assert rollup.view((1, 1, 0))._finer is kept[1, 0, 0]
-    assert rollup.view((0, 2, 3))._finer is kept[0, 2, 2]
-    assert rollup.view((0, 1, 1))._finer is kept[0, 0, 0]
+        rollup.cache.add(rollup.view(node))
+    assert rollup.cache.smallest_finer((2, 1, 1)).levels == (1, 1, 1)
+    assert rollup.cache.smallest_finer((1, 1, 0)).levels == (1, 0, 0)
+    assert rollup.cache.smallest_finer((0, 2, 3)).levels == (0, 2, 2)
+    assert rollup.cache.smallest_finer((0, 1, 1)).levels == (0, 0, 0)

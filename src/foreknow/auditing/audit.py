@@ -18,7 +18,7 @@ from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError, UnsupportedError, memory_for
-from foreknow.methods.fulldomain.result import LatticeResult
+from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement

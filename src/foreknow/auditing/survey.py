@@ -17,8 +17,7 @@ from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError, did_you_mean
-from foreknow.methods.fulldomain.lattice import Lattice, Node
-from foreknow.methods.fulldomain.levels import label_of_level
+from foreknow.methods.fulldomain.lattice import Lattice, Node, label_of_level
 from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.result import Result
 
@@ -311,7 +310,7 @@ def _counted(rollup: Rollup, lattice: Lattice) -> Iterator[tuple[int, GroupCount
     for number in np.argsort(lattice.heights, kind="stable").tolist():
         view = rollup.view(lattice.node(number))
         yield number, view.counts
-        rollup.keep(view)
+        rollup.cache.add(view)
 
 
 def _levels(rollup: Rollup) -> tuple[tuple[SurveyedLevel, ...], ...]:

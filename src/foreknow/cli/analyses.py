@@ -210,7 +210,7 @@ def curves(
     options --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
     """
     from foreknow.auditing.curves import disclosure_curves
-    from foreknow.methods.fulldomain.levels import counts_at
+    from foreknow.methods.fulldomain.rollup import counts_at
 
     columns = Columns(group, quasi_identifiers, sensitive)
     refuse_inputs(html, json, (release, policy))

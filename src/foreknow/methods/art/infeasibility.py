@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,37 +10,31 @@ import numpy as np
 
 from foreknow.adversaries.priors.signature_groups import FloatArray
 from foreknow.data.sparse import IntArray
-from foreknow.methods.art.limits import NO_LIMIT
+from foreknow.methods.art.limits import NO_LIMIT, Share
 from foreknow.methods.art.problem import ArtProblem, Known
 
 _SHOWN = 3
 _NEAR = 1e-9
 # Denominators that are written out.
 _SHORT = 10_000
-_0 = Fraction(0)
 
 
 @dataclass(frozen=True)
 class ArtNames:
-    """What messages call values and signatures.
-
-    Attributes
-    ----------
-    value : callable
-        Of a sensitive code.
-    signature : callable
-        Of an attribute set and a signature code.
-    """
+    """What messages call sensitive codes, and the signatures of an attribute set."""
 
     value: Callable[[int], str] = "value {}".format
     signature: Callable[[int, int], str] = "signature {1} of set {0}".format
+
+    def people(self, problem: ArtProblem, profile: int) -> str:
+        """What messages call people of a profile."""
+        owners = (int(known.signature_of[profile]) for known in problem.known)
+        return "; ".join(self.signature(s, code) for s, code in enumerate(owners))
 
 
 def impossible(problem: ArtProblem, names: ArtNames) -> list[str]:
     """Find reasons why no grouping can keep the limits; an empty list proves nothing.
 
-    Examples
-    --------
     >>> from foreknow.adversaries.priors.signature_groups import matrix
     >>> same = matrix([[0.5, 0.5]])
     >>> problem = ArtProblem.of_signatures([[0, 0, 0]], [same], [0, 0, 1], r=2, unique=False)
@@ -51,11 +45,15 @@ def impossible(problem: ArtProblem, names: ArtNames) -> list[str]:
     if problem.apart:
         found += _apart(problem, names)
     for s, known in enumerate(problem.known):
-        found += _too_frequent(problem, names, known)
+        table = np.zeros((len(known.priors.chances), problem.n_values), dtype=np.int64)
+        np.add.at(table, known.signature_of, problem.table)
+        present = np.flatnonzero(table.sum(axis=1))
+        own = _Present(problem, names, s, known, present, table[present])
+        found += own.too_frequent()
         if known.reading == "joint":
-            found += _too_few(problem, names, s, known)
+            found += own.too_few()
         if problem.unique:
-            found += _too_likely(problem, names, s, known)
+            found += own.too_likely()
     return list(dict.fromkeys(found))
 
 
@@ -70,30 +68,38 @@ def asked(problem: ArtProblem) -> str:
     return found + (", with different values in each group" if problem.unique else "")
 
 
-def who(problem: ArtProblem, names: ArtNames, kind: int) -> str:
-    """What messages call people of a kind."""
-    return "; ".join(
-        names.signature(s, int(known.signature_of[kind])) for s, known in enumerate(problem.known)
-    )
+def in_the_way(problem: ArtProblem, names: ArtNames, left: IntArray) -> str:
+    """Say what is left over, for whom no group was found."""
+    keys, counts = np.unique(problem.keys[left], return_counts=True)
+    notes = []
+    for at in np.argsort(-counts, kind="stable")[:_SHOWN].tolist():
+        profile, value = divmod(int(keys[at]), problem.n_values)
+        rows = problem.table[[profile]]
+        note = f"{names.value(value)} of {names.people(problem, profile)}: "
+        note += f"{int(counts[at])} people left ({rows[0, value]} of {rows.sum()})"
+        if not problem.allowed[profile, value]:
+            note += ", where its prior is 0 (or 1), but is not for others"
+        elif problem.deficit(rows, np.array([profile]))[0, value]:
+            limit, _ = problem.limits.share(profile, value)
+            short = limit.denominator <= _SHORT
+            note += f", there more frequent than {limit if short else f'{float(limit):.6g}'}"
+        notes.append(note)
+    return "; ".join(notes)
 
 
 def _apart(problem: ArtProblem, names: ArtNames) -> list[str]:
-    """Groups of one kind are safe together if each is: so a kind must be safe as one group."""
-    lacking = problem.lacking(problem.table, np.arange(problem.n_kinds)) > 0
-    if problem.unique:
-        lacking |= problem.least * problem.table > problem.table.sum(axis=1, keepdims=True)
-    lacking |= (problem.table > 0) & ~problem.allowed
-    cells = np.argwhere(lacking).tolist()
+    """A profile must be safe as one group: groups of one profile are, together, if each is."""
+    over = problem.deficit(problem.table, np.arange(problem.n_profiles)) > 0
+    cells = np.argwhere(over | ((problem.table > 0) & ~problem.allowed)).tolist()
     found = [
-        f"{names.value(x)}: {problem.table[kind, x]} of {problem.table[kind].sum()} people with "
-        f"{who(problem, names, kind)} have it, which is more than a group of them may hold; and "
-        "people of different kinds cannot share a group of a generalized release, since it would "
-        'no longer tell what the priors are about (form = "bucketized" does)'
-        for kind, x in cells[:_SHOWN]
+        f"{names.value(x)}: {problem.table[profile, x]} of {problem.table[profile].sum()} people "
+        f"with {names.people(problem, profile)} have it, which is more than a group of them may "
+        "hold; and people of different kinds cannot share a group of a generalized release, since "
+        'it would no longer show what the priors are about (form = "bucketized" does)'
+        for profile, x in cells[:_SHOWN]
     ]
-    if len(cells) > _SHOWN:
-        found.append(f"and {len(cells) - _SHOWN} more such kinds and values")
-    return found
+    more = len(cells) - _SHOWN
+    return found + ([f"and {more} more such kinds and values"] if more > 0 else [])
 
 
 def _repeated(problem: ArtProblem, names: ArtNames) -> list[str]:
@@ -109,107 +115,111 @@ def _repeated(problem: ArtProblem, names: ArtNames) -> list[str]:
     ]
 
 
-def _present(problem: ArtProblem, known: Known) -> tuple[IntArray, IntArray]:
-    """Signatures of an attribute set that occur, and their people by value."""
-    table = np.zeros((len(known.priors.chances), problem.n_values), dtype=np.int64)
-    np.add.at(table, known.signature_of, problem.table)
-    present = np.flatnonzero(table.sum(axis=1))
-    return present, table[present]
+@dataclass(frozen=True)
+class _Present:
+    """The signatures of one attribute set that occur, and their people by value."""
 
+    problem: ArtProblem
+    names: ArtNames
+    s: int
+    known: Known
+    present: IntArray
+    table: IntArray
 
-def _too_frequent(problem: ArtProblem, names: ArtNames, known: Known) -> list[str]:
-    """Posteriors of a value sum to its occurrences, over all people; each is within its limit."""
-    present, table = _present(problem, known)
-    people, counts = table.sum(axis=1), table.sum(axis=0)
-    positive = known.priors.chances[present] > 0
-    limits = np.minimum(known.limits.floats[present], 1.0) * positive
-    near = np.flatnonzero((counts > 0) & (people @ limits <= counts * (1 + _NEAR)))
-    found = []
-    for x in near.tolist():
-        able = np.flatnonzero(positive[:, x]).tolist()
-        shares = [known.limits.share(int(present[i]), x) for i in able]
-        total = sum(
-            (int(people[i]) * limit for i, (limit, _) in zip(able, shares, strict=True)), _0
-        )
-        count = int(counts[x])
-        if total > count or (total == count and not any(strict for _, strict in shares)):
-            continue
-        held = int(people[able].sum())
-        if not held:
+    def too_frequent(self) -> list[str]:
+        """Posteriors of a value sum to its occurrences, over all people; each keeps its limit."""
+        limits = self.known.limits
+        people, counts = self.table.sum(axis=1), self.table.sum(axis=0)
+        positive = self.known.priors.chances[self.present] > 0
+        most = people @ (np.minimum(limits.floats[self.present], 1.0) * positive)
+        found = []
+        for x in np.flatnonzero((counts > 0) & (most <= counts * (1 + _NEAR))).tolist():
+            able = np.flatnonzero(positive[:, x])
+            shares = [limits.share(s, x) for s in self.present[able].tolist()]
+            total, short = _short(shares, people[able].tolist(), int(counts[x]))
+            if not short:
+                continue
+            name, held = self.names.value(x), int(people[able].sum())
+            begin = f"{counts[x]} of {self.problem.n_people} people have it"
+            if not held:
+                found.append(
+                    f"{name}: {begin}, though its prior is 0 for everybody; so the table cannot "
+                    "be, by these priors"
+                )
+                continue
+            some = held < self.problem.n_people
+            why = f", as the prior is above 0 for {held} only" if some else ""
             found.append(
-                f"{names.value(x)}: {count} of {problem.n_people} people have it, though its prior "
-                "is 0 for everybody; so the table cannot be, by these priors"
+                f"{name} is too frequent: {begin}, but the limits allow {float(total):.6g} at "
+                f"most{why}"
             )
-            continue
-        why = "" if held == problem.n_people else f", as the prior is above 0 for {held} only"
-        found.append(
-            f"{names.value(x)} is too frequent: {count} of {problem.n_people} people have it, "
-            f"but the limits allow {float(total):.6g} at most{why}"
-        )
-    return found
+        return found
+
+    def too_few(self) -> list[str]:
+        """Posteriors of a person sum to 1, over the values; each keeps its limit."""
+        held = np.flatnonzero(self.problem.table.sum(axis=0))
+        cells = np.ix_(self.present, held)
+        positive = self.known.priors.chances[cells] > 0
+        most = (np.minimum(self.known.limits.floats[cells], 1.0) * positive).sum(axis=1)
+        found = []
+        for i in np.flatnonzero(most <= 1 + _NEAR).tolist():
+            code = int(self.present[i])
+            able = held[positive[i]].tolist()
+            shares = [self.known.limits.share(code, x) for x in able]
+            total, short = _short(shares, [1] * len(able), 1)
+            name = self.names.signature(self.s, code)
+            if not able:
+                found.append(
+                    f"{name}: the prior of every value that anybody has is 0; so nobody like that "
+                    "can be in the table, by these priors"
+                )
+            elif short:
+                found.append(
+                    f"{name}: only {len(able)} of the values have a prior above 0, and their "
+                    f"limits add up to {float(total):.4g}, so one of them is too sure"
+                )
+        return found[:_SHOWN]
+
+    def too_likely(self) -> list[str]:
+        """People whose own value gives them away in every group of different values.
+
+        Under ``binary``, t's posterior is least where all others have the greatest odds. Under
+        ``joint``, exchanging the values of t, who has x, and u, who has y, shows that
+        ``(1 - P) / P <= sum over y of f(t,y)/f(t,x) max over u of f(u,x)/f(u,y)``.
+        """
+        held = np.flatnonzero(self.problem.table.sum(axis=0))
+        cells = np.ix_(self.present, held)
+        chances = self.known.priors.chances[cells]
+        people = self.table.sum(axis=1)
+        others = min(len(held), self.problem.n_people) - 1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.known.reading == "binary":
+                odds = chances / self.known.priors.complements[cells]
+                own = np.minimum(people - 1, others)[:, None]
+                outside = _most_of_others(odds) / odds
+                rest = others * outside + own * np.maximum(1 - outside, 0)
+            else:
+                rest = _exchanged(chances, people)
+            least = np.nan_to_num(np.where(chances > 0, 1 / (1 + rest), 0.0))
+        bad = (least > self.known.limits.floats[cells] + _NEAR) & (self.table[:, held] > 0)
+        rows, columns = np.nonzero(bad)
+        order = np.argsort(-least[rows, columns], kind="stable")[:_SHOWN]
+        found = [
+            f"{self.names.signature(self.s, int(self.present[i]))}, "
+            f"{self.names.value(int(held[x]))}: whoever has it is known with at least "
+            f"{least[i, x]:.3g} in every group of different values, since it is so much less "
+            "likely for others"
+            for i, x in zip(rows[order].tolist(), columns[order].tolist(), strict=True)
+        ]
+        more = len(rows) - _SHOWN
+        return found + ([f"and {more} more such signatures and values"] if more > 0 else [])
 
 
-def _too_few(problem: ArtProblem, names: ArtNames, s: int, known: Known) -> list[str]:
-    """Posteriors of a person sum to 1, over the values; each is within its limit."""
-    present, _ = _present(problem, known)
-    held = np.flatnonzero(problem.table.sum(axis=0))
-    cells = np.ix_(present, held)
-    positive = known.priors.chances[cells] > 0
-    limits = np.minimum(known.limits.floats[cells], 1.0) * positive
-    found = []
-    for i in np.flatnonzero(limits.sum(axis=1) <= 1 + _NEAR).tolist():
-        able = held[positive[i]].tolist()
-        shares = [known.limits.share(int(present[i]), x) for x in able]
-        total = sum((limit for limit, _ in shares), _0)
-        if not able:
-            found.append(
-                f"{names.signature(s, int(present[i]))}: the prior of every value that anybody has "
-                "is 0; so nobody like that can be in the table, by these priors"
-            )
-        elif total < 1 or (total == 1 and any(strict for _, strict in shares)):
-            found.append(
-                f"{names.signature(s, int(present[i]))}: only {len(able)} of the values have a "
-                f"prior above 0, and their limits add up to {float(total):.4g}, so one of them is "
-                "too sure"
-            )
-    return found[:_SHOWN]
-
-
-def _too_likely(problem: ArtProblem, names: ArtNames, s: int, known: Known) -> list[str]:
-    """People whose own value gives them away in every group of different values.
-
-    Under ``binary``, t's posterior is least where all others have the greatest odds. Under
-    ``joint``, exchanging the values of t, who has x, and u, who has y, shows that
-    ``(1 - P) / P <= sum over y of f(t,y)/f(t,x) max over u of f(u,x)/f(u,y)``; see `bounds`.
-    """
-    present, table = _present(problem, known)
-    held = np.flatnonzero(problem.table.sum(axis=0))
-    cells = np.ix_(present, held)
-    chances = known.priors.chances[cells]
-    people = table.sum(axis=1)
-    others = min(len(held), problem.n_people) - 1
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if known.reading == "binary":
-            odds = chances / known.priors.complements[cells]
-            own = np.minimum(people - 1, others)[:, None]
-            outside = _most_of_others(odds) / odds
-            rest = others * outside + own * np.maximum(1 - outside, 0)
-        else:
-            rest = _exchanged(chances, people)
-        least = np.where(chances > 0, 1 / (1 + rest), 0.0)
-    least[np.isnan(least)] = 0.0
-    bad = (least > known.limits.floats[cells] + _NEAR) & (table[:, held] > 0)
-    rows, columns = np.nonzero(bad)
-    order = np.argsort(-least[rows, columns], kind="stable")[:_SHOWN]
-    found = [
-        f"{names.signature(s, int(present[i]))}, {names.value(int(held[x]))}: whoever has it is "
-        f"known with at least {least[i, x]:.3g} in every group of different values, since it is so "
-        "much less likely for others"
-        for i, x in zip(rows[order].tolist(), columns[order].tolist(), strict=True)
-    ]
-    if len(rows) > _SHOWN:
-        found.append(f"and {len(rows) - _SHOWN} more such signatures and values")
-    return found
+def _short(shares: list[Share], times: list[int], needed: int) -> tuple[Fraction, bool]:
+    """What limits allow together, and whether that is too little."""
+    total = sum((n * limit for n, (limit, _) in zip(times, shares, strict=True)), Fraction(0))
+    strict = any(strict for _, strict in shares)
+    return total, total < needed or (total == needed and strict)
 
 
 def _exchanged(chances: FloatArray, people: IntArray) -> FloatArray:
@@ -220,15 +230,14 @@ def _exchanged(chances: FloatArray, people: IntArray) -> FloatArray:
     """
     total = np.zeros(chances.shape)
     n_values = chances.shape[1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for x in range(n_values):
-            own = chances[:, [x]]
-            ratio = np.where(own > 0, own / chances, 0.0)
-            terms = np.where(chances > 0, chances / own * _most_of_others(ratio), 0.0)
-            terms = np.delete(terms, x, axis=1)
-            gains = -np.sort(-np.maximum(1 - terms, 0.0), axis=1)
-            used = np.arange(n_values - 1) < people[:, None] - 1
-            total[:, x] = terms.sum(axis=1) + (gains * used).sum(axis=1)
+    for x in range(n_values):
+        own = chances[:, [x]]
+        ratio = np.where(own > 0, own / chances, 0.0)
+        terms = np.where(chances > 0, chances / own * _most_of_others(ratio), 0.0)
+        terms = np.delete(terms, x, axis=1)
+        gains = -np.sort(-np.maximum(1 - terms, 0.0), axis=1)
+        used = np.arange(n_values - 1) < people[:, None] - 1
+        total[:, x] = terms.sum(axis=1) + (gains * used).sum(axis=1)
     return total
 
 
@@ -237,33 +246,6 @@ def _most_of_others(table: FloatArray) -> FloatArray:
     if len(table) == 1:
         return np.zeros(table.shape)
     ranked = np.sort(table, axis=0)
-    first = np.argmax(table, axis=0)
     found = np.broadcast_to(ranked[-1], table.shape).copy()
-    found[first, np.arange(table.shape[1])] = ranked[-2]
+    found[np.argmax(table, axis=0), np.arange(table.shape[1])] = ranked[-2]
     return found
-
-
-def _written(limit: Fraction) -> str:
-    return str(limit) if limit.denominator <= _SHORT else f"{float(limit):.6g}"
-
-
-def in_the_way(
-    problem: ArtProblem, names: ArtNames, left: IntArray, tried: Sequence[str] = ()
-) -> str:
-    """Say what is left over, for whom no group was found."""
-    keys, counts = np.unique(
-        problem.kinds[left] * problem.n_values + problem.values[left], return_counts=True
-    )
-    notes = list(tried)
-    for at in np.argsort(-counts, kind="stable")[:_SHOWN].tolist():
-        kind, value = divmod(int(keys[at]), problem.n_values)
-        own, all_ = int(problem.table[kind, value]), int(problem.table[kind].sum())
-        note = f"{names.value(value)} of {who(problem, names, kind)}: "
-        note += f"{int(counts[at])} people left ({own} of {all_})"
-        if not problem.allowed[kind, value]:
-            note += ", where its prior is 0 (or 1), but is not for others"
-        elif problem.lacking(problem.table[[kind]], np.array([kind]))[0, value]:
-            limit, _ = problem.limits.share(kind, value)
-            note += f", there more frequent than {_written(limit)}"
-        notes.append(note)
-    return "; ".join(notes)

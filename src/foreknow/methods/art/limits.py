@@ -136,55 +136,38 @@ class Limit:
 
 
 def tightness(share: Share) -> tuple[Fraction, bool]:
-    """What limits are ordered by: strict ones come before those that may be reached."""
+    """The key that orders limits: a strict one is tighter than the same one that may be reached."""
     return share[0], not share[1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LimitTable:
-    """By signature and value, the greatest posterior that is allowed, as whole numbers.
+    """By signature and value, the greatest posterior allowed, ``num / den``; 1 where none is set.
 
-    Attributes
-    ----------
-    num, den : int64 arrays (of Python's whole numbers, where these are large), by both
-        The limit is ``num / den``; 1 where there is none.
-    strict : bool array
-        Whether it must not be reached.
-
-    Examples
-    --------
     >>> table = LimitTable.of_shares([[(Fraction(1, 3), False), NO_LIMIT]])
     >>> table.num.tolist(), table.den.tolist(), table.floats.round(3).tolist()
     ([[1, 1]], [[3, 1]], [[0.333, inf]])
     """
 
-    num: NDArray[Any]
+    num: NDArray[Any]  # int64, or Python's whole numbers where these are large
     den: NDArray[Any]
-    strict: NDArray[np.bool_]
-
-    @classmethod
-    def same(cls, shape: tuple[int, ...], limit: Fraction, strict: bool = False) -> LimitTable:
-        """One limit for everybody and every value; at most 1."""
-        limit, strict = min((limit, strict), NO_LIMIT, key=tightness)
-        kind = _kind(limit)
-        return cls(
-            np.full(shape, limit.numerator, dtype=kind),
-            np.full(shape, limit.denominator, dtype=kind),
-            np.full(shape, strict),
-        )
+    strict: NDArray[np.bool_]  # whether the limit must not be reached
 
     @classmethod
     def of_shares(cls, rows: Sequence[Sequence[Share]]) -> LimitTable:
         """Build from pairs (limit, whether it is strict); limits above 1 are none."""
         kept = [[min(share, NO_LIMIT, key=tightness) for share in row] for row in rows]
-        large = any(_kind(limit) is object for row in kept for limit, _ in row)
-        kind: type = object if large else np.int64
-        parts: list[NDArray[Any]] = [
-            np.array([[getattr(limit, part) for limit, _ in row] for row in kept], dtype=kind)
-            for part in ("numerator", "denominator")
-        ]
-        num, den = parts
+        num = np.array([[limit.numerator for limit, _ in row] for row in kept], dtype=object)
+        den = np.array([[limit.denominator for limit, _ in row] for row in kept], dtype=object)
+        if max(num.max(initial=0), den.max(initial=0)) <= _WHOLE:
+            num, den = num.astype(np.int64), den.astype(np.int64)
         return cls(num, den, np.array([[strict for _, strict in row] for row in kept]))
+
+    @classmethod
+    def same(cls, shape: tuple[int, ...], limit: Fraction, strict: bool = False) -> LimitTable:
+        """One limit for everybody and every value."""
+        one = cls.of_shares([[(limit, strict)]])
+        return cls(*(np.broadcast_to(part, shape) for part in (one.num, one.den, one.strict)))
 
     def tightest(self, other: LimitTable) -> LimitTable:
         """Both limits at once."""
@@ -210,26 +193,23 @@ class LimitTable:
         if self.num.dtype != object:
             return self
         num, den, strict = self.num.copy(), self.den.copy(), self.strict.copy()
-        for cell in np.argwhere(self.den > _WHOLE).tolist():
-            at = cell[0], cell[1]
-            below = _fraction_below(Fraction(int(num[at]), int(den[at])), _WHOLE)
-            num[at], den[at], strict[at] = below.numerator, below.denominator, False
+        for cell in map(tuple, np.argwhere(self.den > _WHOLE).tolist()):
+            below = _fraction_below(Fraction(int(num[cell]), int(den[cell])), _WHOLE)
+            num[cell], den[cell], strict[cell] = below.numerator, below.denominator, False
         return LimitTable(num.astype(np.int64), den.astype(np.int64), strict)
-
-    @cached_property
-    def floats(self) -> FloatArray:
-        """Limits as floats; infinite where there is none."""
-        found = np.where(self.limited, (self.num / self.den).astype(np.float64), np.inf)
-        return found.astype(np.float64)
 
     @cached_property
     def limited(self) -> NDArray[np.bool_]:
         """Where there is a limit."""
-        found: NDArray[np.bool_] = (self.num != self.den) | self.strict
-        return found.astype(bool)
+        return np.asarray((self.num != self.den) | self.strict, dtype=bool)
 
     @cached_property
-    def least(self) -> NDArray[Any]:
+    def floats(self) -> FloatArray:
+        """Limits as floats; infinite where there is none."""
+        return np.where(self.limited, (self.num / self.den).astype(np.float64), np.inf)
+
+    @cached_property
+    def least(self) -> IntArray:
         """How many people a group needs at least for one who has the value; 0 where never."""
         found = np.zeros(self.num.shape, dtype=np.int64)
         some = np.asarray(self.num > 0, dtype=bool)
@@ -254,8 +234,6 @@ def _fraction_below(limit: Fraction, most: int) -> Fraction:
     Neighbours a/b and p/q in a Farey sequence have ``a q - b p = 1`` (Hardy and Wright, theorem
     28).
 
-    Examples
-    --------
     >>> _fraction_below(Fraction(667, 1000), 10), _fraction_below(Fraction(666, 1000), 10)
     (Fraction(2, 3), Fraction(5, 8))
     """
@@ -265,7 +243,3 @@ def _fraction_below(limit: Fraction, most: int) -> Fraction:
     a, b = near.numerator, near.denominator
     q = most - (most - pow(a, -1, b)) % b
     return Fraction((a * q - 1) // b, q)
-
-
-def _kind(limit: Fraction) -> type:
-    return object if max(limit.numerator, limit.denominator) > _WHOLE else np.int64

@@ -1,4 +1,4 @@
-"""ArtProblem: who is to be grouped, as arrays: kinds of people, their values, places and priors."""
+"""ArtProblem: who is to be grouped, as arrays: profiles, values, places, priors and limits."""
 
 from __future__ import annotations
 
@@ -18,20 +18,9 @@ from foreknow.methods.art.limits import NO_LIMIT, LimitTable, Share, tightness
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What one adversary knows, and how sure they may become.
+    """What one adversary knows, and how sure they may become, by signature and value."""
 
-    Attributes
-    ----------
-    signature_of : int64 array, shape (kinds,)
-        The signature of each kind of people.
-    priors : PriorMatrix
-        By signature and value.
-    limits : LimitTable
-        By signature and value.
-    reading : {"joint", "binary"}
-    """
-
-    signature_of: IntArray
+    signature_of: IntArray  # the signature of each profile
     priors: PriorMatrix
     limits: LimitTable
     reading: Reading = "joint"
@@ -41,34 +30,17 @@ class Known:
 class ArtProblem:
     """What ART is asked, without a table.
 
-    A *kind* is a combination of signatures, one of each attribute set: people of one kind are
-    alike to every adversary.
-
-    Attributes
-    ----------
-    kinds : int64 array, shape (people,)
-        The kind of each person.
-    known : tuple of Known
-        For each attribute set.
-    values : int64 array, shape (people,)
-        Sensitive codes.
-    places : float64 array, shape (people, quasi-identifiers)
-        Where each person lies, from 0 to 1; for nominal ones, codes times their step.
-    steps : float64 array, shape (quasi-identifiers,)
-        Loss per further value of a nominal quasi-identifier; 0 where ranges count.
-    unique : bool
-        Whether a value may occur only once in a group; then one limit holds for all.
-    apart : bool
-        Whether people of different kinds may not share a group.
+    A *profile* is a combination of signatures, one of each attribute set: people of one profile
+    are alike to every adversary.
     """
 
-    kinds: IntArray
-    known: tuple[Known, ...]
-    values: IntArray
-    places: FloatArray
-    steps: FloatArray
-    unique: bool = True
-    apart: bool = False
+    profiles: IntArray  # of each person
+    known: tuple[Known, ...]  # of each attribute set
+    values: IntArray  # the sensitive code of each person
+    places: FloatArray  # of each person and quasi-identifier, from 0 to 1
+    steps: FloatArray  # loss per further value of a nominal quasi-identifier; 0 where ranges count
+    unique: bool = True  # whether a value may occur only once in a group
+    apart: bool = False  # whether people of different profiles may not share a group
 
     @classmethod
     def of_signatures(
@@ -85,12 +57,9 @@ class ArtProblem:
         unique: bool | None = None,
         apart: bool = False,
     ) -> ArtProblem:
-        """Build from the signature codes of everybody, one array per attribute set.
-
-        With limits, one table for each set; or with r, where no posterior may exceed 1/r.
-        """
+        """Build from everybody's signatures, by attribute set; limits as tables, or all 1/r."""
         sizes = [len(matrix.chances) for matrix in priors]
-        kinds, first = combine([np.asarray(codes) for codes in signatures], sizes)
+        profiles, first = combine([np.asarray(codes) for codes in signatures], sizes)
         if limits is None:
             share = 1 / Fraction(r or 1)
             limits = [LimitTable.same(matrix.chances.shape, share) for matrix in priors]
@@ -98,7 +67,7 @@ class ArtProblem:
         owners = (np.asarray(codes)[first].astype(np.int64) for codes in signatures)
         spread = np.zeros((len(values), 0)) if places is None else places
         made = cls(
-            kinds.astype(np.int64),
+            profiles.astype(np.int64),
             tuple(map(Known, owners, priors, limits, readings)),
             np.asarray(values).astype(np.int64),
             spread,
@@ -106,17 +75,21 @@ class ArtProblem:
             unique=False,
             apart=apart,
         )
-        asked = made.share is not None if unique is None else unique
-        return replace(made, unique=asked)
+        return replace(made, unique=made.share is not None if unique is None else unique)
+
+    def part(self, people: IntArray) -> ArtProblem:
+        """The same question about some people only."""
+        own = {name: getattr(self, name)[people] for name in ("profiles", "values", "places")}
+        return replace(self, **own)
 
     @property
     def n_people(self) -> int:
         """How many people are to be grouped."""
-        return len(self.kinds)
+        return len(self.profiles)
 
     @cached_property
-    def n_kinds(self) -> int:
-        """How many kinds of people there are."""
+    def n_profiles(self) -> int:
+        """How many profiles there are."""
         return len(self.known[0].signature_of)
 
     @cached_property
@@ -125,65 +98,106 @@ class ArtProblem:
         return int(self.known[0].priors.chances.shape[1])
 
     @cached_property
+    def keys(self) -> IntArray:
+        """The profile and value of each person, as one code."""
+        found: IntArray = self.profiles * self.n_values + self.values
+        return found
+
+    @cached_property
+    def table(self) -> IntArray:
+        """People by profile and value."""
+        return self.counted(np.arange(self.n_people))
+
+    def counted(self, people: IntArray) -> IntArray:
+        """Some people by profile and value."""
+        found = np.bincount(self.keys[people], minlength=self.n_profiles * self.n_values)
+        return found.reshape(self.n_profiles, self.n_values).astype(np.int64)
+
+    # ---- limits ---------------------------------------------------------------------------
+
+    @cached_property
     def limits(self) -> LimitTable:
-        """By kind and value: the tightest limit of all adversaries, as groups can tell it."""
+        """By profile and value: the tightest limit of all adversaries, for shares of a group."""
         found = [own.limits.rounded.rows(own.signature_of) for own in self.known]
         return reduce(LimitTable.tightest, found)
 
     @cached_property
     def share(self) -> Share | None:
         """The one limit of everybody and every value, if it is one."""
-        shares = [self._one(own.limits.rows(own.signature_of)) for own in self.known]
-        if None in shares:
-            return None
-        found = min((share for share in shares if share is not None), key=tightness)
+        shares = []
+        for own in self.known:
+            table = own.limits.rows(own.signature_of)
+            if not all((part == part[0, 0]).all() for part in (table.num, table.den, table.strict)):
+                return None
+            shares.append(table.share(0, 0))
+        found = min(shares, key=tightness)
         return None if found == NO_LIMIT else found
-
-    def _one(self, table: LimitTable) -> Share | None:
-        first = table.num[0, 0], table.den[0, 0], table.strict[0, 0]
-        parts = zip((table.num, table.den, table.strict), first, strict=True)
-        return table.share(0, 0) if all((part == one).all() for part, one in parts) else None
 
     @cached_property
     def sizes(self) -> IntArray:
-        """By kind and value: how many people a group of it needs for one; 0 where never enough."""
+        """By profile and value: how many people a group needs for one; 0 where never enough."""
         each = np.stack([own.limits.least[own.signature_of] for own in self.known])
         found: IntArray = np.where((each > 0).all(axis=0), each.max(axis=0), 0)
         return found
 
     @cached_property
-    def least(self) -> int:
-        """How many people any safe group has at least; more than there are, where none is safe.
+    def sizes_of_values(self) -> IntArray:
+        """By value: how many people a safe group that holds it has at least.
 
         For each attribute set: the posteriors of a value that occurs in a group of N people sum to
         at least 1, so somebody's is 1/N or more, and within a limit L. So ``N >= 1/L`` for one
-        signature and one value, though for another set perhaps for other ones: the least of each
-        set, and of these the greatest.
+        signature, though for another set perhaps for another one: the least of each set, and of
+        these the greatest. More than there are people, where no group is safe.
         """
         present = self.table.sum(axis=1) > 0
-        held = np.flatnonzero(self.table.sum(axis=0))
-        found = 1
+        found = np.ones(self.n_values, dtype=np.int64)
         for own in self.known:
-            cells = np.ix_(np.unique(own.signature_of[present]), held)
-            sizes = own.limits.least[cells]
-            found = max(found, int(sizes[sizes > 0].min(initial=self.n_people + 1)))
+            sizes = own.limits.least[np.unique(own.signature_of[present])]
+            found = np.maximum(found, np.where(sizes > 0, sizes, self.n_people + 1).min(axis=0))
         return found
 
     @cached_property
-    def table(self) -> IntArray:
-        """People by kind and value."""
-        keys = self.kinds * self.n_values + self.values
-        counts = np.bincount(keys, minlength=self.n_kinds * self.n_values)
-        return counts.reshape(self.n_kinds, self.n_values).astype(np.int64)
+    def loosest(self) -> FloatArray:
+        """By value, the loosest limit of anybody for the tightest adversary."""
+        each = [known.limits.floats[known.signature_of].max(axis=0) for known in self.known]
+        found: FloatArray = np.minimum.reduce([np.ones(self.n_values), *each])
+        return found
+
+    @cached_property
+    def least(self) -> int:
+        """How many people any safe group has at least."""
+        held = self.table.sum(axis=0) > 0
+        return int(self.sizes_of_values[held].min(initial=self.n_people + 1))
+
+    @cached_property
+    def _shares(self) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
+        """By profile and value, the share that people who have it may be of a group of theirs."""
+        if self.unique:
+            shape = self.n_profiles, self.n_values
+            return np.ones(shape, int), np.full(shape, self.least), np.zeros(shape, dtype=bool)
+        return self.limits.num, self.limits.den, self.limits.strict
+
+    def deficit(self, rows: IntArray, profiles: IntArray) -> FloatArray:
+        """How many people each profile lacks, by value, to be grouped by itself; 0 if none."""
+        num, den, strict = (part[profiles] for part in self._shares)
+        over = den * rows + (strict & (rows > 0)) - num * rows.sum(axis=-1, keepdims=True)
+        found: FloatArray = np.maximum(over, 0) / np.maximum(num, 1)
+        return found
+
+    def most(self, profile: int, sizes: NDArray[Any]) -> IntArray:
+        """How often each value may occur among so many people of one profile; `sizes` a column."""
+        num, den, strict = (part[profile] for part in self._shares)
+        found: IntArray = np.maximum(num * sizes - strict, 0) // den
+        return found
 
     @cached_property
     def allowed(self) -> NDArray[np.bool_]:
-        """By kind and value: whether a group of this kind alone may hold the value.
+        """By profile and value: whether a group of this profile alone may hold the value.
 
         Not where its prior is 0 for some attribute set, nor, under ``binary``, where it is 1 but
-        others of the kind have other values: no world of such a group has a positive weight.
+        others of the profile have other values: no world of such a group has a positive weight.
         """
-        found = np.ones((self.n_kinds, self.n_values), dtype=bool)
+        found = np.ones((self.n_profiles, self.n_values), dtype=bool)
         everybody = self.table == self.table.sum(axis=1, keepdims=True)
         for own in self.known:
             found &= own.priors.chances[own.signature_of] > 0
@@ -191,46 +205,11 @@ class ArtProblem:
                 found &= (own.priors.complements[own.signature_of] > 0) | everybody
         return found
 
-    def lacking(self, rows: IntArray, kinds: IntArray) -> FloatArray:
-        """By row and value: how many people a group of one kind lacks; 0 if and only if none.
-
-        Parameters
-        ----------
-        rows : int64 array, shape (rows, values)
-            Occurrences in each.
-        kinds : int64 array, shape (rows,)
-        """
-        num, den, strict = (part[kinds] for part in self._whole)
-        over = den * rows + (strict & (rows > 0)) - num * rows.sum(axis=-1, keepdims=True)
-        found: FloatArray = np.maximum(over, 0) / np.maximum(num, 1)
-        return found
+    # ---- distances ------------------------------------------------------------------------
 
     @cached_property
-    def _whole(self) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
-        return self.limits.num, self.limits.den, self.limits.strict
-
-    def fits(
-        self, kinds: IntArray, values: IntArray, counts: IntArray, sizes: IntArray
-    ) -> NDArray[np.bool_]:
-        """Whether a value may occur so often in a group of one kind of such a size."""
-        num, den, strict = (part[kinds, values] for part in self._whole)
-        found: NDArray[np.bool_] = den * counts + strict <= num * sizes
-        return found
-
-    def most(self, kind: int, sizes: NDArray[Any]) -> IntArray:
-        """How often each value may occur in groups of one kind of some sizes.
-
-        Parameters
-        ----------
-        sizes : int64 array, shape (sizes, 1)
-        """
-        num, den, strict = (part[kind] for part in self._whole)
-        found: IntArray = np.maximum(num * sizes - strict, 0) // den
-        return found
-
-    @cached_property
-    def scores(self) -> FloatArray:
-        """By kind: logarithms of priors, which are alike for kinds that may well be mixed."""
+    def _scores(self) -> FloatArray:
+        """By profile: logarithms of priors, which are alike for profiles that mix well."""
         rows = []
         for own in self.known:
             known = own.priors.chances[own.signature_of]
@@ -239,21 +218,19 @@ class ArtProblem:
         return np.concatenate(rows, axis=1)
 
     @cached_property
-    def centres(self) -> FloatArray:
-        """By kind: the mean place of its people."""
-        sums = np.zeros((self.n_kinds, self.places.shape[1]))
-        for a in range(self.places.shape[1]):
-            sums[:, a] = np.bincount(self.kinds, self.places[:, a], self.n_kinds)
-        counted = np.bincount(self.kinds, minlength=self.n_kinds)
-        found: FloatArray = sums / np.maximum(counted, 1)[:, None]
+    def _centres(self) -> FloatArray:
+        """By profile: the mean place of its people."""
+        columns = self.places.T
+        sums = [np.bincount(self.profiles, column, self.n_profiles) for column in columns]
+        counted = np.bincount(self.profiles, minlength=self.n_profiles)
+        found: FloatArray = np.stack(sums, axis=1) / np.maximum(counted, 1)[:, None]
         return found
 
-    def distances(self, kind: int) -> FloatArray:
-        """How unlike each kind is to one: in priors, and a little in place."""
-        unlike = np.abs(self.scores - self.scores[kind]).mean(axis=1)
+    def distances(self, profile: int) -> FloatArray:
+        """How unlike each profile is to one: in priors, and a little in place."""
+        found: FloatArray = np.abs(self._scores - self._scores[profile]).mean(axis=1)
         if self.places.shape[1]:
-            unlike = unlike + 0.5 * np.abs(self.centres - self.centres[kind]).mean(axis=1)
-        found: FloatArray = unlike
+            found = found + 0.5 * np.abs(self._centres - self._centres[profile]).mean(axis=1)
         return found
 
     @cached_property
@@ -265,8 +242,8 @@ class ArtProblem:
         bits = max(1, min(10, 60 // width))
         keys = np.zeros(n, dtype=np.int64)
         cells = []
-        for a in range(width):
-            _, at, counts = np.unique(self.places[:, a], return_inverse=True, return_counts=True)
+        for column in self.places.T:
+            _, at, counts = np.unique(column, return_inverse=True, return_counts=True)
             middle = (np.cumsum(counts) - counts / 2) / n
             cells.append(np.minimum(middle[at] * 2**bits, 2**bits - 1).astype(np.int64))
         for bit in range(bits - 1, -1, -1):
@@ -275,12 +252,3 @@ class ArtProblem:
         rank = np.empty(n, dtype=np.int64)
         rank[np.argsort(keys, kind="stable")] = np.arange(n)
         return rank
-
-    def part(self, people: IntArray) -> ArtProblem:
-        """The same question about some people only."""
-        return replace(
-            self,
-            kinds=self.kinds[people],
-            values=self.values[people],
-            places=self.places[people],
-        )

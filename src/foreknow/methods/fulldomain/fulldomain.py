@@ -17,10 +17,8 @@ from pydantic import Field
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, InternalError, NoSafeRelease, did_you_mean
-from foreknow.methods.fulldomain.lattice import Lattice
-from foreknow.methods.fulldomain.levels import level_names
+from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, level_names
 from foreknow.methods.fulldomain.losses import OBJECTIVES, Objective, loss_by
-from foreknow.methods.fulldomain.result import LatticeResult
 from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.methods.fulldomain.search import SAFE, LatticeSearch, OutOfTime
 from foreknow.methods.fulldomain.suppression import Judge

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,39 +15,31 @@ from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.methods.fulldomain.rollup import Rollup, View
 
 FloatArray: TypeAlias = NDArray[np.float64]
+Marks: TypeAlias = NDArray[np.bool_]
 Objective: TypeAlias = Callable[[GroupCounts, Mapping[str, int]], float]
 
 OBJECTIVES = ("ncp", "entropy", "height", "discernibility")
 
 
-class Loss(Protocol):
-    """A measure of what is lost; lower is better.
+class Loss:
+    """A measure of what is lost; lower is better."""
 
-    Attributes
-    ----------
-    bounds : float64 array, shape (nodes,)
-        No release at the node loses less; what it loses exactly if nobody is suppressed, where
-        that is known before counting.
-    each : float64 array, shape (nodes,)
-        What is lost in addition, at least, by suppressing one person.
-    known : bool
-        Whether the bounds are exact where nobody is suppressed.
-    rising : bool
-        Whether a node never loses less than one below it, if nobody is suppressed.
-    """
+    # Whether bounds are exact where nobody is suppressed, before anything is counted.
+    known = False
+    # Whether a node never loses less than one below it, if nobody is suppressed.
+    rising = True
 
-    bounds: FloatArray
-    each: FloatArray
-    known: bool
-    rising: bool
+    def __init__(self, lattice: Lattice) -> None:
+        # By node: no release loses less; and what suppressing one person adds, at least.
+        self.bounds: FloatArray = np.zeros(len(lattice))
+        self.each: FloatArray = np.zeros(len(lattice))
 
     def saw(self, number: int, view: View) -> None:
         """Learn from a node that was looked at, safe or not."""
-        ...
 
-    def of(self, number: int, view: View, outliers: NDArray[np.bool_] | None) -> float:
+    def of(self, number: int, view: View, outliers: Marks | None) -> float:
         """Loss of a node, with the groups that are suppressed there, if any."""
-        ...
+        raise NotImplementedError
 
 
 def loss_by(objective: str | Objective, rollup: Rollup, lattice: Lattice) -> Loss:
@@ -59,45 +51,36 @@ def loss_by(objective: str | Objective, rollup: Rollup, lattice: Lattice) -> Los
     return SummedLoss(rollup, lattice, objective)
 
 
-class SummedLoss:
+class SummedLoss(Loss):
     """A loss that each value contributes to by its own node, whatever else is published.
 
-    Parameters
-    ----------
-    rollup : Rollup
-    lattice : Lattice
-    kind : {"ncp", "entropy", "height"}
-        Normalized certainty penalty: how much of the domain the published node covers. Entropy:
-        how many bits are needed to name the exact value again, knowing how frequent values are
-        (non-uniform entropy of Gionis and Tassa). Height: levels that were climbed. Averaged over
-        people, relative to suppressing everything. Of suppressed people, everything is lost.
+    "ncp", normalized certainty penalty: how much of the domain the published node covers.
+    "entropy": how many bits are needed to name the exact value again, knowing how frequent values
+    are (non-uniform entropy of Gionis and Tassa). "height": levels that were climbed. Averaged over
+    people, relative to suppressing everything. Of suppressed people, everything is lost.
     """
 
     known = True
-    rising = True
 
     def __init__(self, rollup: Rollup, lattice: Lattice, kind: str) -> None:
-        made = [_COSTS[kind](rollup, a) for a in range(len(rollup.levels))]
-        # What one person loses at each node of each level; and all of them together.
-        people = [_people_of_values(rollup, a) for a in range(len(made))]
-        totals = [
-            np.array([float((held * cost[nodes]).sum()) for cost, nodes in zip(costs, levels)])  # noqa: B905
-            for held, costs, levels in zip(people, made, rollup.levels, strict=True)
-        ]
-        if kind == "entropy":
-            # Exact values cost nothing, so a node costs more, the rarer the value was.
-            exact = [total[0] for total in totals]
-            totals = [total - start for total, start in zip(totals, exact, strict=True)]
+        finest, totals, made = rollup.finest, [], []
+        for codes, levels in zip(finest.codes, rollup.levels, strict=True):
+            people = np.bincount(codes, finest.people, len(levels[0])).astype(np.float64)
+            # What one person loses at each node of each level; and all of them together.
+            costs = _COSTS[kind](levels, people)
+            total = [
+                float((people * c[nodes]).sum()) for c, nodes in zip(costs, levels, strict=True)
+            ]
+            # Exact values cost nothing, so bits of a node count more, the rarer the value was.
+            totals.append(np.array(total) - total[0])
+            made.append(costs)
         worst = sum(float(total[-1]) for total in totals) or 1.0
         self.bounds = np.minimum(lattice.sums([total / worst for total in totals]), 1.0)
         # What is lost in addition by suppressing one person of a node.
         self._more = [[(costs[-1][0] - cost) / worst for cost in costs] for costs in made]
         self.each = lattice.sums([np.array([cost.min() for cost in more]) for more in self._more])
 
-    def saw(self, number: int, view: View) -> None:
-        """Learn nothing."""
-
-    def of(self, number: int, view: View, outliers: NDArray[np.bool_] | None) -> float:
+    def of(self, number: int, view: View, outliers: Marks | None) -> float:
         """Loss of a node."""
         loss = float(self.bounds[number])
         if outliers is None:
@@ -108,48 +91,32 @@ class SummedLoss:
         return loss
 
 
-def _people_of_values(rollup: Rollup, a: int) -> FloatArray:
-    finest = rollup.finest
-    held = np.bincount(finest.codes[a], weights=finest.people, minlength=rollup.sizes[a][0])
-    return held.astype(np.float64)
-
-
-def _penalties(rollup: Rollup, a: int) -> list[FloatArray]:
+def _penalties(levels: list[IntArray], people: FloatArray) -> list[FloatArray]:
     """Share of the domain below each node, less one value; as `utility.ncp_of_groups` has it."""
-    size = rollup.sizes[a][0]
-    return [(np.bincount(nodes) - 1.0) / max(size - 1, 1) for nodes in rollup.levels[a]]
+    return [(np.bincount(nodes) - 1.0) / max(len(people) - 1, 1) for nodes in levels]
 
 
-def _bits(rollup: Rollup, a: int) -> list[FloatArray]:
-    """Bits that the frequency of each node is worth; a value's own are taken off later."""
-    people = _people_of_values(rollup, a)
-    return [np.log2(np.bincount(nodes, weights=people)) for nodes in rollup.levels[a]]
+def _bits(levels: list[IntArray], people: FloatArray) -> list[FloatArray]:
+    """Bits that the frequency of each node is worth."""
+    return [np.log2(np.bincount(nodes, weights=people)) for nodes in levels]
 
 
-def _steps(rollup: Rollup, a: int) -> list[FloatArray]:
+def _steps(levels: list[IntArray], people: FloatArray) -> list[FloatArray]:
     """Levels that were climbed."""
-    return [np.full(size, float(level)) for level, size in enumerate(rollup.sizes[a])]
+    return [np.full(int(nodes[-1]) + 1, float(level)) for level, nodes in enumerate(levels)]
 
 
-_COSTS: dict[str, Callable[[Rollup, int], list[FloatArray]]] = {
-    "ncp": _penalties,
-    "entropy": _bits,
-    "height": _steps,
-}
+_COSTS = {"ncp": _penalties, "entropy": _bits, "height": _steps}
 
 
-class Discernibility:
+class Discernibility(Loss):
     """Mean share of all people with whom a person is confused (Bayardo and Agrawal).
 
     A suppressed person is confused with everybody.
     """
 
-    known = False
-    rising = True
-
     def __init__(self, rollup: Rollup, lattice: Lattice) -> None:
-        self.bounds = np.zeros(len(lattice))
-        self.each = np.zeros(len(lattice))
+        super().__init__(lattice)
         self._lattice = lattice
         self._n_people = rollup.n_people
 
@@ -158,7 +125,7 @@ class Discernibility:
         above = self._lattice.above(self.bounds, number)
         np.maximum(above, _squares(view.people) / self._n_people**2, out=above)
 
-    def of(self, number: int, view: View, outliers: NDArray[np.bool_] | None) -> float:
+    def of(self, number: int, view: View, outliers: Marks | None) -> float:
         """Loss of a node."""
         squares = _squares(view.people)
         if outliers is not None:
@@ -174,22 +141,18 @@ def _squares(sizes: IntArray) -> int:
     return sum(size * size for size in sizes.tolist())
 
 
-class GivenLoss:
+class GivenLoss(Loss):
     """A loss that the caller computes from the counts of a release."""
 
-    known = False
     rising = False
 
     def __init__(self, rollup: Rollup, lattice: Lattice, objective: Objective) -> None:
-        self.bounds = np.full(len(lattice), -np.inf)
-        self.each = np.zeros(len(lattice))
+        super().__init__(lattice)
+        self.bounds[:] = -np.inf
         self._objective = objective
         self._names = [attribute.name for attribute in rollup.attributes]
 
-    def saw(self, number: int, view: View) -> None:
-        """Learn nothing."""
-
-    def of(self, number: int, view: View, outliers: NDArray[np.bool_] | None) -> float:
+    def of(self, number: int, view: View, outliers: Marks | None) -> float:
         """Loss of a node."""
         levels = dict(zip(self._names, view.levels, strict=True))
         counts = view.counts
@@ -205,7 +168,7 @@ class GivenLoss:
         return loss
 
 
-def together(counts: GroupCounts, outliers: NDArray[np.bool_]) -> GroupCounts:
+def together(counts: GroupCounts, outliers: Marks) -> GroupCounts:
     """Unite the outliers into one group, the last."""
     kept = ~outliers
     into: Any = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept))

@@ -1,68 +1,43 @@
 """Rollup: the counts at every node of the lattice, each from those of a finer node.
 
 Rows are looked at once, to find the distinct combinations of quasi-identifiers and the values
-there. From then on the counts of a node come from the finer node with the fewest cells of those at
-hand: its groups are relabelled and united, never rows.
+there. From then on the groups of the smallest finer node at hand are relabelled and united.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from operator import le
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import narrowest
-from foreknow.data.labels import Labels
-from foreknow.data.microdata import Attribute, Microdata
+from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, combine, count_pairs
-from foreknow.methods.fulldomain.lattice import Node
-from foreknow.methods.mondrian.cuts import Points
+from foreknow.errors import InputError, did_you_mean
+from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, label_of_level, levels_of
+
+Codes: TypeAlias = NDArray[Any]
 
 _BLOCK = 1 << 20
 # How many times the cells of the finest node the counts at hand may have together.
 _KEPT = 8
 
 
-def levels_of(attribute: Attribute) -> list[IntArray]:
-    """Node of each value at level 0 (exact), 1, ... up to the last, where there is one node.
-
-    >>> age = Attribute("age", np.array([0]), [30, 31], "ordered", (), (), np.array([30.0, 31.0]))
-    >>> levels_of(age)
-    [array([0, 1]), array([0, 0])]
-    """
-    exact = np.arange(len(attribute.domain))
-    return [exact, *(attribute.ancestors or (np.zeros_like(exact),))]
-
-
 class View:
-    """The groups at one node, in lexicographic order, and what is counted of them.
-
-    Attributes
-    ----------
-    levels : Node
-    codes : list of integer arrays, shape (groups,)
-        The node of each group along each quasi-identifier.
-    people : int64 array, shape (groups,)
-    """
+    """The groups at one node, in lexicographic order; their values are counted on demand."""
 
     def __init__(
-        self,
-        levels: Node,
-        codes: list[NDArray[Any]],
-        people: IntArray,
-        finer: GroupCounts,
-        into: IntArray | None,
+        self, levels: Node, codes: list[Codes], people: IntArray, finer: GroupCounts, into: Any
     ) -> None:
-        self.levels = levels
-        self.codes = codes
-        self.people = people
-        self._finer = finer
-        self._into = into
+        self.levels, self.codes, self.people = levels, codes, people
+        self._finer, self._into = finer, into  # no `into`: these are the counts themselves
 
     @property
     def n_groups(self) -> int:
@@ -70,22 +45,26 @@ class View:
         return len(self.people)
 
     @property
+    def n_cells(self) -> int:
+        """Groups and values that occur together."""
+        return len(self.counts.codes)
+
+    @property
     def is_counted(self) -> bool:
         """Whether all groups have been counted."""
-        return self._into is None or "counts" in self.__dict__
+        return self._into is None
 
     @cached_property
     def counts(self) -> GroupCounts:
         """Sensitive values of every group."""
-        if self._into is None:
-            return self._finer
-        made = _united(self._finer, self._into, self.people, slice(None))
-        self._finer, self._into = made, None  # the finer ones are not needed any more
-        return made
+        if self._into is not None:
+            self._finer = _united(self._finer, self._into, self.people, slice(None))
+            self._into = None
+        return self._finer
 
-    def part(self, groups: NDArray[Any]) -> GroupCounts:
+    def part(self, groups: Codes) -> GroupCounts:
         """Sensitive values of some groups only, in ascending order."""
-        if self._into is None or self.is_counted:
+        if self._into is None:
             return self.counts.take(groups)
         place = np.full(self.n_groups, -1)
         place[groups] = np.arange(len(groups))
@@ -97,35 +76,52 @@ class View:
 def _united(
     finer: GroupCounts, into: IntArray, people: IntArray, cells: slice | IntArray
 ) -> GroupCounts:
-    found = count_pairs(
-        into[finer.cell_groups[cells]],
-        finer.codes[cells],
-        len(people),
-        finer.n_values,
-        finer.counts[cells],
-    )
+    rows, columns = into[finer.cell_groups[cells]], finer.codes[cells]
+    found = count_pairs(rows, columns, len(people), finer.n_values, finer.counts[cells])
     return GroupCounts.counted(people, *found, values=finer.values, semantics=finer.semantics)
 
 
-class Rollup:
-    """The counts of every node that is asked for.
+class ViewCache:
+    """Counted views by node; the largest goes first, the finest stays."""
 
-    Parameters
-    ----------
-    microdata : Microdata
-    """
+    def __init__(self, finest: View) -> None:
+        self._finest = finest
+        self._views = {finest.levels: finest}
+        self._budget = _KEPT * max(finest.n_cells, 1 << 12)
+
+    def __len__(self) -> int:
+        return len(self._views)
+
+    @property
+    def n_cells(self) -> int:
+        """Of all views together."""
+        return sum(view.n_cells for view in self._views.values())
+
+    def smallest_finer(self, node: Node) -> View:
+        """The view with the fewest cells at or below a node."""
+        finer = (view for view in self._views.values() if all(map(le, view.levels, node)))
+        return min(finer, key=lambda view: view.n_cells)
+
+    def add(self, view: View) -> None:
+        """Have the counts of a view at hand for coarser nodes."""
+        self._views.setdefault(view.levels, view)
+        while len(self._views) > 2 and self.n_cells > self._budget:
+            others = (other for other in self._views.values() if other is not self._finest)
+            del self._views[max(others, key=lambda view: view.n_cells).levels]
+
+
+class Rollup:
+    """The counts of every node of a table's lattice that is asked for."""
 
     def __init__(self, microdata: Microdata) -> None:
         self.attributes = microdata.attributes
         self.levels = [levels_of(attribute) for attribute in self.attributes]
         self.tops: Node = tuple(len(levels) - 1 for levels in self.levels)
         self.sizes = [[int(nodes[-1]) + 1 for nodes in levels] for levels in self.levels]
-        codes, people, counts = _finest(microdata)
-        self.finest = View((0,) * len(self.levels), codes, people, counts, None)
-        self._views: list[View] = [self.finest]
-        self._kept = np.array([self.finest.levels])
-        self._cells = np.array([len(counts.codes)])
-        self._between: dict[tuple[int, int, int], NDArray[Any]] = {}
+        codes, counts = _finest(microdata)
+        self.finest = View((0,) * len(self.levels), codes, counts.sizes, counts, None)
+        self.cache = ViewCache(self.finest)
+        self._between: dict[tuple[int, int, int], Codes] = {}
 
     @property
     def n_people(self) -> int:
@@ -133,67 +129,38 @@ class Rollup:
         return int(self.finest.people.sum())
 
     def view(self, node: Node) -> View:
-        """The groups at a node, not counted yet, rolled up from the cheapest finer node."""
-        finer = self._views[self._cheapest(node)]
+        """The groups at a node, from the smallest finer view; counted on demand."""
+        finer = self.cache.smallest_finer(node)
         if finer.levels == node:
             return finer
-        columns: list[NDArray[Any]] = []
-        for a, level in enumerate(node):
-            if level == self.tops[a]:
-                continue
-            codes = finer.codes[a]
-            if level != finer.levels[a]:
-                codes = self._map(a, finer.levels[a], level)[codes]
-            columns.append(codes)
-        varying = [a for a, level in enumerate(node) if level != self.tops[a]]
-        if varying:
-            into, first = combine(columns, [self.sizes[a][node[a]] for a in varying])
-        else:
-            into = np.zeros(finer.n_groups, dtype=np.int64)
-            first = into[:1]
-        found = {a: column[first] for a, column in zip(varying, columns, strict=True)}
-        nothing = np.zeros(len(first), dtype=np.uint8)
-        codes_of = [found.get(a, nothing) for a in range(len(node))]
-        people = np.bincount(into, weights=finer.people, minlength=len(first)).astype(np.int64)
-        return View(node, codes_of, people, finer.counts, into)
+        codes = {a: self._coarsened(finer, a, node[a]) for a in self._varying(node)}
+        into, first = combine(list(codes.values()), [self.sizes[a][node[a]] for a in codes])
+        columns = [np.zeros(len(first), dtype=np.uint8)] * len(node)
+        for a, column in codes.items():
+            columns[a] = column[first]
+        people = np.bincount(into, finer.people).astype(np.int64)
+        return View(node, columns, people, finer.counts, into)
 
-    def keep(self, view: View) -> None:
-        """Have the counts of a view at hand for coarser nodes."""
-        if (self._kept == view.levels).all(axis=1).any():
-            return
-        self._views.append(view)
-        self._kept = np.vstack((self._kept, view.levels))
-        self._cells = np.append(self._cells, len(view.counts.codes))
-        most = _KEPT * max(int(self._cells[0]), 1 << 12)
-        while self._cells.sum() > most and len(self._views) > 2:
-            # The largest but the finest: what it saves is the least.
-            self._drop(1 + int(np.argmax(self._cells[1:])))
+    def _varying(self, node: Node) -> list[int]:
+        """The attributes that are not suppressed; the first where all are."""
+        return [a for a, level in enumerate(node) if level < self.tops[a]] or [0]
 
-    def _drop(self, at: int) -> None:
-        del self._views[at]
-        self._kept = np.delete(self._kept, at, axis=0)
-        self._cells = np.delete(self._cells, at)
+    def _coarsened(self, finer: View, a: int, level: int) -> Codes:
+        codes = finer.codes[a]
+        return codes if finer.levels[a] == level else self._map(a, finer.levels[a], level)[codes]
 
-    def _cheapest(self, node: Node) -> int:
-        finer = (self._kept <= node).all(axis=1)
-        return int(np.where(finer, self._cells, np.iinfo(np.int64).max).argmin())
-
-    def _map(self, a: int, fine: int, coarse: int) -> NDArray[Any]:
+    def _map(self, a: int, fine: int, coarse: int) -> Codes:
         """Node at a coarse level of each node at a finer one."""
         key = (a, fine, coarse)
         if key not in self._between:
-            levels = self.levels[a]
             nodes = np.empty(self.sizes[a][fine], dtype=narrowest(self.sizes[a][coarse]))
-            nodes[levels[fine]] = levels[coarse]
+            nodes[self.levels[a][fine]] = self.levels[a][coarse]
             self._between[key] = nodes
         return self._between[key]
 
     def spread(self, node: Node, of_group: IntArray) -> IntArray:
         """Give each person what belongs to their group at a node, in the table's order."""
-        varying = [a for a, level in enumerate(node) if level < self.tops[a]]
-        n_people = len(self.attributes[0].codes)
-        if not varying:
-            return np.full(n_people, of_group[0], dtype=np.int64)
+        varying, n_people = self._varying(node), len(self.attributes[0].codes)
         maps = [self._map(a, 0, node[a]) for a in varying]
         columns = [self.attributes[a].codes for a in varying]
         sizes = [self.sizes[a][node[a]] for a in varying]
@@ -207,82 +174,137 @@ class Rollup:
         table = np.zeros(span, dtype=np.int64)
         table[_joint([view.codes[a] for a in varying], sizes)] = of_group
         result = np.empty(n_people, dtype=np.int64)
-        for start in range(0, n_people, _BLOCK):
-            block = slice(start, start + _BLOCK)
+        for block in _blocks(n_people):
             coarse = [nodes[column[block]] for nodes, column in zip(maps, columns, strict=True)]
             result[block] = table[_joint(coarse, sizes)]
         return result
 
 
-def _joint(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[Any]:
+def _finest(microdata: Microdata) -> tuple[list[Codes], GroupCounts]:
+    """Distinct combinations of quasi-identifiers: their codes, and the values there."""
+    original = [attribute.codes for attribute in microdata.attributes]
+    columns, sizes = original, [len(attribute.domain) for attribute in microdata.attributes]
+    values, semantics = microdata.values, microdata.schema.semantics
+    first: IntArray | None = None
+    if math.prod(sizes) * len(values) >= 2**62:
+        joint, first = combine(columns, sizes)
+        columns, sizes = [joint], [len(first)]
+    if semantics == "single":
+        cells, amounts = _tally([*columns, microdata.sensitive_codes], [*sizes, len(values)])
+        of_cell = cells // len(values)
+        starts = np.flatnonzero(np.diff(of_cell, prepend=-1))
+        found, people = of_cell[starts], np.add.reduceat(amounts, starts)
+    else:
+        found, people = _tally(columns, sizes)
+        held = microdata.holdings
+        own = [column[held.people] for column in columns]
+        cells, amounts = _tally([*own, held.values], [*sizes, len(values)])
+        of_cell = cells // len(values)
+    offsets = np.append(np.searchsorted(of_cell, found), len(cells))
+    codes_of_cells = cells - of_cell * len(values)
+    counts = GroupCounts(people, offsets, codes_of_cells, amounts, values, None, semantics)
+    if first is not None:
+        return [column[first] for column in original], counts
+    codes = []
+    for column, size in zip(reversed(columns), reversed(sizes), strict=True):
+        rest = found // size
+        codes.append((found - rest * size).astype(column.dtype))
+        found = rest
+    return codes[::-1], counts
+
+
+def _tally(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[IntArray, IntArray]:
+    """The distinct combinations as one number each, in order; and how often each occurs."""
+    span, n = math.prod(sizes), len(columns[0])
+    if span > max(n, 1 << 16):
+        keys, amounts = np.unique(_joint(columns, sizes), return_counts=True)
+        return keys.astype(np.int64), amounts
+    table = np.zeros(span, dtype=np.int64)
+    for block in _blocks(n):
+        table += np.bincount(_joint([column[block] for column in columns], sizes), minlength=span)
+    cells = np.flatnonzero(table)
+    return cells, table[cells]
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
+
+
+def _joint(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
     """One number per row for its combination, in lexicographic order."""
     dtype = np.int32 if math.prod(sizes) < 2**31 else np.int64
-    keys: NDArray[Any] = columns[0].astype(dtype)
+    keys: Codes = columns[0].astype(dtype)
     for codes, size in zip(columns[1:], sizes[1:], strict=True):
         keys *= dtype(size)
         np.add(keys, codes, out=keys, casting="unsafe")
     return keys
 
 
-def _finest(microdata: Microdata) -> tuple[list[NDArray[Any]], IntArray, GroupCounts]:
-    """Distinct combinations of quasi-identifiers: codes, people, and the values there."""
-    values, semantics = microdata.values, microdata.schema.semantics
-    sizes = [len(attribute.domain) for attribute in microdata.attributes]
-    span = math.prod(sizes) * len(values)
-    if semantics == "single" and span <= max(microdata.n_people, 1 << 16):
-        return _tabulated(microdata, sizes, span)
-    points = Points.of(microdata)
-    counts = _at_points(points, values, semantics)
-    return points.codes, points.weights, counts
+def counts_at(microdata: Microdata, levels: Mapping[str, int | str]) -> GroupCounts:
+    """Count the groups of a full-domain generalization.
+
+    The same levels as `FullDomain` chooses, here by hand.
+
+    Parameters
+    ----------
+    microdata : Microdata
+    levels : mapping of column to int or "*"
+        0 is exact, 1 the first level of the column's hierarchy; ``"*"`` is the last, where
+        everybody has the same. A quasi-identifier that is left out is suppressed.
+
+    Returns
+    -------
+    GroupCounts
+        Its groups are named by what would be published of them.
+
+    Raises
+    ------
+    InputError
+        If a column is no quasi-identifier, or has no such level.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.data.schema import Schema
+    >>> rows = pa.table({"age": [21, 25, 38], "sex": ["f", "m", "f"], "disease": ["Flu"] * 3})
+    >>> schema = Schema(
+    ...     quasi_identifiers=["age", "sex"],
+    ...     sensitive="disease",
+    ...     hierarchies={"age": {"intervals": [10, 20]}},
+    ... )
+    >>> counts_at(Microdata(rows, schema), {"age": 1}).groups
+    [('20 to 29', '*'), ('30 to 39', '*')]
+    """
+    if not isinstance(levels, Mapping):
+        raise InputError(f'levels are a mapping such as {{"age": 1}}, not {levels!r}')
+    names = list(microdata.schema.quasi_identifiers)
+    for column in levels:
+        if column not in names:
+            raise InputError(
+                f"{column!r} is no quasi-identifier of {microdata.name}"
+                f"{did_you_mean(str(column), names)}"
+            )
+    rollup = Rollup(microdata)
+    node = tuple(
+        _level(name, levels.get(name, SUPPRESSED), top)
+        for name, top in zip(names, rollup.tops, strict=True)
+    )
+    view = rollup.view(node)
+    columns = []
+    for attribute, level, codes in zip(rollup.attributes, node, view.codes, strict=True):
+        labels = label_of_level(attribute, level)
+        columns.append([labels[code] for code in codes.tolist()])
+    return replace(view.counts, groups=list(zip(*columns, strict=True)))
 
 
-def _tabulated(
-    microdata: Microdata, sizes: list[int], span: int
-) -> tuple[list[NDArray[Any]], IntArray, GroupCounts]:
-    """Count all combinations there can be in one table; for many rows of few values each."""
-    n_values = len(microdata.values)
-    columns = [*(attribute.codes for attribute in microdata.attributes), microdata.sensitive_codes]
-    table = np.zeros(span, dtype=np.int64)
-    for start in range(0, microdata.n_people, _BLOCK):
-        block = [column[start : start + _BLOCK] for column in columns]
-        table += np.bincount(_joint(block, [*sizes, n_values]), minlength=span)
-    cells = np.flatnonzero(table)
-    combination = cells // n_values
-    new = np.ones(len(cells), dtype=bool)
-    new[1:] = combination[1:] != combination[:-1]
-    starts = np.flatnonzero(new)
-    amounts = table[cells]
-    people = np.add.reduceat(amounts, starts)
-    codes = [
-        codes.astype(column.dtype)
-        for codes, column in zip(
-            np.unravel_index(combination[starts], sizes), columns[:-1], strict=True
+def _level(name: str, given: Any, top: int) -> int:
+    if given == SUPPRESSED:
+        return top
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
+        raise InputError(f"the level of {name!r} is a whole number or '*', not {given!r}")
+    if not 0 <= given <= top:
+        raise InputError(
+            f"{name!r} has the levels 0 (exact) to {top} ('*'), not {given}"
+            + ("; give it a hierarchy for levels between" if top == 1 else "")
         )
-    ]
-    counts = GroupCounts(
-        people,
-        np.append(starts, len(cells)),
-        cells - combination * n_values,
-        amounts,
-        microdata.values,
-    )
-    return codes, people, counts
-
-
-def _at_points(points: Points, values: Labels, semantics: Semantics) -> GroupCounts:
-    """Count the values at each point, which are sorted within each."""
-    starts = points.offsets[:-1]
-    new = np.ones(len(points.values), dtype=bool)
-    new[1:] = points.values[1:] != points.values[:-1]
-    new[starts[points.occurrences > 0]] = True
-    first = np.flatnonzero(new)
-    offsets = np.searchsorted(first, points.offsets)
-    return GroupCounts(
-        points.weights,
-        offsets,
-        points.values[first].astype(np.int64),
-        np.diff(first, append=len(points.values)),
-        values,
-        None,
-        semantics,
-    )
+    return int(given)

@@ -32,14 +32,9 @@ _STALE = 0.8
 class Order:
     """Guesses how likely nodes are to be safe, and weighs what either answer would settle.
 
-    The fewer groups a node can have, the likelier it is to be safe: as likely as the nodes that
-    were judged make it. A guess decides what is judged first, never what is safe.
-
-    Parameters
-    ----------
-    lattice : Lattice
-    sizes : sequence of sequences of int
-        How many nodes each level of each quasi-identifier has.
+    The fewer groups a node can have (`sizes`: nodes of each level of each quasi-identifier), the
+    likelier it is to be safe: as likely as the nodes that were judged make it. A guess decides
+    what is judged first, never what is safe.
     """
 
     def __init__(self, lattice: Lattice, sizes: list[list[int]]) -> None:
@@ -63,17 +58,10 @@ class Order:
         self._hopeless[(0, down) if hopeless else (1, up)] += 1
 
     def first(self, marks: Marks, others: Marks | None, bounds: Bounds | None = None) -> int:
-        """Choose the node to judge next.
+        """Choose the node to judge next, for the open nodes in `marks`.
 
-        Parameters
-        ----------
-        marks : bool array, shape (nodes,)
-            The open nodes.
-        others : bool array, shape (nodes,), or None
-            Nodes that would settle open ones below by being unsafe; None where nothing follows
-            from an unsafe node.
-        bounds : Bounds, optional
-            A safe node settles what loses no less; all above it when left out.
+        `others` would settle open ones below by being unsafe; None where nothing follows from an
+        unsafe node. A safe node settles what loses no less, by `bounds`, or all above it.
         """
         follows = others is not None
         nodes = np.flatnonzero(marks if others is None else marks | others)
@@ -137,27 +125,8 @@ class OutOfTime(Exception):
 class LatticeSearch:
     """What is known about the nodes of one table's lattice, and how to learn more.
 
-    Parameters
-    ----------
-    lattice : Lattice
-    rollup : Rollup
-    judge : Judge
-    loss : Loss
-    until : float, optional
-        On `time.monotonic`'s clock: when to stop.
-
-    Attributes
-    ----------
-    status : int8 array, shape (nodes,)
-        UNKNOWN, SAFE or UNSAFE.
-    checked : bool array, shape (nodes,)
-        Which were judged themselves; the status of others follows.
-    losses : float64 array, shape (nodes,)
-        What a safe node loses; not a number where it is not known.
-    suppressed : dict of int to int
-        How many people are suppressed at the nodes that are only safe so.
-    best : int or None
-        The safe node that loses least, of those whose loss is known.
+    Arrays are as in `LatticeResult`; `suppressed` is by number, and `best` the safe node that
+    loses least of those whose loss is known. It stops at `until` on `time.monotonic`'s clock.
     """
 
     def __init__(
@@ -169,10 +138,7 @@ class LatticeSearch:
         self.losses = np.full(len(lattice), np.nan)
         self.suppressed: dict[int, int] = {}
         self.best: int | None = None
-        self._rollup = rollup
-        self._judge = judge
-        self._loss = loss
-        self._until = until
+        self._rollup, self._judge, self._loss, self._until = rollup, judge, loss, until
         self._order = Order(lattice, rollup.sizes)
         self._fewest = np.zeros(len(lattice), dtype=np.int64)  # people who must be suppressed
         self._covered = np.zeros(len(lattice), dtype=bool)  # at or above a safe node
@@ -188,7 +154,7 @@ class LatticeSearch:
             view, found = self.judged(number)
             self._note(number, view, found)
             if view.is_counted:
-                self._rollup.keep(view)
+                self._rollup.cache.add(view)
         return bool(self.status[number] == SAFE)
 
     def judged(self, number: int) -> tuple[View, Judged]:

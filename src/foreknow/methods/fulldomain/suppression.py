@@ -28,47 +28,25 @@ _CLOSE = 1e-6
 
 
 class Judged(NamedTuple):
-    """What was found about a node.
-
-    Attributes
-    ----------
-    safe : bool
-    outliers : bool array, shape (groups,), or None
-        The groups that are suppressed; None where none is.
-    hopeless : bool
-        Whether nodes below are unsafe, too. It counts where merging never hurts.
-    fewest : int
-        How many people at least are suppressed at this node and any below. Likewise.
-    """
+    """What was found about a node; the last two count where merging never hurts."""
 
     safe: bool
-    outliers: NDArray[np.bool_] | None = None
-    hopeless: bool = False
-    fewest: int = 0
+    outliers: NDArray[np.bool_] | None = None  # groups that are suppressed
+    hopeless: bool = False  # nodes below are unsafe, too
+    fewest: int = 0  # people suppressed at this node and any below, at least
 
 
 class Judge:
-    """Asks a policy about whole releases.
+    """Asks a policy about whole releases, in which up to `most` people may be suppressed.
 
-    A part of a release never tells more than the whole. So what is unsafe by itself makes any
-    release unsafe that it is a part of; most unsafe nodes give themselves away by their smallest
-    groups.
-
-    Parameters
-    ----------
-    policy : Policy
-    values : Labels
-        The sensitive values of the table.
-    most : int
-        How many people may be suppressed.
+    A part of a release never reveals more than the whole. So what is unsafe by itself makes any
+    release unsafe that it is a part of; most unsafe nodes show by their smallest groups.
     """
 
     def __init__(self, policy: Policy, values: Labels, most: int) -> None:
         self.monotone = policy.monotone()
-        self._policy = policy
-        self._values = values
-        self._most = most
-        # It is asked, never told: for it, every release is the first one.
+        self._policy, self._most = policy, most
+        # Nothing is committed to it: for it, every release is the first one.
         self._ledger: PolicyLedger = policy.ledger(values)
         self._settled: dict[bytes, bool] = {}
 

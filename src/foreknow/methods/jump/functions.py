@@ -18,9 +18,7 @@ from foreknow.criteria.properties import Property
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import InputError, did_you_mean
-from foreknow.methods.fulldomain.lattice import Node
-from foreknow.methods.fulldomain.levels import SUPPRESSED
-from foreknow.methods.fulldomain.rollup import levels_of
+from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, levels_of
 
 Person: TypeAlias = Hashable
 Value: TypeAlias = Hashable

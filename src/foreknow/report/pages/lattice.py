@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from rich.console import RenderableType
 
-from foreknow.methods.fulldomain.lattice import Lattice, Node
-from foreknow.methods.fulldomain.result import LatticeResult
+from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, Node
 from foreknow.policy.policy import Form
 from foreknow.report.console import Writer, plain_table
 from foreknow.report.figures import base_layout, escape
