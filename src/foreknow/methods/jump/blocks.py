@@ -68,17 +68,13 @@ class Placed:
 
 @dataclass
 class Layout:
-    """Cells and blocks of every level, from the group of each person under each function.
-
-    >>> layout = Layout([(0, 0, 1, 1, 2, 2), (0, 0, 0, 1, 1, 1), (0, 0, 0, 0, 1, 1)])
-    >>> [placed.cells for placed in layout.level(2)]  # AB|CD|EF, ABC|DEF, ABCD|EF: all connected
-    [((0, 1), (2,), (3,), (4, 5))]
-    """
+    """Cells and blocks of every level, from the group of each person under each function."""
 
     partitions: Sequence[Sequence[int]]
     blocks: list[Block] = field(default_factory=list, repr=False)  # every shape, by its number
     _levels: dict[int, tuple[Placed, ...]] = field(default_factory=dict, repr=False)
     _known: dict[object, Block] = field(default_factory=dict, repr=False)
+    _cuts: dict[int, Cut | None] = field(default_factory=dict, repr=False)
 
     def level(self, i: int) -> tuple[Placed, ...]:
         """Blocks of a level, with their people."""
@@ -138,13 +134,7 @@ class Layout:
         return self._known[key]
 
     def without(self, block: Block, levels: Sequence[bool]) -> tuple[Block, tuple[int, ...]]:
-        """The block without some lower levels, and the new cell of each cell.
-
-        >>> layout = Layout([(0, 0, 1, 1, 2, 2), (0, 0, 0, 1, 1, 1), (0, 0, 0, 0, 1, 1)])
-        >>> small, cell_of = layout.without(layout.level(2)[0].block, [True, False])
-        >>> cell_of, small.sizes  # AB C D EF: only the second and third function are looked at
-        ((0, 0, 1, 2), (3, 1, 2))
-        """
+        """The block without some lower levels, and the new cell of each cell."""
         seen = [() if out else below for below, out in zip(block.below, levels, strict=True)]
         cell_of = renumber(
             (group, *(b.group_of[c] for level in seen for b in level))
@@ -157,6 +147,13 @@ class Layout:
             tuple(tuple(b.at(old) for b in level) for level in seen),
         )
         return small, cell_of
+
+    def cut_of(self, block: Block) -> Cut | None:
+        """Cut a block at the last level at which it falls apart; None if it is connected."""
+        if block.number not in self._cuts:
+            levels = [j for j, below in enumerate(block.below) if len(below) > 1]
+            self._cuts[block.number] = _cut(block, levels[-1], self) if levels else None
+        return self._cuts[block.number]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,11 +183,7 @@ class Cut:
         ]
 
 
-def cut_of(block: Block, layout: Layout) -> Cut | None:
-    """Cut a block at the last level at which it falls apart; None if it is connected throughout."""
-    level = next((j for j in reversed(range(len(block.below))) if len(block.below[j]) > 1), None)
-    if level is None:
-        return None
+def _cut(block: Block, level: int, layout: Layout) -> Cut:
     part_of = [-1] * len(block.sizes)
     for place, below in enumerate(block.below[level]):
         for cell, group in enumerate(below.group_of):
