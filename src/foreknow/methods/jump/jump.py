@@ -253,7 +253,7 @@ class InOrder(Judged):
         """Check what depends on how many functions there are."""
 
     def _strategy(self) -> Strategy:
-        return Strategy(self._kind, self.property, (1,) * len(self._given))
+        return Strategy(self._kind, self.property)
 
     def _traits(self) -> Traits:
         """What each of the three declares, in its own class."""

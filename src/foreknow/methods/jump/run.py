@@ -493,21 +493,14 @@ class JumpResult:
         return self._microdata.rows_of(np.array(self.released.numbers, dtype=np.int64))
 
     @property
-    def levels(self) -> dict[str, int] | None:
-        """The released level of each quasi-identifier; None if the function is no node."""
+    def floors(self) -> dict[str, IntArray] | None:
+        """Level of each group along each quasi-identifier; None if the function is no node."""
         if self.released is None or self.released.levels is None:
             return None
+        n_groups = max(self.released.numbers or ()) + 1
         names = [attribute.name for attribute in self._microdata.attributes]
-        return dict(zip(names, node_of(self.released, self._microdata), strict=True))
-
-    @property
-    def floors(self) -> dict[str, IntArray] | None:
-        """Level of each group along each quasi-identifier, to write it at."""
-        levels = self.levels
-        if levels is None:
-            return None
-        n_groups = int(self.groups.max()) + 1
-        return {name: np.full(n_groups, level) for name, level in levels.items()}
+        node = node_of(self.released, self._microdata)
+        return {name: np.full(n_groups, level) for name, level in zip(names, node, strict=True)}
 
     def required(self) -> JumpResult:
         """Itself; where nothing is released, `NoSafeRelease` also says what that discloses."""
