@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from foreknow.auditing.named_people import NamedWitness, name_people
     from foreknow.auditing.skyline import SkylineReport, skyline_report
     from foreknow.auditing.survey import LatticeSurvey, SurveyedNode, survey
-    from foreknow.criteria.classical import is_recursively_diverse, k_anonymity
     from foreknow.criteria.properties import (
         All,
         Distinct,
@@ -53,6 +52,8 @@ if TYPE_CHECKING:
         KAnonymity,
         MaxRatio,
         Recursive,
+        is_recursively_diverse,
+        k_anonymity,
     )
     from foreknow.data.counts import GroupCounts
     from foreknow.data.hierarchy import DateLevels, Intervals, Mask, Ordered, Tree
@@ -97,7 +98,6 @@ _ROOMS = {
     "auditing.named_people": ["NamedWitness", "name_people"],
     "auditing.skyline": ["SkylineReport", "skyline_report"],
     "auditing.survey": ["LatticeSurvey", "SurveyedNode", "survey"],
-    "criteria.classical": ["is_recursively_diverse", "k_anonymity"],
     "criteria.properties": [
         "All",
         "Distinct",
@@ -106,6 +106,8 @@ _ROOMS = {
         "KAnonymity",
         "MaxRatio",
         "Recursive",
+        "is_recursively_diverse",
+        "k_anonymity",
     ],
     "data.counts": ["GroupCounts"],
     "data.hierarchy": ["DateLevels", "Intervals", "Mask", "Ordered", "Tree"],

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreknow.adversaries.implications.implications import Negations
-from foreknow.criteria.classical import is_recursively_diverse, k_anonymity
+from foreknow.criteria.properties import is_recursively_diverse, k_anonymity
 from foreknow.data.counts import GroupCounts
 from foreknow.errors import InputError
 

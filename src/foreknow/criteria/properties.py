@@ -1,7 +1,9 @@
-"""Privacy properties: what everybody's possible values must be like for a release to be safe.
+"""Criteria: classical ones of groups, and properties of what everybody's values may be.
 
 A property judges one person at a time: with which probability they have each value, over a set of
-equally likely tables. A set of tables has the property where everybody in the table does.
+equally likely tables. A set of tables has the property where everybody in the table does. The
+classical criteria, k-anonymity and recursive (c, l)-diversity, are special cases of adversaries
+here: see `Facts` and `Negations`, and the tests that show it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from foreknow import numbers
-from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
 from foreknow.criteria.entropy import at_least
 from foreknow.criteria.ledger import EachGroup
 from foreknow.criteria.protocol import Attained
@@ -73,37 +75,41 @@ def _whole(given: Any, name: str) -> int:
     return given
 
 
-def is_about(
-    value: Hashable, values: Sequence[Hashable] | None, excluded: Sequence[Hashable]
-) -> bool:
-    """Whether a value matters; values are compared as they print.
+class _About:
+    """A property of some values only, compared as they print: colour 0, all others colour 1."""
 
-    >>> is_about(5, ["5"], ()), is_about("Flu", None, ["Flu"])
-    (True, False)
-    """
-    text = str(value)
-    wanted = values is None or text in map(str, values)
-    return wanted and text not in map(str, excluded)
+    values: tuple[Hashable, ...] | None
+    excluded: tuple[Hashable, ...]
+    convex: ClassVar[bool] = True
 
+    def _read(
+        self, limit: Any, values: Iterable[Hashable] | None, excluded: Iterable[Hashable]
+    ) -> Fraction:
+        """The limit; the values that matter are kept."""
+        name = type(self).__name__
+        for key, given in (("values", values), ("excluded", excluded)):
+            if isinstance(given, str):
+                raise InputError(f"{name}: {key} is a list of values")
+        object.__setattr__(self, "values", None if values is None else tuple(values))
+        object.__setattr__(self, "excluded", tuple(excluded))
+        most = as_fraction(limit, name)
+        if not 0 < most <= 1:
+            raise InputError(f"{name}: the limit must be above 0 and at most 1, not {limit}")
+        return most
 
-def read_about(
-    name: str, values: Iterable[Hashable] | None, excluded: Iterable[Hashable]
-) -> tuple[tuple[Hashable, ...] | None, tuple[Hashable, ...]]:
-    """Read which values matter to a property, and which do not."""
-    for key, given in (("values", values), ("excluded", excluded)):
-        if isinstance(given, str):
-            raise InputError(f"{name}: {key} is a list of values")
-    return None if values is None else tuple(values), tuple(excluded)
+    def _about(self) -> str:
+        """The arguments that say which values matter, as they are written."""
+        text = "" if self.values is None else f", values={list(self.values)}"
+        return text + (f", excluded={list(self.excluded)}" if self.excluded else "")
 
-
-def about_text(values: Sequence[Hashable] | None, excluded: Sequence[Hashable]) -> str:
-    """The arguments that say which values matter, as they are written."""
-    text = "" if values is None else f", values={list(values)}"
-    return text + (f", excluded={list(excluded)}" if excluded else "")
+    def colour(self, value: Hashable) -> Hashable:
+        text = str(value)
+        wanted = self.values is None or text in map(str, self.values)
+        return 0 if wanted and text not in map(str, self.excluded) else 1
 
 
 @dataclass(frozen=True)
-class MaxRatio:
+class MaxRatio(_About):
     """Nobody has any value with a probability above a limit.
 
     The limit itself is allowed, as in the paper ("no greater than 1/2"); elsewhere in Foreknow a
@@ -131,7 +137,6 @@ class MaxRatio:
     strict: bool = False
     values: tuple[Hashable, ...] | None = None
     excluded: tuple[Hashable, ...] = ()
-    convex: ClassVar[bool] = True
     complete: ClassVar[bool] = True
 
     def __init__(
@@ -141,22 +146,12 @@ class MaxRatio:
         values: Iterable[Hashable] | None = None,
         excluded: Iterable[Hashable] = (),
     ) -> None:
-        most = as_fraction(limit, "MaxRatio")
-        if not 0 < most <= 1:
-            raise InputError(f"MaxRatio must be above 0 and at most 1, not {limit}")
-        object.__setattr__(self, "most", most)
+        object.__setattr__(self, "most", self._read(limit, values, excluded))
         object.__setattr__(self, "strict", bool(strict))
-        some, but = read_about("MaxRatio", values, excluded)
-        object.__setattr__(self, "values", some)
-        object.__setattr__(self, "excluded", but)
 
     def __repr__(self) -> str:
         extra = ", strict=True" if self.strict else ""
-        return f"MaxRatio('{self.most}'{extra}{about_text(self.values, self.excluded)})"
-
-    def colour(self, value: Hashable) -> Hashable:
-        """Two colours: values that matter, and others."""
-        return 0 if is_about(value, self.values, self.excluded) else 1
+        return f"MaxRatio('{self.most}'{extra}{self._about()})"
 
     def limit(self, size: int, colour: Hashable) -> int:
         """The largest whole number within the ratio."""
@@ -172,6 +167,15 @@ class MaxRatio:
         return all(count * by <= most for colour, count in row if not colour)
 
 
+def _last(most: int, fits: Callable[[int], bool]) -> int:
+    """The largest number up to `most` that fits, by bisection; 0 fits."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
 class _Symmetric:
     """All values alike; the most that a value may occur is found with all others distinct."""
 
@@ -179,20 +183,13 @@ class _Symmetric:
     complete: ClassVar[bool] = False
 
     def colour(self, value: Hashable) -> Hashable:
-        """Exchanging any two values changes nothing."""
         return 0
 
     def limit(self, size: int, colour: Hashable) -> int:
-        """Bisection: a value that occurs less often leaves room for more diversity."""
-        low, high = 0, size
-        while low < high:
-            middle = (low + high + 1) // 2
-            row = [(0, middle), *[(0, 1)] * (size - middle)]
-            low, high = (middle, high) if self.allows(row, size, size) else (low, middle - 1)
-        return low
+        # A value that occurs less often leaves room for more diversity.
+        return _last(size, lambda n: self.allows([(0, n), *[(0, 1)] * (size - n)], size, size))
 
     def allows(self, row: Row, total: int, size: int) -> bool:
-        """Judge one person."""
         raise NotImplementedError
 
 
@@ -355,26 +352,16 @@ class KAnonymity:
 
 
 @dataclass(frozen=True)
-class RuledOut:
+class RuledOut(_About):
     """Nobody has a value that matters with a probability that reaches a limit, others ruled out.
 
     Strictly below, as in a policy. It is convex: p(v) + limit * p(R) < limit for every choice of R,
     or p(v) = 0, where p(v) + limit * p(R) is at most the limit, too. So a mixture of two persons'
     probabilities that have it has it: below the limit where one of the two is, else still 0.
 
-    Parameters
-    ----------
-    limit : number or str
-        Above 0, at most 1.
-    l : int
-        How many other values may be ruled out, whichever they are; fewer where there are fewer.
-    values : list, optional
-        The values that matter; all by default. Compared as they print.
-    excluded : list
-        Values that do not matter; they can be ruled out all the same.
+    `l` other values may be ruled out, whichever they are, excluded ones too; fewer where there
+    are fewer.
 
-    Examples
-    --------
     >>> hiv = RuledOut("1/2", 1, values=["HIV"])
     >>> hiv.allows([(0, 2), (1, 1), (1, 3)], 6, size=6)  # 2 of 3, where the last is ruled out
     False
@@ -386,7 +373,6 @@ class RuledOut:
     l: int  # noqa: E741
     values: tuple[Hashable, ...] | None
     excluded: tuple[Hashable, ...]
-    convex: ClassVar[bool] = True
     complete: ClassVar[bool] = False
 
     def __init__(
@@ -396,34 +382,19 @@ class RuledOut:
         values: Iterable[Hashable] | None = None,
         excluded: Iterable[Hashable] = (),
     ) -> None:
-        below = as_fraction(limit, "RuledOut")
-        if not 0 < below <= 1:
-            raise InputError(f"RuledOut: the limit must be above 0 and at most 1, not {limit}")
         if isinstance(l, bool) or not isinstance(l, int) or l < 0:
             raise InputError(f"RuledOut: l must be a whole number from 0, not {l!r}")
-        object.__setattr__(self, "below", below)
+        object.__setattr__(self, "below", self._read(limit, values, excluded))
         object.__setattr__(self, "l", l)
-        some, but = read_about("RuledOut", values, excluded)
-        object.__setattr__(self, "values", some)
-        object.__setattr__(self, "excluded", but)
 
     def __repr__(self) -> str:
-        return f"RuledOut('{self.below}', {self.l}{about_text(self.values, self.excluded)})"
-
-    def colour(self, value: Hashable) -> Hashable:
-        """Two colours: values that matter, and others."""
-        return 0 if is_about(value, self.values, self.excluded) else 1
+        return f"RuledOut('{self.below}', {self.l}{self._about()})"
 
     def limit(self, size: int, colour: Hashable) -> int:
         """Bisection: the fewest can be ruled out where all other people's values differ."""
         if colour:
             return size
-        low, high = 0, size
-        while low < high:
-            middle = (low + high + 1) // 2
-            fits = self._below(middle, min(self.l, size - middle), size)
-            low, high = (middle, high) if fits else (low, middle - 1)
-        return low
+        return _last(size, lambda n: self._below(n, min(self.l, size - n), size))
 
     def allows(self, row: Row, total: int, size: int) -> bool:
         """Judge the likeliest value that matters: the others have more room."""
@@ -570,13 +541,11 @@ def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -
             )
         case KAnonymity():
             return size >= given.k
-        case MaxRatio():
+        case MaxRatio() | RuledOut():
             most = max((Fraction(n, total) for c, n in row if not c), default=Fraction(0))
             most /= 1 - loss
-            return most < given.most or (most == given.most and not given.strict)
-        case RuledOut():
-            most = max((Fraction(n, total) for c, n in row if not c), default=Fraction(0))
-            most /= 1 - loss
+            if isinstance(given, MaxRatio):
+                return most < given.most or (most == given.most and not given.strict)
             ruled = given.below * sum(ranked[: given.l], Fraction(0))
             return not most or most + ruled < given.below
         case Distinct():
@@ -584,3 +553,69 @@ def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -
         case Recursive():
             return ranked[0] < given.c * (1 - sum(ranked[: given.l - 1], Fraction(0)))
     return False
+
+
+# ---- classical criteria of a release -------------------------------------------------------------
+
+
+def k_anonymity(release: HasCounts) -> int:
+    """Return the largest k for which every group has at least k people; 0 without groups.
+
+    Notes
+    -----
+    Where everybody's sensitive value is their identity, it is at least k exactly where
+    ``Facts(k=k - 2)`` stays below 1 (Proposition 3 of "Privacy Skyline"), for k of 2 or more.
+
+    Examples
+    --------
+    >>> from foreknow.data.counts import GroupCounts
+    >>> k_anonymity(GroupCounts.from_bags([["Flu", "Cold"], ["Flu", "Flu", "AIDS"]]))
+    2
+    """
+    sizes = counts_of(release).sizes
+    return int(sizes.min()) if len(sizes) else 0
+
+
+def is_recursively_diverse(release: HasCounts, c: numbers.Number, l: int) -> bool:  # noqa: E741
+    """Whether every group is recursively (c, l)-diverse, in the strict form.
+
+    The most frequent value of each group occurs strictly less than c times as often as all values
+    together that come after the l - 1 most frequent ones.
+
+    Parameters
+    ----------
+    release : Release or GroupCounts
+        Under ``single``.
+    c : number
+        Above 0.
+    l : int
+        At least 2.
+
+    Raises
+    ------
+    InputError
+        If c or l is out of range, or people have several values.
+
+    Notes
+    -----
+    The same as that ``Negations(l - 2)`` stays below c / (c + 1), for every value. Definition 17 of
+    "Worst-Case Background Knowledge" lost the strictness and its parentheses: with "at most", one
+    person with a and one with b would be (1, 2)-diverse, and each value be disclosed with 1/2.
+
+    Examples
+    --------
+    >>> from foreknow.data.counts import GroupCounts
+    >>> counts = GroupCounts.from_bags([["AIDS", "Flu", "Flu", "Cold", "Cancer"]])
+    >>> is_recursively_diverse(counts, c=1, l=2), is_recursively_diverse(counts, c=1, l=3)
+    (True, False)
+    """
+    counts = counts_of(release)
+    if counts.semantics != "single":
+        raise InputError(f"(c, l)-diversity is about one value per person, not {counts.semantics}")
+    times, least = numbers.as_fraction(c), whole_amount("(c, l)-diversity", "l", l)
+    if times <= 0 or least < 2:
+        raise InputError(f"(c, l)-diversity needs c above 0 and l of at least 2, not {(c, l)}")
+    most, tail = counts.top_sums(1), counts.sizes - counts.top_sums(least - 1)
+    # Python's whole numbers, since the factors of c may be large.
+    pairs = np.unique(np.stack((most, tail), axis=1), axis=0).tolist()
+    return all(own * times.denominator < times.numerator * rest for own, rest in pairs)

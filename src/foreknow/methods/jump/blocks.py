@@ -44,10 +44,7 @@ class Block:
     @cached_property
     def cells_of(self) -> tuple[tuple[int, ...], ...]:
         """Cells of each group."""
-        cells: list[list[int]] = [[] for _ in self.group_sizes]
-        for cell, group in enumerate(self.group_of):
-            cells[group].append(cell)
-        return tuple(map(tuple, cells))
+        return _members(self.group_of)
 
 
 @dataclass(frozen=True)
@@ -68,17 +65,13 @@ class Placed:
 
 @dataclass
 class Layout:
-    """Cells and blocks of every level, from the group of each person under each function.
-
-    >>> layout = Layout([(0, 0, 1, 1, 2, 2), (0, 0, 0, 1, 1, 1), (0, 0, 0, 0, 1, 1)])
-    >>> [placed.cells for placed in layout.level(2)]  # AB|CD|EF, ABC|DEF, ABCD|EF: all connected
-    [((0, 1), (2,), (3,), (4, 5))]
-    """
+    """Cells and blocks of every level, from the group of each person under each function."""
 
     partitions: Sequence[Sequence[int]]
     blocks: list[Block] = field(default_factory=list, repr=False)  # every shape, by its number
     _levels: dict[int, tuple[Placed, ...]] = field(default_factory=dict, repr=False)
     _known: dict[object, Block] = field(default_factory=dict, repr=False)
+    _cuts: dict[int, Cut | None] = field(default_factory=dict, repr=False)
 
     def level(self, i: int) -> tuple[Placed, ...]:
         """Blocks of a level, with their people."""
@@ -89,11 +82,8 @@ class Layout:
     def _made(self, i: int) -> list[Placed]:
         functions = self.partitions[: i + 1]
         cell_of, part_of = refined(functions), joined(functions)
-        cells: list[list[int]] = [[] for _ in range(max(cell_of) + 1)]
-        for person, cell in enumerate(cell_of):
-            cells[cell].append(person)
-        parts: list[list[list[int]]] = [[] for _ in range(max(part_of) + 1)]
-        for people in cells:
+        parts: list[list[tuple[int, ...]]] = [[] for _ in range(max(part_of) + 1)]
+        for people in _members(cell_of):
             parts[part_of[people[0]]].append(people)
         # For each lower level: (place of the block, block, group) of every person.
         homes = [
@@ -120,7 +110,7 @@ class Layout:
                 )
             group_of = renumber(functions[i][person] for person in first)
             block = self.shape(tuple(map(len, part)), group_of, tuple(below))
-            found.append(Placed(block, tuple(map(tuple, part))))
+            found.append(Placed(block, tuple(part)))
         return found
 
     def shape(
@@ -138,25 +128,26 @@ class Layout:
         return self._known[key]
 
     def without(self, block: Block, levels: Sequence[bool]) -> tuple[Block, tuple[int, ...]]:
-        """The block without some lower levels, and the new cell of each cell.
-
-        >>> layout = Layout([(0, 0, 1, 1, 2, 2), (0, 0, 0, 1, 1, 1), (0, 0, 0, 0, 1, 1)])
-        >>> small, cell_of = layout.without(layout.level(2)[0].block, [True, False])
-        >>> cell_of, small.sizes  # AB C D EF: only the second and third function are looked at
-        ((0, 0, 1, 2), (3, 1, 2))
-        """
+        """The block without some lower levels, and the new cell of each cell."""
         seen = [() if out else below for below, out in zip(block.below, levels, strict=True)]
         cell_of = renumber(
             (group, *(b.group_of[c] for level in seen for b in level))
             for c, group in enumerate(block.group_of)
         )
-        old = _firsts(cell_of)
+        old = [cells[0] for cells in _members(cell_of)]
         small = self.shape(
             _sums(cell_of, block.sizes),
             tuple(block.group_of[c] for c in old),
             tuple(tuple(b.at(old) for b in level) for level in seen),
         )
         return small, cell_of
+
+    def cut_of(self, block: Block) -> Cut | None:
+        """Cut a block at the last level at which it falls apart; None if it is connected."""
+        if block.number not in self._cuts:
+            levels = [j for j, below in enumerate(block.below) if len(below) > 1]
+            self._cuts[block.number] = _cut(block, levels[-1], self) if levels else None
+        return self._cuts[block.number]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,34 +169,25 @@ class Cut:
     above: tuple[tuple[Below, ...], ...]
 
     @cached_property
-    def pieces_of(self) -> list[tuple[int, ...]]:
+    def pieces_of(self) -> tuple[tuple[int, ...], ...]:
         """Pieces of each group of the block."""
-        return [
-            tuple(p for p, group in enumerate(self.group_of) if group == g)
-            for g in range(max(self.group_of) + 1)
-        ]
+        return _members(self.group_of)
 
 
-def cut_of(block: Block, layout: Layout) -> Cut | None:
-    """Cut a block at the last level at which it falls apart; None if it is connected throughout."""
-    level = next((j for j in reversed(range(len(block.below))) if len(block.below[j]) > 1), None)
-    if level is None:
-        return None
-    part_of = [-1] * len(block.sizes)
-    for place, below in enumerate(block.below[level]):
-        for cell, group in enumerate(below.group_of):
-            if group >= 0:
-                part_of[cell] = place
+def _cut(block: Block, level: int, layout: Layout) -> Cut:
+    places = [
+        next(place for place, below in enumerate(block.below[level]) if below.group_of[c] >= 0)
+        for c in range(len(block.sizes))
+    ]
     above = block.below[level + 1 :]
     later = [
         (block.group_of[c], *(b.group_of[c] for one in above for b in one))
         for c in range(len(block.sizes))
     ]
-    piece_of = renumber(zip(part_of, later, strict=True))
-    first = _firsts(piece_of)
+    piece_of = renumber(zip(places, later, strict=True))
+    first = [cells[0] for cells in _members(piece_of)]
     parts, cells_in, pieces_in, alike = [], [], [], []
-    for place in range(len(block.below[level])):
-        cells = tuple(c for c, part in enumerate(part_of) if part == place)
+    for cells in _members(places):
         pieces = tuple(dict.fromkeys(piece_of[c] for c in cells))
         inside = (tuple(b.at(cells) for b in one) for one in block.below[: level + 1])
         part = layout.shape(
@@ -229,10 +211,12 @@ def cut_of(block: Block, layout: Layout) -> Cut | None:
     )
 
 
-def _firsts(numbers: Sequence[int]) -> list[int]:
-    """Where each number from 0 occurs first."""
-    first = {number: place for place, number in reversed(list(enumerate(numbers)))}
-    return [first[number] for number in range(len(first))]
+def _members(numbers: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """The places of each number from 0."""
+    found: list[list[int]] = [[] for _ in range(max(numbers) + 1)]
+    for place, number in enumerate(numbers):
+        found[number].append(place)
+    return tuple(map(tuple, found))
 
 
 def _sums(group_of: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...]:

@@ -62,7 +62,7 @@ def most_lost(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> Fra
 
 
 def _most_safe(exact: Exact, j: int, block: Block, columns: Sequence[Column]) -> Fraction:
-    """An upper bound of the share of a block's deals whose permutation set at level j is safe.
+    """An upper bound of the share of a block's tables whose permutation set at level j is safe.
 
     All values must keep the limits in some groups of level j: as many as can be looked at, small
     ones first, as they are safe least often.
@@ -83,7 +83,7 @@ def _most_safe(exact: Exact, j: int, block: Block, columns: Sequence[Column]) ->
     best = None
     for n in range(1, len(order) + 1):
         chosen = {one: k for k, one in enumerate(order[:n])}
-        room = _Room.of(block, people, chosen)
+        room = _room(block, people, chosen)
         limits = {
             colour: [exact.limit(sizes[one], colour) for one in chosen] for colour, _ in values
         }
@@ -99,46 +99,43 @@ def _most_safe(exact: Exact, j: int, block: Block, columns: Sequence[Column]) ->
     return min(share * (1 + MARGIN) + MARGIN**2, Fraction(1))
 
 
+def _room(
+    block: Block,
+    people: Counter[tuple[int, tuple[int, int]]],
+    chosen: dict[tuple[int, int], int],
+) -> _Room:
+    cells: list[tuple[int, int, int]] = []
+    rest: list[tuple[int, int | None]] = []
+    for g, size in enumerate(block.group_sizes):
+        own = [(n, g, chosen[one]) for (h, one), n in people.items() if h == g and one in chosen]
+        left = size - sum(n for n, _, _ in own)
+        if left:
+            rest.append((left, None))
+        else:  # the largest cell follows from the others
+            n, _, place = own.pop(own.index(max(own)))
+            rest.append((n, place))
+        cells += own
+    return _Room(block.group_sizes, cells, rest)
+
+
 @dataclass(frozen=True)
 class _Room:
-    """People of some groups of a lower level, in each group of a block.
+    """People of some chosen groups of a lower level, in each group of a block.
 
     `cells` are (people, their group of the block, the place of their chosen group); `rest` are the
     people left in each group of the block, and the place of their chosen group, if it is one.
     """
 
+    sizes: Sequence[int]
     cells: list[tuple[int, int, int]]
     rest: list[tuple[int, int | None]]
 
-    @classmethod
-    def of(
-        cls,
-        block: Block,
-        people: Counter[tuple[int, tuple[int, int]]],
-        chosen: dict[tuple[int, int], int],
-    ) -> _Room:
-        """Of a block with so many people in each pair of groups."""
-        cells: list[tuple[int, int, int]] = []
-        rest: list[tuple[int, int | None]] = []
-        for g, size in enumerate(block.group_sizes):
-            own = [
-                (n, g, chosen[one]) for (h, one), n in people.items() if h == g and one in chosen
-            ]
-            left = size - sum(n for n, _, _ in own)
-            if left:
-                rest.append((left, None))
-            else:  # the largest cell follows from the others
-                n, _, place = own.pop(own.index(max(own)))
-                rest.append((n, place))
-            cells += own
-        return cls(cells, rest)
-
     def work(self, counts: Sequence[int], limits: Sequence[int]) -> int:
-        """How many products it takes to deal one value."""
+        """How many products one value takes."""
         return math.prod((n + 1) * (min(n, counts[g], limits[k]) + 1) for n, g, k in self.cells)
 
     def share(self, values: Sequence[tuple[Sequence[int], Sequence[int]]]) -> float:
-        """Share of the deals in which each value, (counts, limits), keeps its limits.
+        """Share of the tables in which each value, (counts, limits), keeps its limits.
 
         Everybody has each value at random, on the condition that everybody has one.
         """
@@ -154,15 +151,12 @@ class _Room:
                 after[to] += chance * state[source]
             state = after
         full = [n for n, _, _ in self.cells]
-        totals = [left for left, _ in self.rest]
-        for n, g, _ in self.cells:
-            totals[g] += n
-        return min(1.0, float(state[tuple(full)]) / self._chance(totals, full))
+        return min(1.0, float(state[tuple(full)]) / self._chance(self.sizes, full))
 
     def _ways(
         self, counts: Sequence[int], limits: Sequence[int]
     ) -> Iterator[tuple[tuple[int, ...], float]]:
-        """Ways to deal a value to the cells within its limits, with their chances."""
+        """Numbers of a value in the cells within its limits, with their chances."""
         for own in product(*(range(min(n, counts[g], limits[k]) + 1) for n, g, k in self.cells)):
             left, placed = list(counts), [0] * len(limits)
             for a, (_, g, place) in zip(own, self.cells, strict=True):
@@ -179,13 +173,10 @@ class _Room:
 
     def _chance(self, counts: Sequence[int], own: Sequence[int]) -> float:
         """Chance that so many in each group of the block are so many in each cell."""
-        totals = [n for n, _ in self.rest]
-        for n, g, _ in self.cells:
-            totals[g] += n
         left, log = list(counts), 0.0
         for a, (n, g, _) in zip(own, self.cells, strict=True):
             left[g] -= a
-            log += a * math.log(n / totals[g]) - math.lgamma(a + 1)
-        for count, rest, (n, _), total in zip(counts, left, self.rest, totals, strict=True):
+            log += a * math.log(n / self.sizes[g]) - math.lgamma(a + 1)
+        for count, rest, (n, _), total in zip(counts, left, self.rest, self.sizes, strict=True):
             log += rest * math.log(n / total) - math.lgamma(rest + 1) + math.lgamma(count + 1)
         return math.exp(log)

@@ -1,11 +1,11 @@
 """Disclosure sets, exactly: which tables agree with a release and get to it, counted by blocks.
 
-All ways to deal a block's values to its cells are counted by what earlier functions see of them.
-Two partial deals are one state if they leave the same room in every cell and look the same to every
+All ways to give a block's values to its cells are counted by what earlier functions see of them.
+Two partial ways are one state if they leave the same room in every cell and look the same to every
 function that may still stop the table: so a state is (values of a class left, room, what is seen),
 where values with equal counts in every group are one class. A block that earlier functions do not
-connect is dealt by its parts. Tables that nobody can stop are dropped at once: they are all tables
-less the others.
+connect is counted by its parts. Tables that no function can stop are dropped at once: they are all
+tables less the others.
 
 A disclosure set depends on the generalization, not on the table (section 3.2 of "k-Jump Strategy
 ..."), so verdicts are kept by generalization; and only up to exchanging values of one colour within
@@ -17,7 +17,7 @@ from __future__ import annotations
 import enum
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias
 
 from foreknow.criteria.properties import Property
 from foreknow.errors import UnsupportedError
-from foreknow.methods.jump.blocks import Below, Block, Cut, Layout, cut_of
+from foreknow.methods.jump.blocks import Below, Block, Cut, Layout
 from foreknow.methods.jump.bounds import surely_safe
 
 Column: TypeAlias = tuple[int, tuple[int, ...]]  # a value: (colour, how often in each group)
@@ -35,7 +35,7 @@ Seen: TypeAlias = tuple[Any, ...]  # what each lower level sees
 Slot: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, tuple[int, ...]], ...]]
 
 FIRST_STEPS = 20_000
-# Blocks with more room vectors are dealt by their parts; where less is seen, that pays later.
+# Blocks with more room vectors are counted by their parts; where less is seen, that pays later.
 AT_ONE_PIECE, LIGHT_AT_ONE_PIECE = 256, 10**7
 BEYOND = "exact counting takes more than {:,} steps; allow more, or see `estimate`"
 
@@ -88,11 +88,9 @@ class Strategy:
         jump that passes i, or a release, keep a table from i alike (section 4.2.1). Where the
         property is convex, no disclosure set is safe whose permutation set is not (Lemma 3).
         """
-        if self.kind == "naive" or j == 0:
+        if self.kind == "naive" or j == 0 or (self.kind == "jump" and self.after(j) > i):
             return Need.PERMUTATION
-        if self.kind == "jump":
-            return Need.PERMUTATION if self.after(j) > i else Need.GATED
-        return Need.GATED if self.property.convex else Need.ALWAYS
+        return Need.GATED if self.kind == "jump" or self.property.convex else Need.ALWAYS
 
     def after(self, j: int) -> int:
         """Where a table goes whose disclosure set at j is not safe though its permutation set is.
@@ -104,14 +102,10 @@ class Strategy:
 
 @dataclass(frozen=True)
 class CountedPart:
-    """A block in a disclosure set.
-
-    For each (class, copies) and cell: the tables of the set in which one person of the cell has one
-    value of the class.
-    """
+    """A block: tables where one person of a cell has one value of a class, by (class, cell)."""
 
     block: Block
-    classes: tuple[tuple[Column, int], ...]
+    classes: tuple[tuple[Column, int], ...]  # with how many values are of it
     tables: tuple[tuple[int, ...], ...]
 
 
@@ -125,7 +119,7 @@ class Counted:
 
 
 class Exact:
-    """Exact verdicts of one public algorithm on one set of people.
+    """Exact verdicts of one public algorithm on one set of people, of values by colour.
 
     `palette` has the property's colours; columns name them by place.
     """
@@ -144,7 +138,6 @@ class Exact:
         self._limits: dict[tuple[int, int], int] = {}
         self._fits: dict[tuple[int, tuple[Column, ...], int], bool] = {}
         self._deals: dict[tuple[int, tuple[Column, ...], Needs], Deals] = {}
-        self._cuts: dict[int, Cut | None] = {}
         self._verdicts: dict[tuple[int, Any], bool] = {}
 
     def parts(self, i: int, codes: Sequence[int], colours: Sequence[int]) -> list[Part]:
@@ -179,8 +172,7 @@ class Exact:
     def disclosure_safe(self, i: int, parts: Sequence[Part]) -> bool:
         """Whether the disclosure set of a generalization has the property.
 
-        Counted where that is little work; else by a bound, where that is enough; else counted
-        with all the steps that are allowed.
+        Counted in few steps, or else by a bound, or else with all the steps that are allowed.
         """
         key = tuple(sorted((block.number, columns) for block, columns in parts))
         steps, self.budget.used = self.budget.steps, 0
@@ -202,9 +194,8 @@ class Exact:
     def needs(self, i: int, parts: Sequence[Part]) -> Needs:
         """What is needed of lower levels; nothing of those that cannot stop any of the tables.
 
-        Where no level before j can stop a table, the disclosure set at j is the permutation set,
-        for all tables that have the block's values: so no more is needed than whether that is
-        safe.
+        Where no level before j can stop a table with the block's values, the disclosure set at j is
+        the permutation set.
         """
         found: list[Need] = []
         for j in range(i):
@@ -217,10 +208,7 @@ class Exact:
         return tuple(found)
 
     def _fit(self, block: Block, columns: tuple[Column, ...], j: int) -> bool:
-        """Whether a deal of a block may leave level j a safe permutation set; never a false no.
-
-        Every value must fit into the groups within the limits, and every group be filled.
-        """
+        """Whether a block's values may fit into and fill the groups of level j. No false no."""
         key = (block.number, columns, j)
         if key not in self._fits:
             values = [(colour, sum(counts)) for colour, counts in columns]
@@ -229,8 +217,9 @@ class Exact:
                 [min(total, max(self.limit(size, colour), 0)) for colour, total in values]
                 for size in groups
             ]
-            self._fits[key] = all(map(_at_least, map(sum, room), groups)) and all(
-                map(_at_least, map(sum, zip(*room, strict=True)), (total for _, total in values))
+            by_value = map(sum, zip(*room, strict=True))
+            self._fits[key] = all(map(int.__ge__, map(sum, room), groups)) and all(
+                space >= total for space, (_, total) in zip(by_value, values, strict=True)
             )
         return self._fits[key]
 
@@ -241,7 +230,7 @@ class Exact:
         deals, cells = [], []
         for block, columns in parts:
             small, cell_of = self.layout.without(block, unneeded)
-            deals.append(self._deal(small, columns, needs))
+            deals.append(self.deal(small, columns, needs))
             cells.append(cell_of)
         total = math.prod(deal.total for deal in deals)
         chain = Chain(deals, needs, self.budget)
@@ -254,8 +243,8 @@ class Exact:
                 made[part] = _counted(part[0], deal, cell_of, total, weight_of)
         return Counted(total - lost, total, tuple(made[part] for part in parts))
 
-    def _deal(self, block: Block, columns: tuple[Column, ...], needs: Needs) -> Deals:
-        """All deals of a block, at one piece where that is little, or else by its parts."""
+    def deal(self, block: Block, columns: tuple[Column, ...], needs: Needs) -> Deals:
+        """A block's tables, at one piece where that is little, or else by its parts."""
         key = (block.number, columns, needs)
         if key not in self._deals:
             # Whether no more than one bit is ever seen of each level.
@@ -264,13 +253,11 @@ class Exact:
             most = max(LIGHT_AT_ONE_PIECE, self._at_one_piece) if light else self._at_one_piece
             cut = None
             if math.prod(size + 1 for size in block.sizes) > most:
-                if block.number not in self._cuts:
-                    self._cuts[block.number] = cut_of(block, self.layout)
-                cut = self._cuts[block.number]
+                cut = self.layout.cut_of(block)
             self._deals[key] = (
-                Deal(block, columns, needs, self)
-                if cut is None
-                else CutDeal(block, columns, needs, self, cut, self._deal)
+                CutDeal(block, columns, needs, self, cut)
+                if cut
+                else Deal(block, columns, needs, self)
             )
         return self._deals[key]
 
@@ -323,10 +310,6 @@ def rows_of(groups: Sequence[Sequence[int]], codes: Sequence[int]) -> dict[int, 
     return {code: tuple(row) for code, row in counts.items()}
 
 
-def _at_least(one: int, other: int) -> bool:
-    return one >= other
-
-
 def _counted(
     block: Block, deal: Deals, cell_of: Sequence[int], total: int, weight_of: dict[Seen, int]
 ) -> CountedPart:
@@ -345,7 +328,7 @@ def _counted(
 
 
 class Sight:
-    """What some lower levels see of values that are dealt one after another.
+    """What some lower levels see of values that are placed one after another.
 
     Of a level: None where its permutation set is not safe, so that it stops nothing; True where
     only that matters and limits decide; or each value's counts in its groups.
@@ -434,7 +417,7 @@ def lost(seen: Seen) -> bool:
 
 
 class Chain:
-    """Deals of independent pieces, by what the lower levels see of all of them (`ends`)."""
+    """Tables of independent pieces, by what the lower levels see of all of them (`ends`)."""
 
     def __init__(self, deals: Sequence[Deals], needs: Needs, budget: Budget) -> None:
         none: dict[Need, Any] = {Need.PERMUTATION: True, Need.NOTHING: None}
@@ -474,13 +457,13 @@ class Chain:
         return found
 
 
-# ---- deals of one block --------------------------------------------------------------------------
+# ---- tables of one block -------------------------------------------------------------------------
 
 
 class Deals:
-    """All deals of a block's values: `total` tables, and `ends`, how many look how.
+    """All ways to give a block's values to its cells: `total`, and `ends`, how many look how.
 
-    Those that nobody can stop are left out of `ends`. There are `copies` of each of `classes`;
+    Those that no level can stop are left out of `ends`. There are `copies` of each of `classes`;
     frequent values come first, as they break limits.
     """
 
@@ -501,7 +484,7 @@ class Deals:
 
 
 class Deal(Deals):
-    """All deals of a block, value by value over its cells."""
+    """A block's tables, value by value over its cells."""
 
     def __init__(self, block: Block, columns: Sequence[Column], needs: Needs, exact: Exact) -> None:
         super().__init__(block, columns, needs, exact)
@@ -588,10 +571,10 @@ class Deal(Deals):
 
 
 class CutDeal(Deals):
-    """All deals of a block by its parts.
+    """A block's tables by its parts.
 
-    Values are dealt to the pieces of all parts, up to exchanging parts that are alike; then each
-    part is dealt by itself, with what was found for equal values in parts of its shape.
+    Values are given to the pieces of all parts, up to exchanging parts that are alike; then each
+    part is counted by itself, with what was found for equal values in parts of its shape.
     """
 
     def __init__(
@@ -601,19 +584,20 @@ class CutDeal(Deals):
         needs: Needs,
         exact: Exact,
         cut: Cut,
-        deal: Callable[[Block, tuple[Column, ...], Needs], Deals],
     ) -> None:
         super().__init__(block, columns, needs, exact)
         self._cut = cut
         self._above = Sight(cut.above, needs[cut.level + 1 :], exact)
         lower = needs[: cut.level + 1]
         self._unseen: Seen = (None,) * len(lower)
-        # How many such deals to pieces; what later levels see; the parts' values, and their deals.
+        # In how many ways; what later levels see; the parts' values, and their tables.
         self._ways: list[tuple[int, Seen, tuple[Slot, ...], Chain]] = []
         for (slots, seen), number in self._slots().items():
             upper = self._above.done(seen)
             deals = [
-                deal(part, tuple(sorted((self.classes[c][0], row) for c, row in slot[1])), lower)
+                exact.deal(
+                    part, tuple(sorted((self.classes[c][0], row) for c, row in slot[1])), lower
+                )
                 for part, slot in zip(cut.parts, slots, strict=True)
             ]
             chain = Chain(deals, lower, self._budget)
@@ -628,7 +612,7 @@ class CutDeal(Deals):
                 self.ends[both] = self.ends.get(both, 0) + number * ways
 
     def _slots(self) -> dict[tuple[tuple[Slot, ...], Seen], int]:
-        """Ways to deal the values to pieces, up to exchanging parts that are alike."""
+        """Ways to give the values to pieces, up to exchanging parts that are alike."""
         cut = self._cut
         empty: tuple[Slot, ...] = tuple(
             (tuple(cut.sizes[p] for p in pieces), ()) for pieces in cut.pieces
@@ -673,7 +657,7 @@ class CutDeal(Deals):
         return tuple(by_kind[kind].pop() for kind in self._cut.alike)
 
     def sums(self, weight_of: dict[Seen, int]) -> list[list[int]]:
-        """For each way to deal the values to pieces, the sums of its parts."""
+        """For each way to give the values to pieces, the sums of its parts."""
         cut = self._cut
         found = [[0] * len(self.block.sizes) for _ in self.classes]
         for number, upper, slots, chain in self._ways:
@@ -681,7 +665,7 @@ class CutDeal(Deals):
             values = {end: weight_of.get((*end, *upper), 0) - rest for end in chain.ends}
             if not rest and not any(values.values()):
                 continue
-            # Those that no lower level can stop are all deals less the others.
+            # Those that no lower level can stop are all less the others.
             everything = rest * math.prod(deal.total for deal in chain.deals)
             for part, cells, slot, deal, weights in zip(
                 cut.parts,
@@ -714,11 +698,7 @@ class CutDeal(Deals):
 
 @lru_cache(maxsize=1 << 14)
 def _splits(count: int, room: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """All ways to split a number among cells with limited room.
-
-    >>> _splits(2, (1, 2))
-    ((0, 2), (1, 1))
-    """
+    """All ways to split a number among cells with limited room."""
     if len(room) == 1:
         return ((count,),) if count <= room[0] else ()
     return tuple(
@@ -746,20 +726,16 @@ def spreads(
             ways = [sum(ways[max(0, n - sizes[c]) : n + 1]) for n in range(count + 1)]
         number *= ways[count]
     budget.spend(number)
-    return list(_spreads(counts, cells_of, sizes))
-
-
-def _spreads(
-    counts: Sequence[int], cells_of: Sequence[Sequence[int]], sizes: Sequence[int]
-) -> Iterator[tuple[int, ...]]:
+    found = []
     for chosen in product(
         *(
             _splits(count, tuple(sizes[c] for c in cells))
             for count, cells in zip(counts, cells_of, strict=True)
         )
     ):
-        found = [0] * len(sizes)
+        row = [0] * len(sizes)
         for cells, numbers in zip(cells_of, chosen, strict=True):
             for c, n in zip(cells, numbers, strict=True):
-                found[c] = n
-        yield tuple(found)
+                row[c] = n
+        found.append(tuple(row))
+    return found

@@ -1,9 +1,8 @@
 """Estimates of disclosure sets beyond exact reach, from tables drawn at random.
 
 Tables are drawn from the permutation set, or from those of it that surely fail an early function,
-all alike; those that the algorithm gets to function i on are draws from the disclosure set. What
-cannot be told of a table within reach is counted both ways. No verdict is ever based on any of
-this.
+all alike; those that the algorithm gets to function i on are draws from the disclosure set. A table
+of which that is beyond reach is counted both ways. No verdict is ever based on any of this.
 """
 
 from __future__ import annotations
@@ -156,10 +155,7 @@ def gets_to(case: Case, i: int, codes: Sequence[int]) -> bool | None:
 
 
 def drawn(case: Case, i: int, chance: random.Random) -> tuple[Callable[[], list[int]], int | None]:
-    """Draws from the smallest set that surely has all tables that get to function i.
-
-    The permutation set, or those of it that fail at a function, which is given, too.
-    """
+    """Draws from the permutation set, or from those of it that fail at a function, also given."""
     exact, best, fails_at = case.exact, None, None
     needs = exact.needs(i, case.parts(i))
     for j, need in enumerate(needs):
@@ -193,20 +189,15 @@ def _shuffled(
 
 @dataclass(frozen=True)
 class _Event:
-    """A value occurs too often in a group.
-
-    `inside` and `outside` are the group's people, and others, in each group of function i where it
-    has people; `counts` how often that has the value; `ways[k][n]` in how many ways n of it are
-    inside, in the groups from k.
-    """
+    """A value occurs too often in a group, which has people in some groups of function i."""
 
     code: int
     limit: int
     people: frozenset[int]
-    inside: tuple[tuple[int, ...], ...]
-    outside: tuple[tuple[int, ...], ...]
-    counts: tuple[int, ...]
-    ways: tuple[tuple[int, ...], ...]
+    inside: tuple[tuple[int, ...], ...]  # the group's people in each of them
+    outside: tuple[tuple[int, ...], ...]  # and others
+    counts: tuple[int, ...]  # how often each has the value
+    ways: tuple[tuple[int, ...], ...]  # [k][n]: ways that n of it are inside, in those from k
 
     def happens(self, codes: Sequence[int]) -> bool:
         """Whether it does in a table."""
@@ -214,10 +205,7 @@ class _Event:
 
 
 class Steered:
-    """Draws from those tables of function i's permutation set that fail at function j, all alike.
-
-    They are at most the share `at_most`.
-    """
+    """Draws from those tables of a permutation set, a share `at_most`, that fail at function j."""
 
     def __init__(self, case: Case, i: int, j: int, chance: random.Random) -> None:
         self._case, self._chance = case, chance
@@ -248,9 +236,8 @@ class Steered:
                 counts.append(sum(self._case.codes[p] == code for p in group))
         ways: list[tuple[int, ...]] = [(1,)]
         for a, b, n in reversed(list(zip(inside, outside, counts, strict=True))):
-            own = [math.comb(len(a), m) * math.comb(len(b), n - m) for m in range(n + 1)]
-            found = [0] * (len(own) + len(ways[-1]) - 1)
-            for m, x in enumerate(own):
+            found = [0] * (n + len(ways[-1]))
+            for m, x in enumerate(_splits(a, b, n)):
                 for rest, y in enumerate(ways[-1]):
                     found[m + rest] += x * y
             ways.append(tuple(found))
@@ -271,29 +258,32 @@ class Steered:
         chance, had = self._chance, self._case.codes
         number = range(event.limit + 1, len(event.ways[0]))
         (left,) = chance.choices(number, _shares(event.ways[0][event.limit + 1 :]))
-        given: dict[int, int] = {}
+        given: set[int] = set()
         for k, (a, b, n) in enumerate(zip(event.inside, event.outside, event.counts, strict=True)):
+            later = event.ways[k + 1]
             options = [
-                math.comb(len(a), m) * math.comb(len(b), n - m) * event.ways[k + 1][left - m]
-                if 0 <= left - m < len(event.ways[k + 1])
-                else 0
-                for m in range(n + 1)
+                ways * later[left - m] if 0 <= left - m < len(later) else 0
+                for m, ways in enumerate(_splits(a, b, n))
             ]
             (m,) = chance.choices(range(n + 1), _shares(options))
             left -= m
-            for p in (*chance.sample(a, m), *chance.sample(b, n - m)):
-                given[p] = event.code
+            given.update(chance.sample(a, m), chance.sample(b, n - m))
         touched = {p for part in (*event.inside, *event.outside) for p in part}
         codes = list(had)
         for group in self._groups:
             there = group[0] in touched
-            dealt = [had[p] for p in group if not (there and had[p] == event.code)]
-            chance.shuffle(dealt)
-            for p, code in zip((p for p in group if p not in given), dealt, strict=True):
+            values = [had[p] for p in group if not (there and had[p] == event.code)]
+            chance.shuffle(values)
+            for p, code in zip((p for p in group if p not in given), values, strict=True):
                 codes[p] = code
-        for p, code in given.items():
-            codes[p] = code
+        for p in given:
+            codes[p] = event.code
         return codes
+
+
+def _splits(inside: Sequence[int], outside: Sequence[int], n: int) -> list[int]:
+    """In how many ways 0 to n of n people are inside."""
+    return [math.comb(len(inside), m) * math.comb(len(outside), n - m) for m in range(n + 1)]
 
 
 def _shares(weights: Sequence[int]) -> list[float]:

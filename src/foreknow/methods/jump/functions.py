@@ -7,7 +7,6 @@ table they are lattice nodes, groups of quasi-identifiers, or the group of each 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -27,17 +26,12 @@ Level: TypeAlias = int | str
 
 @dataclass(frozen=True)
 class Function:
-    """One generalization function: which people are in one group, whatever their values are.
+    """One generalization function: which people are in one group, whatever their values are."""
 
-    `groups` are people by name; `numbers` the group of each person, in the table's order; `levels`
-    a lattice node, where columns that are left out are suppressed. Numbers that were given as a
-    tuple (`tupled`) may be the levels of a node.
-    """
-
-    groups: tuple[tuple[Person, ...], ...] | None = None
-    numbers: tuple[int, ...] | None = None
-    tupled: bool = False
-    levels: tuple[tuple[str, Level], ...] | None = None
+    groups: tuple[tuple[Person, ...], ...] | None = None  # people by name
+    numbers: tuple[int, ...] | None = None  # the group of each person, in the table's order
+    tupled: bool = False  # numbers were given as a tuple, and may be the levels of a node
+    levels: tuple[tuple[str, Level], ...] | None = None  # a node; other columns are suppressed
 
     @classmethod
     def of(cls, given: Any) -> Function:
@@ -55,10 +49,10 @@ class Function:
             return given
         if isinstance(given, Mapping):
             return cls(levels=tuple((str(c), _level(c, level)) for c, level in given.items()))
-        if isinstance(given, str) and "=" in given and "|" not in given:
-            return cls(levels=tuple(_read_levels(given)))
         if isinstance(given, str):
-            return cls(_checked([_names(part) for part in given.split("|")], given))
+            if "=" in given and "|" not in given:
+                return cls(levels=_read_levels(given))
+            return cls(_read_groups(given.split("|"), given))
         if isinstance(given, np.ndarray):
             if given.ndim != 1 or given.dtype.kind not in "iu":
                 raise InputError("a function given as an array has one whole number per person")
@@ -68,10 +62,7 @@ class Function:
         parts = list(given)
         if parts and all(isinstance(p, (int, np.integer)) for p in parts):
             return cls(None, tuple(int(p) for p in parts), isinstance(given, tuple))
-        for part in parts:
-            if not isinstance(part, (str, list, tuple, set, frozenset, np.ndarray)):
-                raise InputError(f"{part!r} is no group of people: a list of names is one")
-        return cls(_checked([_names(p) if isinstance(p, str) else list(p) for p in parts], given))
+        return cls(_read_groups(parts, given))
 
     def codes(self, people: Sequence[Person]) -> tuple[int, ...]:
         """Group of each of exactly these people, numbered by first appearance."""
@@ -108,9 +99,7 @@ class Function:
         """What may be published of it: not exact quasi-identifiers, nor the order of rows."""
         if self.groups is not None:
             return f"<{len(self.groups)} group{'s' * (len(self.groups) > 1)}>"
-        if self.levels is not None or self.numbers is None or self.tupled:
-            return str(self)
-        return f"<{len(set(self.numbers))} groups of {len(self.numbers)} people>"
+        return str(self) if self.levels is not None or self.tupled else self._sizes()
 
     def __str__(self) -> str:
         if self.levels is not None:
@@ -119,12 +108,13 @@ class Function:
             groups = [[str(person) for person in group] for group in self.groups]
             letters = all(len(person) == 1 for group in groups for person in group)
             return "|".join(("" if letters else ", ").join(group) for group in groups)
-        numbers = self.numbers or ()
-        if len(numbers) > 12:
-            return f"<{len(set(numbers))} groups of {len(numbers)} people>"
-        return str(numbers)
+        return str(self.numbers) if len(self.numbers or ()) <= 12 else self._sizes()
 
     __repr__ = __str__
+
+    def _sizes(self) -> str:
+        numbers = self.numbers or ()
+        return f"<{len(set(numbers))} groups of {len(numbers)} people>"
 
 
 def read_functions(given: Any) -> tuple[Function, ...]:
@@ -136,29 +126,32 @@ def read_functions(given: Any) -> tuple[Function, ...]:
     return tuple(map(Function.of, given))
 
 
-def _names(part: str) -> list[Person]:
-    if re.search(r"[,\s]", part.strip()):
-        return [name for name in re.split(r"[,\s]+", part.strip()) if name]
-    return list(part.strip())
-
-
-def _checked(groups: list[list[Person]], given: Any) -> tuple[tuple[Person, ...], ...]:
-    groups = [[tuple(p) if isinstance(p, list) else p for p in group] for group in groups]
+def _read_groups(parts: Sequence[Any], given: Any) -> tuple[tuple[Person, ...], ...]:
+    groups: list[list[Person]] = []
+    for part in parts:
+        if isinstance(part, str):
+            text = part.strip()
+            groups.append(re.findall(r"[^,\s]+", text) if re.search(r"[,\s]", text) else list(text))
+        elif isinstance(part, (list, tuple, set, frozenset, np.ndarray)):
+            groups.append([tuple(p) if isinstance(p, list) else p for p in part])
+        else:
+            raise InputError(f"{part!r} is no group of people: a list of names is one")
+    seen: set[Person] = set()
     for person in (p for group in groups for p in group):
         try:
-            hash(person)
+            twice = person in seen
         except TypeError:
             raise InputError(f"the function {given!r}: {person!r} can be nobody's name") from None
+        if twice:
+            raise InputError(f"the function {given!r} names {person!r} twice")
+        seen.add(person)
     if not groups or not all(groups):
         raise InputError(f"the function {given!r} has an empty group")
-    twice = [p for p, n in Counter(p for group in groups for p in group).items() if n > 1]
-    if twice:
-        raise InputError(f"the function {given!r} names {twice[0]!r} twice")
     return tuple(map(tuple, groups))
 
 
-def _read_levels(text: str) -> list[tuple[str, Level]]:
-    levels: list[tuple[str, Level]] = []
+def _read_levels(text: str) -> tuple[tuple[str, Level], ...]:
+    levels: dict[str, Level] = {}
     for part in text.split(","):
         column, equals, level = (piece.strip() for piece in part.rpartition("="))
         whole = level.isascii() and level.isdigit()
@@ -167,10 +160,10 @@ def _read_levels(text: str) -> list[tuple[str, Level]]:
                 f"the function {text!r} is no node: give a level for each column, such as "
                 '"age=3, sex=*"'
             )
-        if column in dict(levels):
+        if column in levels:
             raise InputError(f"the function {text!r} names {column!r} twice; keep one")
-        levels.append((column, int(level) if whole else level))
-    return levels
+        levels[column] = int(level) if whole else level
+    return tuple(levels.items())
 
 
 def _level(column: Any, level: Any) -> Level:
@@ -188,15 +181,6 @@ def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Functi
     """Functions with the group of each person, and nodes with the names of their levels.
 
     People of equal quasi-identifiers must be in one group.
-
-    >>> import pyarrow as pa
-    >>> from foreknow.data.schema import Schema
-    >>> rows = pa.table({"age": [21, 25, 38], "disease": ["Flu", "Cold", "Flu"]})
-    >>> hierarchies = {"age": {"intervals": [10, 20]}}
-    >>> schema = Schema(quasi_identifiers=["age"], sensitive="disease", hierarchies=hierarchies)
-    >>> functions = [Function.of(f) for f in ((1,), "age=*", [5, 6, 6], [[21, 25], [38]])]
-    >>> [one.numbers for one in settled(functions, Microdata(rows, schema))]
-    [(0, 0, 1), (0, 0, 0), (0, 1, 1), (0, 0, 1)]
     """
     attributes = microdata.attributes
     tops = _tops(attributes)
@@ -265,11 +249,7 @@ def _at_node(node: Node, attributes: Sequence[Attribute], tops: Node) -> Functio
 
 
 def _by_values(function: Function, microdata: Microdata) -> tuple[int, ...]:
-    """Everybody's group by their quasi-identifiers, compared as they are or else as they print.
-
-    Combinations that nobody has may be named, too: a function that covers all that are possible is
-    the same for every table.
-    """
+    """Everybody's group by their quasi-identifiers, compared as they are or else as they print."""
     attributes = microdata.attributes
     known: list[dict[Hashable, int]] = []
     for one in attributes:
@@ -332,10 +312,10 @@ def default_nodes(attributes: Sequence[Attribute], least: int) -> list[Node]:
     """Nodes to try where none are given, from specific to everybody in one group.
 
     From the top of the lattice one quasi-identifier after another is made more specific by a level:
-    the one that leaves the fewest groups, of equal ones the first in the schema. Nodes with a group
-    of fewer people than `least` are not gone to. The way back is the order; nodes with more than
-    half as many groups as the last are left out, since every further function makes sets harder to
-    count. Sensitive values have no say: if they had, other tables would have other functions.
+    the one that leaves the fewest groups, none of fewer people than `least`. The way back is the
+    order; nodes with more than half as many groups as the last are left out, since every further
+    function makes sets harder to count. Sensitive values have no say: other tables would have other
+    functions.
     """
     tops = _tops(attributes)
     way: list[tuple[Node, int]] = [(tops, 1)]
@@ -359,47 +339,25 @@ def default_nodes(attributes: Sequence[Attribute], least: int) -> list[Node]:
 
 
 def least_group(property: Property, people: int) -> int:
-    """People of the smallest group that may have a property, where everybody's value differs.
-
-    A group of one says its member's value, so it is 2 at least.
-
-    >>> from foreknow.criteria.properties import MaxRatio
-    >>> least_group(MaxRatio("1/2"), 10), least_group(MaxRatio("1/2", strict=True), 10)
-    (2, 3)
-    """
+    """People of the smallest group, from 2, that may have a property; everybody's value differs."""
     if not property.convex:
         return 2  # of such a property, values that nobody has are not asked
-    colour = property.colour(_Nobodys())
+    colour = property.colour("\0nobody's")  # a value that no requirement names
     sizes = range(2, people + 1)
     return next((n for n in sizes if property.allows([(colour, 1)] * n, n, n)), people)
-
-
-class _Nobodys:
-    """A value that no requirement names."""
-
-    def __str__(self) -> str:
-        return "\0nobody's"
 
 
 # ---- partitions ----------------------------------------------------------------------------------
 
 
 def renumber(numbers: Iterable[Hashable]) -> tuple[int, ...]:
-    """Whole numbers from 0 in order of first appearance.
-
-    >>> renumber("bab")
-    (0, 1, 0)
-    """
+    """Whole numbers from 0 in order of first appearance."""
     seen: dict[Hashable, int] = {}
     return tuple(seen.setdefault(number, len(seen)) for number in numbers)
 
 
 def refined(partitions: Iterable[Sequence[int]]) -> tuple[int, ...]:
-    """Cells of the common refinement: people whom no function tells apart.
-
-    >>> refined([(0, 0, 1, 1), (0, 1, 1, 1)])
-    (0, 1, 2, 2)
-    """
+    """Cells of the common refinement: people whom no function tells apart."""
     return renumber(zip(*partitions, strict=True))
 
 

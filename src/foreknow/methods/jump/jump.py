@@ -9,7 +9,7 @@ import builtins
 import copy
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,27 +18,18 @@ from pydantic import Field
 from foreknow.criteria.properties import MaxRatio, Property, as_property
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, NoSafeRelease, PolicyError, UnsupportedError
+from foreknow.errors import InputError, PolicyError, UnsupportedError
 from foreknow.methods.jump.disclosure_set import BeyondReach, Strategy
 from foreknow.methods.jump.estimate import EstimatedSet, estimate
 from foreknow.methods.jump.functions import (
     Function,
     default_nodes,
     least_group,
-    node_of,
     read_functions,
     settled,
 )
 from foreknow.methods.jump.policy_property import property_of
-from foreknow.methods.jump.run import (
-    Case,
-    DisclosureSet,
-    Run,
-    Step,
-    case_of,
-    checked_place,
-    walked,
-)
+from foreknow.methods.jump.run import JumpResult, Run, case_of, checked_place, walked
 from foreknow.methods.protocol import Grouping, Traits
 from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, FromOne, Settings
@@ -54,13 +45,12 @@ _FORESEEN = (
 )
 
 
-_Level = Amount | Literal["*"]
-
-
 class InOrderSettings(Settings):
     """``[publish.safe]`` in a policy file; the property is what the requirements say."""
 
-    functions: Annotated[list[str | dict[str, _Level]], Field(min_length=1)] | None = None
+    functions: (
+        Annotated[list[str | dict[str, Amount | Literal["*"]]], Field(min_length=1)] | None
+    ) = None
     steps: FromOne = STEPS
 
 
@@ -71,47 +61,20 @@ class JumpSettings(InOrderSettings):
 
 
 @dataclass(frozen=True, init=False)
-class InOrder:
-    """A public algorithm that tries functions in order; see `Naive`, `Safe` and `Jump`."""
+class Judged:
+    """Functions that are tried in order, and the property that decides."""
 
     functions: tuple[Function, ...] | None
     property: Property
     steps: int
-    note: ClassVar[str]
-    settings: ClassVar[type[Settings]] = InOrderSettings
 
-    def __init__(
-        self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
-    ) -> None:
+    def __init__(self, functions: Sequence[Any] | None, property: Any, *, steps: int) -> None:
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
             raise InputError(f"steps is a whole number from 1, not {steps!r}")
         read = None if functions is None else read_functions(functions)
         object.__setattr__(self, "functions", read)
         object.__setattr__(self, "property", as_property(property))
         object.__setattr__(self, "steps", steps)
-
-    def declared(self) -> Traits:
-        """What each of the three declares."""
-        return Traits(
-            symmetric=self.symmetric,
-            notes=self._notes,
-            advice="another property may help",
-            grouping=self.grouping,
-        )
-
-    def _strategy(self) -> Strategy:
-        raise NotImplementedError
-
-    def _walk(self, case: Case) -> tuple[int | None, list[Step]]:
-        raise NotImplementedError
-
-    @builtins.property
-    def _given(self) -> tuple[Function, ...]:
-        if self.functions is None:
-            raise InputError(
-                "functions is missing; it can be left out only for the rows of a Microdata"
-            )
-        return self.functions
 
     @builtins.property
     def symmetric(self) -> bool:
@@ -121,6 +84,43 @@ class InOrder:
         """
         return self.functions is None or all(one.symmetric for one in self.functions)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; functions that are no nodes only by their sizes."""
+        functions = self.functions
+        return {
+            "functions": None if functions is None else [one.text for one in functions],
+            "property": repr(self.property),
+            "steps": self.steps,
+        }
+
+    @builtins.property
+    def _given(self) -> tuple[Function, ...]:
+        if self.functions is None:
+            raise InputError(
+                "functions is missing; it can be left out only for the rows of a Microdata"
+            )
+        return self.functions
+
+
+@dataclass(frozen=True, init=False)
+class InOrder(Judged):
+    """A public algorithm that tries functions in order; see `Naive`, `Safe` and `Jump`."""
+
+    key: ClassVar[str]
+    _kind: ClassVar[Literal["naive", "safe", "jump"]]  # whatever a subclass is called
+    note: ClassVar[str]
+    settings: ClassVar[type[Settings]] = InOrderSettings
+
+    def __init__(
+        self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
+    ) -> None:
+        super().__init__(functions, property, steps=steps)
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Self:
+        """Make it of its table in a policy file, with the policy's requirements as property."""
+        return cls(**{**given, "property": property_of(policy)})
+
     def run(self, table: Any) -> Run:
         """Run the algorithm on a table.
 
@@ -129,18 +129,12 @@ class InOrder:
         table : mapping of person to value, or sequence of values
             The people that the functions group. Without names they are 0, 1, 2, ...
 
-        Returns
-        -------
-        Run
-
         Raises
         ------
         BeyondReach
             If exact counting takes more than `steps` steps.
         """
-        found = walked(self._given, self._strategy(), table, self.steps, self._walk)
-        case, released, path = found
-        return Run(released, path, case, self._walk)
+        return walked(self._given, self._strategy(), table, self.steps)
 
     def estimate(
         self,
@@ -151,25 +145,10 @@ class InOrder:
         seed: int | None = None,
         confidence: float = 0.99,
     ) -> EstimatedSet:
-        """Estimate what those can tell who see function i's generalization and know the algorithm.
+        """Estimate the disclosure set of function i, from 0, by drawing so many tables.
 
-        For disclosure sets that are too large for `Run.disclosure_set`. No release is ever
-        decided by an estimate.
-
-        Parameters
-        ----------
-        table : mapping of person to value, or sequence of values
-        i : int
-            The function, from 0.
-        samples : int
-            How many tables to draw.
-        seed : int, optional
-        confidence : float
-
-        Returns
-        -------
-        EstimatedSet
-            With an interval for the highest probability.
+        For disclosure sets that are too large for `Run.disclosure_set`. The result has an interval
+        for the highest probability. No release is ever decided by an estimate.
         """
         if seed is not None and (
             isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0
@@ -183,16 +162,7 @@ class InOrder:
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> IntArray:
-        """Group the rows of a table.
-
-        Parameters
-        ----------
-        microdata : Microdata
-            See `search`.
-        policy : Policy, optional
-            Not asked: the algorithm judges by its own property.
-        seed : int, optional
-            Ignored: the method is deterministic.
+        """Group the rows of a table; see `search`.
 
         Returns
         -------
@@ -204,8 +174,6 @@ class InOrder:
         ------
         NoSafeRelease
             If nothing is released.
-        BeyondReach
-            As in `run`.
         """
         groups: IntArray = self.search(microdata, policy).groups
         return groups
@@ -235,7 +203,8 @@ class InOrder:
             the group of each row; by default a chain of nodes. People of equal quasi-identifiers
             are in one group.
         policy : Policy, optional
-            Only its values are compared with those of the table.
+            Only its values are compared with those of the table: the algorithm judges by its own
+            property.
 
         Raises
         ------
@@ -249,7 +218,7 @@ class InOrder:
             requirement.mask(microdata.values)
         own = self.settled(microdata)
         name = type(self).__name__
-        if own._strategy().kind != "naive":  # which claims nothing
+        if self._kind != "naive":  # which claims nothing
             labelled = policy is not None and policy.options.form == "generalized"
             _refuse_lookalikes(name, own._given, own.property, labelled)
         values = microdata.values
@@ -280,13 +249,25 @@ class InOrder:
         own._check()
         return own
 
-    @classmethod
-    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Self:
-        """Make it of its table in a policy file, with the policy's requirements as property."""
-        return cls(**{**given, "property": property_of(policy)})
+    def _check(self) -> None:
+        """Check what depends on how many functions there are."""
+
+    def _strategy(self) -> Strategy:
+        return Strategy(self._kind, self.property)
+
+    def _traits(self) -> Traits:
+        """What each of the three declares, in its own class."""
+        return Traits(
+            symmetric=self.symmetric,
+            notes=self._notes,
+            advice="another property may help",
+            grouping=self.grouping,
+        )
 
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""
+        if self._kind == "naive":
+            return (self.note,)
         with suppress(PolicyError):
             if self.property == property_of(policy):
                 return (self.note,)
@@ -294,18 +275,6 @@ class InOrder:
             f"{type(self).__name__} judged by a property of its own, {self.property!r}: the policy "
             "was held against the release alone, not against an adversary who knows the method",
         )
-
-    def _check(self) -> None:
-        """Check what depends on how many functions there are."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; functions that are no nodes only by their sizes."""
-        functions = self.functions
-        return {
-            "functions": None if functions is None else [one.text for one in functions],
-            "property": repr(self.property),
-            "steps": self.steps,
-        }
 
 
 @dataclass(frozen=True, init=False)
@@ -336,50 +305,26 @@ class Naive(InOrder):
     """
 
     key: ClassVar[str] = "naive"
+    _kind = "naive"
     note: ClassVar[str] = (
         "not judged against an adversary who knows the method: Naive is not safe from them; the "
         "certificate is about the release alone"
     )
-
-    @classmethod
-    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Self:
-        """Make it of its table in a policy file, with the policy's requirements as property."""
-        return cls(**{**given, "property": property_of(policy)})
-
-    def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
-        """What a reader of a release should know, whatever the property is."""
-        return (self.note,)
-
-    @builtins.property
-    def traits(self) -> Traits:
-        """See `InOrder.declared`."""
-        return self.declared()
-
-    def _strategy(self) -> Strategy:
-        return Strategy("naive", self.property, (1,) * len(self._given))
-
-    def _walk(self, case: Case) -> tuple[int | None, list[Step]]:
-        path: list[Step] = []
-        for i in range(len(case.functions)):
-            safe = case.permutation_safe(i)
-            path.append((i, "permutation", safe))
-            if safe:
-                return i, path
-        return None, path
+    traits = builtins.property(InOrder._traits)
 
 
 @dataclass(frozen=True, init=False)
 class Safe(InOrder):
     """Release the first generalization whose disclosure set has the property (Tables 7 and 8).
 
-    What is released is safe against those who know it: it is judged by what they can tell. When
-    *nothing* is released, that can tell them someone's value: look at `Run.nothing_set`. It tells
-    nothing where they know no more than the domain of the values, and the property treats all
-    values alike.
+    What is released is safe against an adversary who knows it: it is judged by what they can know.
+    When *nothing* is released, that can disclose someone's value: look at `Run.nothing_set`. It
+    discloses nothing where they know no more than the domain of the values, and the property treats
+    all values alike.
 
     A disclosure set is about one function. With a property that is not convex, such as a
     callable, functions that group people alike are refused for the rows of a table, since a
-    release does not tell which of them made it; `run` takes `Run.released` to be published.
+    release does not say which of them made it; `run` takes `Run.released` to be published.
 
     Parameters
     ----------
@@ -397,34 +342,17 @@ class Safe(InOrder):
     """
 
     key: ClassVar[str] = "safe"
+    _kind = "safe"
     note: ClassVar[str] = _FORESEEN.format("Safe")
-
-    @builtins.property
-    def traits(self) -> Traits:
-        """See `InOrder.declared`."""
-        return self.declared()
-
-    def _strategy(self) -> Strategy:
-        return Strategy("safe", self.property, (1,) * len(self._given))
-
-    def _walk(self, case: Case) -> tuple[int | None, list[Step]]:
-        path: list[Step] = []
-        for i in range(len(case.functions)):
-            # Lemma 3: no subset of an unsafe permutation set is safe, if the property is convex.
-            hopeless = self.property.convex and not case.permutation_safe(i)
-            safe = not hopeless and case.disclosure_safe(i)
-            path.append((i, "disclosure", safe))
-            if safe:
-                return i, path
-        return None, path
+    traits = builtins.property(InOrder._traits)
 
 
 @dataclass(frozen=True, init=False)
 class Jump(InOrder):
     """The k-jump algorithms: jump on where only the disclosure set is not safe (Tables 9 and 13).
 
-    What any of them releases is safe against those who know it, distances included. Which of them
-    releases more depends on the table. What is said of `Safe` about *nothing*, and about
+    What any of them releases is safe against an adversary who knows it, distances included. Which
+    of them releases more depends on the table. What is said of `Safe` about *nothing*, and about
     properties that are not convex, is true of these, too.
 
     Parameters
@@ -450,8 +378,10 @@ class Jump(InOrder):
     """
 
     key: ClassVar[str] = "jump"
+    _kind = "jump"
     settings: ClassVar[type[Settings]] = JumpSettings
     note: ClassVar[str] = _FORESEEN.format("Jump")
+    traits = builtins.property(InOrder._traits)
 
     distances: int | tuple[int, ...]
 
@@ -464,168 +394,42 @@ class Jump(InOrder):
         steps: int = STEPS,
     ) -> None:
         super().__init__(functions, property, steps=steps)
-        object.__setattr__(self, "distances", self._distances(distances))
-
-    def _distances(self, given: int | Sequence[int]) -> int | tuple[int, ...]:
-        """One distance per function, where functions are known; or else as given."""
-        if self.functions is not None:
-            return _read_distances(given, len(self.functions))
-        if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str):
-            return _read_distances(given, len(given) if np.ndim(given) == 1 else 1)
-        return _read_distances(given, 1)[0]
+        object.__setattr__(self, "distances", distances)
+        self._check()
 
     def _check(self) -> None:
-        object.__setattr__(self, "distances", self._distances(self.distances))
-
-    @builtins.property
-    def traits(self) -> Traits:
-        """See `InOrder.declared`."""
-        return self.declared()
+        """One distance per function, where functions are known; or else as given."""
+        n = None if self.functions is None else len(self.functions)
+        object.__setattr__(self, "distances", _read_distances(self.distances, n))
 
     def _strategy(self) -> Strategy:
-        distances = _read_distances(self.distances, len(self._given))
-        return Strategy("jump", self.property, distances)
+        n, given = len(self._given), self.distances
+        return Strategy("jump", self.property, (given,) * n if isinstance(given, int) else given)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         given = self.distances
         return {**super().to_dict(), "distances": given if isinstance(given, int) else list(given)}
 
-    def _walk(self, case: Case) -> tuple[int | None, list[Step]]:
-        path: list[Step] = []
-        strategy = self._strategy()
-        i = 0
-        while i < len(case.functions):
-            safe = case.permutation_safe(i)
-            path.append((i, "permutation", safe))
-            if not safe:
-                i += 1
-                continue
-            safe = case.disclosure_safe(i)
-            path.append((i, "disclosure", safe))
-            if safe:
-                return i, path
-            i = strategy.after(i)
-        return None, path
 
+def _read_distances(given: Any, n: int | None) -> int | tuple[int, ...]:
+    """One distance per function, from a number or a vector; as given where n is not known.
 
-def _read_distances(given: Any, n: int) -> tuple[int, ...]:
-    """One distance per function, from a number or a vector.
-
-    >>> _read_distances(2, 3), _read_distances([1, 1, 2], 3)
-    ((2, 2, 2), (1, 1, 2))
+    >>> _read_distances(2, 3), _read_distances([1, 1, 2], 3), _read_distances(2, None)
+    ((2, 2, 2), (1, 1, 2), 2)
     """
     if isinstance(given, np.ndarray) and given.ndim != 1:
         raise InputError(f"jump distances have one dimension, not the shape {given.shape}")
-    if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str):
-        vector = list(given)
-    else:
-        vector = [given] * (1 if isinstance(given, str) else n)
+    several = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
+    vector = list(given) if several else [given]
     for k in vector:
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             raise InputError(f"a jump distance is a whole number from 1, not {k!r}")
-    if len(vector) != n:
+    if not several:
+        return int(given) if n is None else (int(given),) * n
+    if n is not None and len(vector) != n:
         raise InputError(f"{len(vector)} jump distances for {n} functions: give one for each")
     return tuple(map(int, vector))
-
-
-# ---- rows of a table -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class JumpResult:
-    """What `Naive`, `Safe` or `Jump` did with the rows of a table.
-
-    Its run is for the owner only: the way to a release tells more than the release.
-
-    Attributes
-    ----------
-    name : str
-        Of the algorithm.
-    functions : tuple of Function
-    judged_by : Property
-    run : Run
-        `Run.released` is the function, from 0; None if nothing is released.
-    """
-
-    name: str
-    functions: tuple[Function, ...]
-    judged_by: Property
-    run: Run
-    _microdata: Microdata = field(repr=False)
-
-    @property
-    def released(self) -> Function | None:
-        """The function that is released."""
-        return None if self.run.released is None else self.functions[self.run.released]
-
-    @property
-    def groups(self) -> IntArray:
-        """Group of each row of the source; -1 for rows that are left out.
-
-        Raises
-        ------
-        NoSafeRelease
-            If nothing is released.
-        """
-        if self.released is None:
-            raise NoSafeRelease(
-                f"{self._nothing()}. That can tell something, too: see Run.nothing_set, of "
-                "search(microdata).run"
-            )
-        return self._microdata.rows_of(np.array(self.released.numbers, dtype=np.int64))
-
-    @property
-    def levels(self) -> dict[str, int] | None:
-        """The released level of each quasi-identifier; None if the function is no node."""
-        if self.released is None or self.released.levels is None:
-            return None
-        names = [attribute.name for attribute in self._microdata.attributes]
-        return dict(zip(names, node_of(self.released, self._microdata), strict=True))
-
-    @property
-    def floors(self) -> dict[str, IntArray] | None:
-        """Level of each group along each quasi-identifier, to write it at."""
-        levels = self.levels
-        if levels is None:
-            return None
-        n_groups = int(self.groups.max()) + 1
-        return {name: np.full(n_groups, level) for name, level in levels.items()}
-
-    def required(self) -> JumpResult:
-        """Itself; where nothing is released, `NoSafeRelease` also says what that tells."""
-        if self.released is None:
-            raise NoSafeRelease(f"{self._nothing()}. {self._what_nothing_tells()}")
-        return self
-
-    def _nothing(self) -> str:
-        return (
-            f"{self.name} releases nothing of {self._microdata.name}: none of the "
-            f"{len(self.functions)} functions that it comes to has the property {self.judged_by!r}"
-        )
-
-    def _what_nothing_tells(self) -> str:
-        who = "An adversary who learns this, and knows the method and how often each value occurs,"
-        try:
-            seen = self.run.nothing_set()
-        except BeyondReach as error:
-            return f"{who} may learn from it; how much was not counted: {error}"
-        keeps = "keeps" if self._holds(seen) else "does not keep"
-        return (
-            f"{who} can be sure of someone's value with {seen.max_ratio}, which {keeps} that "
-            "property. Other functions or distances, chosen because of this, are a choice that "
-            "they can foresee"
-        )
-
-    def _holds(self, seen: DisclosureSet) -> bool:
-        """Whether everybody's chances have the property, in one group of everybody."""
-        of, people = self.judged_by, len(seen.marginals)
-        return all(
-            of.allows(
-                [(of.colour(v), int(p * seen.size)) for v, p in row.items()], seen.size, people
-            )
-            for row in seen.marginals.values()
-        )
 
 
 def _refuse_lookalikes(
@@ -633,11 +437,9 @@ def _refuse_lookalikes(
 ) -> None:
     """Refuse functions whose releases may look alike, if the property is not known to be convex.
 
-    A disclosure set is about one function. An adversary who cannot tell which of several functions
-    made a release is left with the tables of all of them: a mixture of sets that each have the
-    property. It has the property, too, if that is convex; otherwise it may not. Where groups are
-    published by labels alone (`labelled`), those of lattice nodes say who is in which group; those
-    of other groups may be equal where the groups are not.
+    An adversary who cannot tell which of several functions made a release is left with a mixture of
+    their disclosure sets. It has the property if that is convex; otherwise it may not. Groups that
+    are published by labels alone (`labelled`) are known for lattice nodes only.
     """
     if judged_by.convex:
         return

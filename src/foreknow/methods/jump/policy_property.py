@@ -1,15 +1,9 @@
-"""What a policy requires, as a property of what an adversary who knows the method can tell.
-
-`Jump`, `Safe` and `Naive` judge sets of equally likely tables by each person's probabilities. A
-requirement becomes a property where these are enough: where no more is known than values that
-the person does not have.
-"""
+"""What a policy requires, as a property of what an adversary who knows the method is left with."""
 
 from __future__ import annotations
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.protocol import Adversary
 from foreknow.criteria.properties import All, Distinct, MaxRatio, Property, Recursive, RuledOut
 from foreknow.errors import PolicyError
 from foreknow.policy.policy import Policy
@@ -17,14 +11,14 @@ from foreknow.policy.requirement import Point, Requirement
 
 
 def property_of(policy: Policy) -> Property:
-    """Say the requirements of a policy as one property.
+    """The requirements of a policy as one property.
 
     A release, of which nothing but its groups is known, has the property exactly where it holds
-    every requirement. A disclosure set has it exactly where no such adversary, who also knows the
-    method, reaches a limit. A requirement that needs more than each person's probabilities is
-    refused: other people's values, relatives and implications are about several people at once.
-    Negations can be about others, too: of a whole release, those about the target tell most
-    (Theorem 19 of "Worst-Case Background Knowledge"), but not of a part of its tables.
+    every requirement; a disclosure set, where no such adversary who also knows the method reaches a
+    limit. A requirement that needs more than each person's probabilities is refused: other people's
+    values, relatives and implications are about several people at once. Negations can be about
+    others, too: of a whole release, those about the target disclose most (Theorem 19 of "Worst-Case
+    Background Knowledge"), but not of a part of its tables.
 
     >>> strict = Requirement(Facts(l=1), below="1/2", values=["HIV"])
     >>> rest = Requirement(Facts(), below="2/3", excluded=["HIV"])
@@ -34,7 +28,14 @@ def property_of(policy: Policy) -> Property:
     Recursive('1', 4)
     """
     parts = [_part(r, point) for r in policy.requirements for point in r.points]
-    parts += [_criterion(r) for r in policy.requirements if r.criterion is not None]
+    for requirement in policy.requirements:
+        if isinstance(requirement.criterion, Property):
+            parts.append(requirement.criterion)
+        elif requirement.criterion is not None:
+            raise PolicyError(
+                f"{requirement.name}: {requirement.criterion} is not decided by each person's "
+                "probabilities; choose another method than jump, safe or naive"
+            )
     distinct = list(dict.fromkeys(parts))
     return distinct[0] if len(distinct) == 1 else All(*distinct)
 
@@ -53,15 +54,6 @@ def _part(requirement: Requirement, point: Point) -> Property:
     return Distinct(l + 2) if c == 1 else Recursive(c / (1 - c), l + 2)
 
 
-def _criterion(requirement: Requirement) -> Property:
-    if isinstance(requirement.criterion, Property):
-        return requirement.criterion
-    raise PolicyError(
-        f"{requirement.name}: {requirement.criterion} is not decided by each person's "
-        "probabilities; choose another method than jump, safe or naive"
-    )
-
-
 def _ruled_out(point: Point) -> int | None:
     """How many values of the target are ruled out; None where more than that is known."""
     if point.inclusive or point.relative:
@@ -77,23 +69,21 @@ def _ruled_out(point: Point) -> int | None:
 def _why_not(requirement: Requirement, point: Point) -> str:
     able = [str(p.adversary) for p in requirement.points if _ruled_out(p) is not None]
     also = f"; of its points, {', '.join(able)} can be judged" if able else ""
-    return (
-        f"{requirement.name}: {point.adversary} cannot be judged by a method that foresees who "
-        f"knows it (jump, safe, naive): it {_what_it_needs(point.adversary)}{also}. Or choose "
-        "another method, or give Jump a property of your own in Python"
-    )
-
-
-def _what_it_needs(adversary: Adversary) -> str:
     beyond = "is about several people at once, where only each person's probabilities are counted"
-    match adversary:
+    match point.adversary:
         case Facts(l=l):
-            return f"{beyond}; facts = {{ l = {l}, k = 0, m = 0 }} can be judged"
+            why = f"{beyond}; facts = {{ l = {l}, k = 0, m = 0 }} can be judged"
         case Negations(k=k):
-            return (
+            why = (
                 f"{beyond}: negations can be about others; facts = {{ l = {k} }} can be judged, "
-                "which is the same for whoever does not know the method"
+                "which is the same for an adversary who does not know the method"
             )
         case Implications():
-            return f"{beyond}; implications = {{ k = 0 }} can be judged"
-    return "knows more than which tables are possible; facts = { l = ... } can be judged"
+            why = f"{beyond}; implications = {{ k = 0 }} can be judged"
+        case _:
+            why = "knows more than which tables are possible; facts = { l = ... } can be judged"
+    return (
+        f"{requirement.name}: {point.adversary} cannot be judged by a method that foresees who "
+        f"knows it (jump, safe, naive): it {why}{also}. Or choose another method, or give Jump a "
+        "property of your own in Python"
+    )

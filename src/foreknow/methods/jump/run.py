@@ -1,10 +1,10 @@
-"""Runs: what an algorithm did with a table, and what those who know the algorithm can tell."""
+"""Runs: what an algorithm did with a table, and what an adversary who knows it is left with."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -15,8 +15,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from foreknow.criteria.properties import Property
 from foreknow.data.labels import is_label, is_missing
-from foreknow.errors import InputError
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, NoSafeRelease
 from foreknow.methods.jump.blocks import Layout
 from foreknow.methods.jump.disclosure_set import (
     BeyondReach,
@@ -26,7 +29,7 @@ from foreknow.methods.jump.disclosure_set import (
     Strategy,
     rows_of,
 )
-from foreknow.methods.jump.functions import Function, Person, Value
+from foreknow.methods.jump.functions import Function, Person, Value, node_of
 
 Step: TypeAlias = tuple[int, Literal["permutation", "disclosure"], bool]
 # How many tables a notebook shows, and `Run.worlds` lists where nothing else is asked for.
@@ -35,7 +38,7 @@ _SHOWN, _LISTED = 64, 1000
 
 @dataclass(frozen=True)
 class DisclosureSet:
-    """The tables that those who know release and algorithm must consider, all equally likely.
+    """The tables left to an adversary who knows release and algorithm, all equally likely.
 
     Attributes
     ----------
@@ -87,15 +90,7 @@ class DisclosureSet:
 
 @dataclass(frozen=True)
 class World:
-    """One table that agrees with a release.
-
-    Attributes
-    ----------
-    values : mapping
-        Everybody's value.
-    struck_by : str or None
-        Why an adversary who knows the algorithm strikes it out; None if it is left.
-    """
+    """Everybody's value in a table that agrees with a release, and why it is struck out, if so."""
 
     values: Mapping[Hashable, Hashable]
     struck_by: str | None
@@ -120,7 +115,6 @@ class Run:
     released: int | None
     path: list[Step]
     _case: Case = field(repr=False, compare=False)
-    _walk: Callable[[Case], tuple[int | None, list[Step]]] = field(repr=False, compare=False)
 
     def disclosure_set(self, i: int | None = None) -> DisclosureSet:
         """The tables that agree with function i's generalization and get to it.
@@ -153,7 +147,7 @@ class Run:
         return self._case.disclosure_set(len(self._case.functions))
 
     def worlds(self, i: int | None = None, most: int = _LISTED) -> list[World]:
-        """The tables that agree with a release, one by one, and why each is struck out.
+        """The tables that agree with a release; those that are not struck out are the set.
 
         Parameters
         ----------
@@ -162,11 +156,6 @@ class Run:
             nothing was released, that is what is seen, and all tables with the same values agree.
         most : int
             Refuse to list more.
-
-        Returns
-        -------
-        list of World
-            Those that are not struck out are the disclosure set.
 
         Examples
         --------
@@ -195,7 +184,7 @@ class Run:
         for codes in _tables(case.codes, groups):
             values = dict(zip(case.people, (case.values[code] for code in codes), strict=True))
             case.exact.budget.used = 0
-            released, path = self._walk(replace(case, codes=codes))
+            released, path = replace(case, codes=codes).walk()
             found.append(World(values, _what_strikes(i, n, released, path)))
         return found
 
@@ -228,7 +217,7 @@ class Run:
         return f"<ul>{steps}</ul><p>{escape(self._summary())}</p>{listed}"
 
     def _summary(self) -> str:
-        """What those can tell who know the algorithm, in a sentence."""
+        """What an adversary who knows the algorithm is left with, in a sentence."""
         seen, event = "nothing is released", "learns that"
         try:
             if self.released is None:
@@ -319,7 +308,7 @@ def _world_html(world: World) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """One table under one algorithm."""
+    """One table under one algorithm: `codes` are values by place, `colours` those of each value."""
 
     people: tuple[Person, ...]
     values: tuple[Value, ...]
@@ -345,6 +334,27 @@ class Case:
                 f"what can be told from g{i + 1} = {self.functions[i]}, of {len(self.functions)} "
                 f"functions: {error}"
             ) from None
+
+    def walk(self) -> tuple[int | None, list[Step]]:
+        """Run the algorithm: the function that is released, and what was judged."""
+        strategy, path, i = self.exact.strategy, list[Step](), 0
+        while i < len(self.functions):
+            safe, after = True, i + 1
+            if strategy.kind != "safe":
+                safe = self.permutation_safe(i)
+                path.append((i, "permutation", safe))
+            elif strategy.property.convex:  # then no subset of an unsafe set is safe (Lemma 3)
+                safe = self.permutation_safe(i)
+            if strategy.kind == "safe":
+                safe = safe and self.disclosure_safe(i)
+                path.append((i, "disclosure", safe))
+            elif strategy.kind == "jump" and safe:
+                safe, after = self.disclosure_safe(i), strategy.after(i)
+                path.append((i, "disclosure", safe))
+            if safe:
+                return i, path
+            i = after
+        return None, path
 
     def disclosure_set(self, i: int) -> DisclosureSet:
         """The disclosure set of function i with everybody's name."""
@@ -402,11 +412,7 @@ def case_of(
     *,
     fresh: bool = False,
 ) -> Case:
-    """Read a table: a mapping from person to value, or values in order.
-
-    What was found for other tables of the same people is used again, unless `fresh`: that saves
-    time, and changes no result, but may bring more within reach: see `walked`.
-    """
+    """Read a table; what was found for other tables of the same people is used, unless `fresh`."""
     people, given = _read_table(table)
     codes_of: dict[Value, int] = {}
     codes = tuple(codes_of.setdefault(value, len(codes_of)) for value in given)
@@ -422,13 +428,7 @@ def case_of(
     return Case(people, tuple(codes_of), codes, colours, tuple(functions), exact)
 
 
-def walked(
-    functions: Sequence[Function],
-    strategy: Strategy,
-    table: Any,
-    steps: int,
-    walk: Callable[[Case], tuple[int | None, list[Step]]],
-) -> tuple[Case, int | None, list[Step]]:
+def walked(functions: Sequence[Function], strategy: Strategy, table: Any, steps: int) -> Run:
     """Run an algorithm on a table, with a result that depends on no other table.
 
     What was found for other tables may bring this one within reach. But the release says that it
@@ -439,13 +439,13 @@ def walked(
     before = case.exact.budget.ever
     if 0 < before <= steps:
         with suppress(BeyondReach):
-            found = walk(case)
+            found = case.walk()
             if case.exact.budget.ever <= steps:
-                return case, *found
+                return Run(*found, case)
     if before:
         _shared.cache_clear()
         case = case_of(functions, strategy, table, steps)
-    return case, *walk(case)
+    return Run(*case.walk(), case)
 
 
 def _exact(
@@ -462,3 +462,72 @@ def _exact(
 
 
 _shared = lru_cache(maxsize=4)(_exact)
+
+
+# ---- rows of a table -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class JumpResult:
+    """What an algorithm did with the rows of a table, for the owner only: more than the release."""
+
+    name: str
+    functions: tuple[Function, ...]
+    judged_by: Property
+    run: Run
+    _microdata: Microdata = field(repr=False)
+
+    @property
+    def released(self) -> Function | None:
+        """The function that is released."""
+        return None if self.run.released is None else self.functions[self.run.released]
+
+    @property
+    def groups(self) -> IntArray:
+        """Group of each row of the source; -1 for rows that are left out."""
+        if self.released is None:
+            raise NoSafeRelease(
+                f"{self._nothing()}. That can tell something, too: see Run.nothing_set, of "
+                "search(microdata).run"
+            )
+        return self._microdata.rows_of(np.array(self.released.numbers, dtype=np.int64))
+
+    @property
+    def floors(self) -> dict[str, IntArray] | None:
+        """Level of each group along each quasi-identifier; None if the function is no node."""
+        if self.released is None or self.released.levels is None:
+            return None
+        n_groups = max(self.released.numbers or ()) + 1
+        names = [attribute.name for attribute in self._microdata.attributes]
+        node = node_of(self.released, self._microdata)
+        return {name: np.full(n_groups, level) for name, level in zip(names, node, strict=True)}
+
+    def required(self) -> JumpResult:
+        """Itself; where nothing is released, `NoSafeRelease` also says what that discloses."""
+        if self.released is None:
+            raise NoSafeRelease(f"{self._nothing()}. {self._what_nothing_discloses()}")
+        return self
+
+    def _nothing(self) -> str:
+        return (
+            f"{self.name} releases nothing of {self._microdata.name}: none of the "
+            f"{len(self.functions)} functions that it comes to has the property {self.judged_by!r}"
+        )
+
+    def _what_nothing_discloses(self) -> str:
+        who = "An adversary who learns this, and knows the method and how often each value occurs,"
+        try:
+            seen = self.run.nothing_set()
+        except BeyondReach as error:
+            return f"{who} may learn from it; how much was not counted: {error}"
+        of, people = self.judged_by, len(seen.marginals)
+        rows = (
+            [(of.colour(value), int(share * seen.size)) for value, share in row.items()]
+            for row in seen.marginals.values()
+        )
+        keeps = all(of.allows(row, seen.size, people) for row in rows)
+        return (
+            f"{who} can be sure of someone's value with {seen.max_ratio}, which "
+            f"{'keeps' if keeps else 'does not keep'} that property. Other functions or distances, "
+            "chosen because of this, are a choice that they can foresee"
+        )

@@ -13,15 +13,14 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from foreknow.criteria.properties import Property, as_property
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
-from foreknow.methods.jump.functions import Function, Person, Value, read_functions, renumber
-from foreknow.methods.jump.jump import HALF, STEPS, Naive
+from foreknow.methods.jump.functions import Person, Value, renumber
+from foreknow.methods.jump.jump import HALF, STEPS, Judged, Naive
 from foreknow.methods.jump.run import DisclosureSet, case_of
 from foreknow.methods.likelihood import groups_of_people
-from foreknow.methods.protocol import Grouping
+from foreknow.methods.protocol import Grouping, Traits
 from foreknow.policy.policy import Policy
 
 _MOST_FUNCTIONS = 12
@@ -29,17 +28,9 @@ _MOST_FUNCTIONS = 12
 
 @dataclass(frozen=True)
 class SecretRun:
-    """What a secret choice did with one table.
+    """The function released; the secret; the disclosure set under each secret that may have been.
 
-    Attributes
-    ----------
-    released : int or None
-        The function whose generalization was released, from 0; None if nothing was.
-    chosen : tuple of int
-        The secret: the functions that were tried.
-    sets : dict
-        For each secret under which this is possible, the disclosure set: the tables with that
-        release, or, where nothing was released, all those of which that secret releases nothing.
+    Where nothing was released, that is all tables of which this secret releases nothing.
     """
 
     released: int | None
@@ -51,10 +42,9 @@ class SecretRun:
         return self._mixed(lambda one: one.size)
 
     def averaged(self) -> dict[Person, dict[Value, Fraction]]:
-        """The paper's average: every secret alike, however many tables agree with it.
+        """The paper's average: every secret alike, which is not what a rational adversary believes.
 
-        It is not what a rational adversary believes: secrets under which the release is more
-        likely are more likely afterwards.
+        Secrets under which the release is more likely are more likely afterwards.
         """
         return self._mixed(lambda one: 1)
 
@@ -89,19 +79,17 @@ class SecretRun:
 
 
 @dataclass(frozen=True, init=False)
-class SecretChoice:
+class SecretChoice(Judged):
     """Run the naive algorithm on a secret subset of the functions (Tables 15 and 16).
 
-    **Not safe** (Theorem 8): those who know the functions, but not the secret, can be surer of
-    someone's value than the property allows. Use `Jump`; then nothing needs to be secret.
-    Its `chance` is known, so `attack` finds that out.
+    **Not safe** (Theorem 8): an adversary who knows the functions, but not the secret, can be surer
+    of someone's value than the property allows. Use `Jump`; then nothing needs to be secret. The
+    `chance` of each outcome is known, so `attack` finds that out.
 
     Parameters
     ----------
-    functions : list
-        At most 12; as for `Naive`.
-    property : Property
-    steps : int
+    functions, property, steps
+        As for `Naive`; 2 to 12 functions.
 
     Examples
     --------
@@ -113,42 +101,31 @@ class SecretChoice:
     (4, Fraction(17, 23), Fraction(115, 133))
     """
 
-    functions: tuple[Function, ...]
-    property: Property
-    steps: int
-
     def __init__(
         self, functions: Sequence[Any], property: Any = HALF, *, steps: int = STEPS
     ) -> None:
-        read = read_functions(functions)
-        if not 2 <= len(read) <= _MOST_FUNCTIONS:
+        super().__init__(functions, property, steps=steps)
+        if not 2 <= len(self._given) <= _MOST_FUNCTIONS:
             raise InputError(f"a secret choice is among 2 to {_MOST_FUNCTIONS} functions")
-        object.__setattr__(self, "functions", read)
-        object.__setattr__(self, "property", as_property(property))
-        object.__setattr__(self, "steps", steps)
+
+    @builtins.property
+    def traits(self) -> Traits:
+        """Its likelihood is known; it is refused where `publish` asks to explain."""
+        return Traits(symmetric=self.symmetric, likelihood=self.chance, grouping=self.grouping)
 
     def secrets(self) -> list[tuple[int, ...]]:
         """Every subset of at least two functions; each is chosen with the same probability."""
-        n = len(self.functions)
+        n = len(self._given)
         return [secret for k in range(2, n + 1) for secret in combinations(range(n), k)]
 
     def run(
         self, table: Any, chosen: Sequence[int] | None = None, seed: int | None = None
     ) -> SecretRun:
-        """Run it with a secret, and compute what the adversary believes who does not know it.
-
-        Parameters
-        ----------
-        table : mapping of person to value, or sequence of values
-        chosen : sequence of int, optional
-            The secret, for examples; by default it is random.
-        seed : int, optional
-            For a reproducible secret, which is none.
-        """
+        """Run it on a table, as `Naive.run`, with the secret `chosen` or a random one."""
         secret = self._drawn(seed) if chosen is None else tuple(sorted(set(chosen)))
         if secret not in self.secrets():
             raise InputError(
-                f"the secret is at least two of the functions 0 to {len(self.functions) - 1}, "
+                f"the secret is at least two of the functions 0 to {len(self._given) - 1}, "
                 f"not {list(chosen or ())}"
             )
         place = self._naive(secret).run(table).released
@@ -163,15 +140,10 @@ class SecretChoice:
                     sets[other] = found
         return SecretRun(released, secret, sets)
 
-    @builtins.property
-    def symmetric(self) -> bool:
-        """Whether it treats rows of equal quasi-identifiers alike, whatever their order."""
-        return all(one.symmetric for one in self.functions)
-
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> IntArray:
-        """The group of each row, with a secret that is drawn for them; see `Naive.partition`."""
+        """Group the rows of a table with a random secret; see `Naive.partition`."""
         return self._naive(self._drawn(seed)).partition(microdata, policy)
 
     def grouping(
@@ -190,43 +162,21 @@ class SecretChoice:
             )
         return Grouping(self.partition(microdata, policy, seed))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; functions as what may be published of them."""
-        return {
-            "functions": [one.text for one in self.functions],
-            "property": repr(self.property),
-            "steps": self.steps,
-        }
-
     def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
         """How probable it is that these groups of rows are made of a table, over all secrets.
 
         A secret releases the first of its functions whose permutation set has the property.
-
-        Examples
-        --------
-        Of three functions, the second has groups of one, so that it is never released. The first
-        is, unless the secret is the other two.
-
-        >>> import pyarrow as pa
-        >>> from foreknow.data.schema import Schema
-        >>> rows = pa.table({"age": [1, 2, 3, 4], "disease": list("abba")})
-        >>> microdata = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
-        >>> choice = SecretChoice([[[1, 2], [3, 4]], [[1], [2], [3], [4]], [[1, 2, 3, 4]]])
-        >>> choice.chance(microdata, None, [0, 0, 1, 1]), choice.chance(microdata, None, [0] * 4)
-        (Fraction(3, 4), Fraction(1, 4))
         """
         own = groups_of_people(microdata, groups)
         if own is None:
             return Fraction(0)
         wanted = renumber(own.tolist())
-        naive = self._naive(range(len(self.functions))).settled(microdata)
-        functions = naive._given
+        naive = self._naive(range(len(self._given))).settled(microdata)
         table = [microdata.values[code] for code in microdata.sensitive_codes.tolist()]
-        case = case_of(functions, naive._strategy(), table, self.steps)
-        safe = [case.permutation_safe(i) for i in range(len(functions))]
+        case = case_of(naive._given, naive._strategy(), table, self.steps)
+        safe = [case.permutation_safe(i) for i in range(len(naive._given))]
         firsts = [next((i for i in secret if safe[i]), None) for secret in self.secrets()]
-        made = sum(i is not None and functions[i].numbers == wanted for i in firsts)
+        made = sum(i is not None and naive._given[i].numbers == wanted for i in firsts)
         return Fraction(made, len(firsts))
 
     def _drawn(self, seed: int | None) -> tuple[int, ...]:
@@ -234,4 +184,4 @@ class SecretChoice:
         return generator.choice(self.secrets())
 
     def _naive(self, secret: Sequence[int]) -> Naive:
-        return Naive([self.functions[i] for i in secret], self.property, steps=self.steps)
+        return Naive([self._given[i] for i in secret], self.property, steps=self.steps)
