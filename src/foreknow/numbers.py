@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
+from operator import index
 from typing import Any, TypeAlias
 
 from foreknow.errors import InputError
@@ -64,6 +65,21 @@ def as_threshold(number: Number) -> Fraction:
     if bound < _LEAST_THRESHOLD:
         raise InputError(f"a threshold must be at least 1e-300, not {shown(number)}")
     return bound
+
+
+def whole_number(given: Any, name: str, least: int, more: str = "") -> int:
+    """Read a whole number from `least` on; `more` is what else may be given.
+
+    >>> whole_number(2, "l", 1)
+    2
+    """
+    try:
+        number = least - 1 if isinstance(given, bool) else index(given)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise InputError(f"{name} must be a whole number from {least}{more}, not {given!r}")
+    return number
 
 
 def is_long(number: int) -> bool:

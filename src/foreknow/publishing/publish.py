@@ -32,6 +32,7 @@ from foreknow.errors import (
 )
 from foreknow.methods.protocol import Anonymizer, grouping_of, settings_of, traits_of
 from foreknow.methods.registry import method_of
+from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folder, write_whole
 from foreknow.policy.policy import Policy, PublishOptions
 from foreknow.publishing.certificate import NOT_MINIMAL, Certificate, digest_of, finding_to_dict
@@ -178,8 +179,8 @@ def publish(
     >>> made.audit.safe
     True
     """
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise InputError(f"the seed must be a whole number from 0, not {seed!r}")
+    if seed is not None:
+        whole_number(seed, "the seed", 0)
     if not isinstance(microdata, Microdata):
         raise InputError(
             f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "

@@ -19,12 +19,13 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean
 from foreknow.methods.likelihood import bags_of, dealt_chance, groups_of_people
-from foreknow.methods.lots import generator, note_of_boxes, notes_of_seed
-from foreknow.methods.protocol import Traits
+from foreknow.methods.protocol import Traits, note_of_boxes, notes_of_seed
+from foreknow.methods.random import generator
 from foreknow.methods.streamliner.gda import Runs, by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa, plan_undivided
 from foreknow.methods.streamliner.rda import Colours, assigned, groups_of_plan, plan_rda
 from foreknow.methods.streamliner.ria import chance_of_ria, groups_of_ria
+from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, Settings
 
@@ -106,8 +107,7 @@ class Streamliner:
     settings: ClassVar[type[Settings]] = StreamlinerSettings
 
     def __post_init__(self) -> None:
-        if isinstance(self.l, bool) or not isinstance(self.l, int) or self.l < 2:
-            raise InputError(f"Streamliner: l must be a whole number from 2, not {self.l!r}")
+        object.__setattr__(self, "l", whole_number(self.l, "Streamliner: l", 2))
         known = get_args(Variant)
         if self.variant not in known:
             hint = did_you_mean(str(self.variant), known)
@@ -117,13 +117,13 @@ class Streamliner:
                 "Streamliner: weights must map names of quasi-identifiers to whole numbers, not "
                 f"{self.weights!r}"
             )
-        object.__setattr__(self, "weights", dict(self.weights))
-        for name, weight in self.weights.items():
-            if isinstance(weight, bool) or not isinstance(weight, int) or not 0 <= weight < 2**31:
-                raise InputError(
-                    f"Streamliner: the weight of {name!r} must be a whole number from 0, not "
-                    f"{weight!r}"
-                )
+        weights = {
+            name: whole_number(weight, f"Streamliner: the weight of {name!r}", 0)
+            for name, weight in self.weights.items()
+        }
+        if max(weights.values(), default=0) >= 2**31:
+            raise InputError("Streamliner: a weight must be below 2**31")
+        object.__setattr__(self, "weights", weights)
         if self.weights and self.variant in ("rda", "ria"):
             raise InputError(
                 f"Streamliner: variant {self.variant!r} does not look at quasi-identifiers; "
