@@ -240,19 +240,7 @@ def _check_budget(worlds: int, seconds: float | None, seed: int | None) -> None:
 
 @dataclass(frozen=True)
 class AlgorithmWitness:
-    """The person of whom the adversary becomes surest.
-
-    Attributes
-    ----------
-    group : label
-    signature : dict
-        The quasi-identifiers of the people.
-    value : label
-    share : Fraction
-        The share of the value in the group: what the release says by itself.
-    looked, consistent : int
-        Worlds looked at, and those among them in which the method makes this release.
-    """
+    """Whom the adversary is surest of; the value's share in their group; how many worlds."""
 
     group: Label
     signature: dict[str, Label]

@@ -20,7 +20,6 @@ import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.adversaries.statements import formulas as said
-from foreknow.adversaries.statements.language import place_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Members
@@ -75,11 +74,7 @@ class Names:
 
 
 def read_prior(given: Mapping[Any, Any] | None) -> Weights:
-    """Read weights given as person -> value -> weight, or as (person, value) -> weight.
-
-    >>> read_prior({"Tom": {"AIDS": 0.1}}) == read_prior({("Tom", "AIDS"): "1/10"})
-    True
-    """
+    """Read weights given as person -> value -> weight, or as (person, value) -> weight."""
     if given is None:
         return ()
     if not isinstance(given, Mapping):
@@ -119,14 +114,7 @@ def _entries(given: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
 def unassignable(
     bag: Mapping[int, int], size: int, semantics: str, rows: Iterable[Mapping[int, Fraction]]
 ) -> int | None:
-    """The value by code that weights of 0 leave to too few; -1 for the bag; None if there is none.
-
-    >>> never = Fraction(0)
-    >>> unassignable({0: 1, 1: 1}, 2, "single", [{0: never}, {0: never}])
-    -1
-    >>> unassignable({0: 1, 1: 2}, 3, "set", [{0: never}, {0: never, 1: never}]) is None
-    True
-    """
+    """The value by code that weights of 0 leave to too few; -1 for the bag; None if none."""
     barred = [{code for code in bag if row.get(code) == 0} for row in rows]
     if semantics == "single":
         allowed = [tuple(code for code in bag if code not in own) for own in barred if own]
@@ -282,10 +270,7 @@ class Nodes:
 
 
 class Symbol(NamedTuple):
-    """What a monomial counts: people of a pool of whom something is known, or those with a value.
-
-    Monomials are whole numbers; `shift` and `mask` are where they hold the power of this symbol.
-    """
+    """What a monomial, a whole number, counts: people of a pool of whom something is known."""
 
     most: int  # no higher power has a moment
     moment: Callable[[int], int]
@@ -571,5 +556,5 @@ def _pointing(
     try:
         yield
     except InputError as error:
-        place = None if text is None else place_of(text, role, name)
+        place = None if text is None else said.place_of(text, role, name)
         raise StatementError(f"{where}: {error}", text, place) from None

@@ -106,11 +106,7 @@ class Sample:
         self._size[pool] = pool.size
 
     def _order(self) -> list[int]:
-        """Variables by the parts that mention them, the least likely first.
-
-        What is unlikely decides which worlds are worth anything; so that is found out while worlds
-        are still many.
-        """
+        """Variables by the parts that mention them, the least likely while worlds are many."""
         mentions = self._nodes.variables
         asked = Counter(v for part in self._parts for v in mentions[part])
         in_order = sorted(
@@ -277,11 +273,10 @@ def _some(chance: float, occurrences: Ints) -> Floats:
 
 
 def combined(shares: Floats, masses: Floats, worth: float) -> Estimate:
-    """Combine what independent rounds found: shares of worlds, by how many worlds these stand for.
+    """Combine shares of worlds in independent rounds by how many worlds these stand for (masses).
 
-    The interval is Student's, over rounds, for the ratio of means. Where worlds were counted, the
-    shares rest on `worth` independent draws, else 0; then it is at least as wide as Wilson's, so
-    that it is not a point where all rounds agree.
+    The interval is Student's, over rounds, for the ratio of means. Where shares rest on `worth`
+    independent draws, not 0, it is at least as wide as Wilson's: no point where all rounds agree.
     """
     total = float(masses.sum())
     share = min(max(float((masses * shares).sum()) / total, 0.0), 1.0)
