@@ -255,13 +255,9 @@ class Sample:
 
     def _lineages(self, number: int) -> float:
         """How many independent draws of a variable are left, by their weight."""
-        worth = 0.0
-        for line, weights, mass in zip(
-            self._lines[number], self._weights, self._masses, strict=True
-        ):
-            if mass:
-                worth += 1 / float((np.bincount(line, weights=weights) ** 2).sum())
-        return worth
+        rounds = zip(self._lines[number], self._weights, self._masses, strict=True)
+        found = (np.bincount(line, weights=weights) for line, weights, mass in rounds if mass)
+        return sum(1 / float((shares**2).sum()) for shares in found)
 
 
 def _some(chance: float, occurrences: Ints) -> Floats:
