@@ -12,8 +12,6 @@ from benchmarks.figures.diagrams import DRAWINGS
 import foreknow
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.cli.entry import app
-from foreknow.criteria.registry import CRITERIA
-from foreknow.methods.registry import METHODS
 from foreknow.policy import file as policy_file
 from foreknow.publishing import certificate_file
 
@@ -56,7 +54,7 @@ def test_no_option_is_in_the_reference_that_does_not_exist():
     assert set(re.findall(r"--[a-z][a-z-]*", text)) <= known
 
 
-POLICY = policy_file._tables(ADVERSARIES, CRITERIA, METHODS)
+POLICY = policy_file.policy_settings()
 
 
 def table_of(key):

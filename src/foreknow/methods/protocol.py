@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.policy.policy import Policy
 from foreknow.settings import Settings
+
+if TYPE_CHECKING:
+    from foreknow.policy.policy import Policy
 
 
 class Anonymizer(Protocol):

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from foreknow.errors import PolicyError, did_you_mean
-from foreknow.methods.anatomy import Anatomy
-from foreknow.methods.art import ART
-from foreknow.methods.fulldomain.fulldomain import FullDomain
-from foreknow.methods.jump import Jump, Naive, Safe
-from foreknow.methods.mondrian.mondrian import Mondrian
-from foreknow.methods.protocol import Anonymizer, Kind
-from foreknow.methods.streamliner import Streamliner
-from foreknow.policy.policy import Policy
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-METHODS: tuple[type[Kind], ...] = (
-    Mondrian,
-    FullDomain,
-    Anatomy,
-    ART,
-    Streamliner,
-    Jump,
-    Safe,
-    Naive,
+from foreknow.errors import PolicyError, did_you_mean
+from foreknow.methods.protocol import Anonymizer, Kind
+
+if TYPE_CHECKING:
+    from foreknow.policy.policy import Policy
+
+# What each is called, and its class: entered when it is first asked for.
+METHODS: tuple[tuple[str, str], ...] = (
+    ("mondrian", "foreknow.methods.mondrian.mondrian:Mondrian"),
+    ("fulldomain", "foreknow.methods.fulldomain.fulldomain:FullDomain"),
+    ("anatomy", "foreknow.methods.anatomy:Anatomy"),
+    ("art", "foreknow.methods.art.art:ART"),
+    ("streamliner", "foreknow.methods.streamliner.streamliner:Streamliner"),
+    ("jump", "foreknow.methods.jump.jump:Jump"),
+    ("safe", "foreknow.methods.jump.jump:Safe"),
+    ("naive", "foreknow.methods.jump.jump:Naive"),
 )
+
+
+def kind_of(key: str) -> type[Kind]:
+    """The class of a method by what it is called."""
+    for known, place in METHODS:
+        if known == key:
+            module, _, name = place.partition(":")
+            kind: type[Kind] = getattr(import_module(module), name)
+            return kind
+    raise PolicyError(f"there is no method {key!r}{did_you_mean(key, [k for k, _ in METHODS])}")
 
 
 def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
@@ -38,10 +48,7 @@ def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
         if not hasattr(given, "partition"):
             raise PolicyError(f"a method has partition(microdata, policy, seed); {given!r} has not")
         return given
-    known = {kind.key: kind for kind in METHODS}
-    if given not in known:
-        raise PolicyError(f"there is no method {given!r}{did_you_mean(given, known)}")
-    kind, settings = known[given], dict(policy.options.settings.get(given, {}))
+    kind, settings = kind_of(given), dict(policy.options.settings.get(given, {}))
     keys = kind.settings.known_keys()
     for key in settings:
         if key not in keys:

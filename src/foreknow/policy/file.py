@@ -6,7 +6,7 @@ It lies above the methods: what a requirement or a method takes is declared by `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -71,14 +71,16 @@ class _PublishSettings(Settings):
 
 @cache
 def _tables(
-    kinds: tuple[Any, ...], wanted: tuple[Any, ...], makers: tuple[Any, ...]
+    kinds: tuple[Any, ...], wanted: tuple[Any, ...], makers: tuple[str, ...], used: frozenset[str]
 ) -> type[Settings]:
-    """A whole policy file, with everything that is registered."""
+    """A whole policy file, with everything that is registered; of methods, those it sets."""
     of_kinds: dict[str, Any] = {
         kind.key: (one_or_several(kind.settings, _Limit) | None, None) for kind in kinds
     }
     of_criteria: dict[str, Any] = {each.key: (each.settings | None, None) for each in wanted}
-    of_methods: dict[str, Any] = {maker.key: (maker.settings | None, None) for maker in makers}
+    of_methods: dict[str, Any] = {
+        key: (methods.kind_of(key).settings | None if key in used else None, None) for key in makers
+    }
     method: Any = Literal[tuple(of_methods)]
     require: Any = create_model("_Require", __base__=RequireSettings, **{**of_kinds, **of_criteria})
     publish: Any = create_model(
@@ -91,6 +93,13 @@ def _tables(
         require=(list[require], ...),
         publish=(publish, publish()),
     )
+
+
+def policy_settings(used: Iterable[str] | None = None) -> type[Settings]:
+    """What a policy file may hold; of methods only the settings of those that are `used`."""
+    makers = tuple(key for key, _ in methods.METHODS)
+    of = frozenset(makers if used is None else used)
+    return _tables(adversaries.ADVERSARIES, criteria.CRITERIA, makers, of.intersection(makers))
 
 
 def load_policy(path: Path) -> Policy:
@@ -107,7 +116,8 @@ def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
     """Check the tables of a policy file and make the policy; `name` begins each message."""
     if not isinstance(table, Mapping):
         raise PolicyError(f"{name}: expected the tables of a policy, not {type(table).__name__}")
-    tables = _tables(adversaries.ADVERSARIES, criteria.CRITERIA, methods.METHODS)
+    given = table.get("publish")
+    tables = policy_settings(given if isinstance(given, Mapping) else ())
     try:
         read: Any = tables.model_validate(dict(table))
     except ValidationError as error:
@@ -131,7 +141,7 @@ def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
 
 
 def _options(read: Any) -> PublishOptions:
-    set_for = {maker.key: getattr(read, maker.key) for maker in methods.METHODS}
+    set_for = {key: getattr(read, key) for key, _ in methods.METHODS}
     return PublishOptions(
         read.method,
         read.form,
