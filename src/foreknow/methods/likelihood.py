@@ -14,20 +14,28 @@ from numpy.typing import NDArray
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError
+from foreknow.errors import DataError
 
 Bag: TypeAlias = tuple[int, ...]
 
 
-def groups_of_people(microdata: Microdata, groups: Any) -> IntArray | None:
-    """Read one whole number for each row as the group of everybody; None if someone has none."""
-    of_row = np.asarray(groups)
+def groups_of_kept(microdata: Microdata, groups: Any) -> IntArray:
+    """Read one whole number for each row as the group of everybody; below 0 where left out."""
+    try:
+        of_row = np.asarray(groups)
+    except ValueError:  # of rows of unlike lengths
+        of_row = np.empty(0)
     if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
-        raise InputError(
+        raise DataError(
             f"groups must be one whole number for each of the {microdata.n_rows} rows of "
             f"{microdata.name}"
         )
-    own: IntArray = of_row[microdata.kept].astype(np.int64)
+    return of_row[microdata.kept].astype(np.int64)
+
+
+def groups_of_people(microdata: Microdata, groups: Any) -> IntArray | None:
+    """The group of everybody; None if a person has none."""
+    own = groups_of_kept(microdata, groups)
     return None if (own < 0).any() else own
 
 

@@ -31,6 +31,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError, UnsupportedError
+from foreknow.methods.likelihood import groups_of_kept
 from foreknow.numbers import Number, whole_number
 from foreknow.policy.policy import Policy
 
@@ -164,7 +165,7 @@ def attack(
         elif groups is None:
             seen = runs.make_first(codes, seed)
         else:
-            seen = runs.make_again(_groups_of_table(groups, microdata), codes)
+            seen = runs.make_again(groups_of_kept(microdata, groups), codes)
         attributes = microdata.attributes if runs.symmetric else None
         of_release = Worlds.of(seen.groups, codes, len(microdata.values), attributes)
         runs.check_symmetric(_swapped(of_release), seen)
@@ -216,16 +217,6 @@ def _swapped(worlds: Worlds) -> Iterator[Codes]:
         found = worlds.codes.copy()
         found[order] = worlds.codes[np.lexsort((random.random(len(order)), worlds.cell_of))]
         yield found
-
-
-def _groups_of_table(groups: Any, microdata: Microdata) -> IntArray:
-    try:
-        of_row = np.asarray(groups)
-    except ValueError:
-        of_row = np.empty(0, dtype=np.int64)
-    if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
-        raise DataError(f"groups must be one whole number for each of the {microdata.n_rows} rows")
-    return of_row[microdata.kept].astype(np.int64)
 
 
 def _check_budget(worlds: int, seconds: float | None, seed: int | None) -> None:

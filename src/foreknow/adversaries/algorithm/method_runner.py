@@ -400,6 +400,8 @@ def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) 
             f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "
             "columns, Microdata(table, schema)"
         )
+    if policy is not None and not isinstance(policy, Policy):
+        raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
     if isinstance(method, type):
         raise InputError(f"give a method, such as {method.__name__}(), not its class")
     if not hasattr(method, "partition") and not callable(method):
@@ -407,8 +409,6 @@ def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) 
             f"{method!r} is no method: give an anonymizer, or a function from a table to the "
             "group of each row"
         )
-    if policy is not None and not isinstance(policy, Policy):
-        raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
     if isinstance(method, FullDomain) and method.seconds is not None:
         raise UnsupportedError(
             "FullDomain with a time budget makes what the clock allows, which nobody can "

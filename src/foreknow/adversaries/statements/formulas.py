@@ -115,33 +115,33 @@ class Not(_Compound):
 
 
 @dataclass(frozen=True)
-class And(_Compound):
+class _Several(_Compound):
+    parts: tuple[Formula, ...]
+    _word: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        flat: list[Formula] = []
+        for part in map(as_formula, self.parts):
+            flat += part.parts if isinstance(part, type(self)) else (part,)
+        if len(flat) < 2:
+            raise InputError(f"{type(self).__name__} takes two parts or more")
+        object.__setattr__(self, "parts", tuple(flat))
+        super().__post_init__()
+
+    def __str__(self) -> str:
+        return self._word.join(_inside(part, self._looseness - 1) for part in self.parts)
+
+
+class And(_Several):
     """All parts hold."""
 
-    parts: tuple[Formula, ...]
-    _looseness = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", _flat(And, self.parts))
-        super().__post_init__()
-
-    def __str__(self) -> str:
-        return " and ".join(_inside(part, 0) for part in self.parts)
+    _looseness, _word = 1, " and "
 
 
-@dataclass(frozen=True)
-class Or(_Compound):
+class Or(_Several):
     """At least one part holds."""
 
-    parts: tuple[Formula, ...]
-    _looseness = 2
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", _flat(Or, self.parts))
-        super().__post_init__()
-
-    def __str__(self) -> str:
-        return " or ".join(_inside(part, 1) for part in self.parts)
+    _looseness, _word = 2, " or "
 
 
 @dataclass(frozen=True)
@@ -215,15 +215,6 @@ def walk(formula: Formula) -> Iterator[Has | Same]:
         yield formula
     for part in parts_of(formula):
         yield from walk(part)
-
-
-def _flat(kind: type[And | Or], parts: tuple[Formula, ...]) -> tuple[Formula, ...]:
-    flat: list[Formula] = []
-    for part in map(as_formula, parts):
-        flat += part.parts if isinstance(part, kind) else (part,)
-    if len(flat) < 2:
-        raise InputError(f"{kind.__name__} takes two parts or more")
-    return tuple(flat)
 
 
 def _inside(part: Formula, loosest: int) -> str:

@@ -89,7 +89,7 @@ class Case:
         )
 
     def check(self) -> None:
-        """Refuse statements that cannot hold together, or that nothing shows to."""
+        """Refuse statements that cannot hold together, or are not known to."""
         for part in dict.fromkeys(self._parts.values()):
             if part.exact.chance is None:
                 self._sample(part)

@@ -30,10 +30,10 @@ _NEAR = (64, 256, 1024, 4096)
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """People of one colour and one weighted rank, by colour and then by rank; how many they are."""
+    """People of one colour and weighted rank, by colour and rank; or groups of such, as made."""
 
-    colours: IntArray
-    ranks: IntArray
+    colours: NDArray[Any]  # of groups, shape (kinds, l)
+    ranks: NDArray[Any]
     sizes: IntArray
 
 
@@ -84,16 +84,7 @@ def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:  # noqa: E741
     return Plan(np.repeat(kinds.colours, kinds.sizes, axis=0), late)
 
 
-@dataclass(frozen=True, eq=False)
-class _Kinds:
-    """Groups of the same colours and ranks, in the order in which they are made; how many."""
-
-    colours: NDArray[Any]  # shape (kinds, l)
-    ranks: NDArray[Any]  # shape (kinds, l)
-    sizes: IntArray
-
-
-def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[_Kinds, IntArray]:  # noqa: E741
+def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:  # noqa: E741
     """Make groups until fewer than l colours are left; also what is left of each run."""
     numbers = np.arange(n_colours)
     at = np.searchsorted(runs.colours, numbers, "left").tolist()
@@ -136,7 +127,7 @@ def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[_Kinds, IntArray]:  # no
     places = np.frombuffer(taken, dtype=np.int64).reshape(-1, l)
     colours = runs.colours.astype(np.min_scalar_type(max(n_colours - 1, 0)))
     ranks = runs.ranks.astype(least_signed(int(runs.ranks.max())))
-    return _Kinds(colours[places], ranks[places], np.array(sizes, dtype=np.int64)), left
+    return Runs(colours[places], ranks[places], np.array(sizes, dtype=np.int64)), left
 
 
 class Nearest:
@@ -173,7 +164,7 @@ class Nearest:
         insort(self.keys, rank * self.n + colour)
 
 
-def _joined(kinds: _Kinds, runs: Runs, left: IntArray, values: Sequence[Any]) -> IntArray:
+def _joined(kinds: Runs, runs: Runs, left: IntArray, values: Sequence[Any]) -> IntArray:
     """Give everybody who is left over the nearest group without their colour."""
     starts = (np.cumsum(kinds.sizes) - kinds.sizes).tolist()
     late: list[tuple[int, int]] = []
