@@ -20,7 +20,7 @@ import pyarrow as pa
 import foreknow as fk
 from benchmarks.measure import heading
 from foreknow.adversaries.algorithm.method_runner import Runs
-from foreknow.adversaries.algorithm.observation import Seen
+from foreknow.adversaries.algorithm.observation import Observation
 from foreknow.adversaries.algorithm.worlds import Worlds
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.methods.fulldomain.losses import loss_by
@@ -85,7 +85,7 @@ def main() -> None:
 
             def world(
                 runs: Runs = runs,
-                seen: Seen = seen,
+                seen: Observation = seen,
                 worlds: Worlds = worlds,
                 random: np.random.Generator = random,
             ) -> object:

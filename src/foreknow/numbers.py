@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from operator import index
 from typing import Any, TypeAlias
 
 from foreknow.errors import InputError
@@ -70,10 +71,19 @@ def as_threshold(number: Number) -> Fraction:
     return bound
 
 
-def check_seed(seed: Any) -> None:
-    """Raise `InputError` unless it is a whole number from 0, or None."""
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        raise InputError(f"the seed must be a whole number from 0, not {seed!r}")
+def whole_number(given: Any, name: str, least: int, more: str = "") -> int:
+    """Read a whole number from `least` on; `more` is what else may be given.
+
+    >>> whole_number(2, "l", 1)
+    2
+    """
+    try:
+        number = least - 1 if isinstance(given, bool) else index(given)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise InputError(f"{name} must be a whole number from {least}{more}, not {given!r}")
+    return number
 
 
 def is_long(number: int) -> bool:

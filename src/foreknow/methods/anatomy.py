@@ -21,10 +21,11 @@ from foreknow.data.engines.columns import Codes
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, ranges
-from foreknow.errors import InputError, NoSafeRelease, UnsupportedError
+from foreknow.errors import NoSafeRelease, UnsupportedError
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
-from foreknow.methods.lots import generator, note_of_boxes, notes_of_seed
-from foreknow.methods.protocol import Traits
+from foreknow.methods.protocol import Traits, note_of_boxes, notes_of_seed
+from foreknow.methods.random import generator
+from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.settings import Settings
 
@@ -213,8 +214,7 @@ class Anatomy:
     settings: ClassVar[type[Settings]] = AnatomySettings
 
     def __post_init__(self) -> None:
-        if isinstance(self.l, bool) or not isinstance(self.l, int) or self.l < 2:
-            raise InputError(f"Anatomy: l must be a whole number from 2, not {self.l!r}")
+        object.__setattr__(self, "l", whole_number(self.l, "Anatomy: l", 2))
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None

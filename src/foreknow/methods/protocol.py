@@ -99,6 +99,24 @@ class Traits:
     grouping: Callable[..., Grouping] | None = None
 
 
+def note_of_boxes(l: int) -> str:  # noqa: E741
+    """The note on groups that are published as boxes, of which several may look alike."""
+    return (
+        "boxes: groups that look alike are published as one, so an adversary who knows the method "
+        f"may be as sure of a value as 1/{l}, also where a limit is lower"
+    )
+
+
+def notes_of_seed(seed: int | None) -> tuple[str, ...]:
+    """The note on a release whose random numbers can be drawn again."""
+    if seed is None:
+        return ()
+    return (
+        "seeded: an adversary who learns or guesses the seed can run the method again and may find "
+        "values out; without a seed nobody can",
+    )
+
+
 @dataclass(frozen=True)
 class Grouping:
     """The groups that a method makes of a table.

@@ -33,7 +33,7 @@ from foreknow.errors import (
 )
 from foreknow.methods.protocol import Anonymizer, grouping_of, settings_of, traits_of
 from foreknow.methods.registry import method_of
-from foreknow.numbers import check_seed
+from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folder, write_whole
 from foreknow.policy.policy import Policy, PublishOptions
 from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS, REPORT
@@ -196,7 +196,8 @@ def publish(
     >>> made.audit.safe
     True
     """
-    check_seed(seed)
+    if seed is not None:
+        whole_number(seed, "the seed", 0)
     if not isinstance(microdata, Microdata):
         raise InputError(
             f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "

@@ -18,7 +18,7 @@ from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, did_you_mean
-from foreknow.numbers import check_seed
+from foreknow.numbers import whole_number
 from foreknow.publishing.publish import Publication
 from foreknow.publishing.verification import Published, open_published
 from foreknow.utility.lines import (
@@ -79,15 +79,16 @@ def draw_queries(
     known = {attribute.name: attribute for attribute in microdata.attributes}
     names = _names(attributes, list(known))
     n_predicates = len(names) if predicates is None else predicates
-    _require_whole("queries", queries)
-    _require_whole("predicates", n_predicates)
+    whole_number(queries, "queries", 1)
+    whole_number(n_predicates, "predicates", 1)
     if n_predicates > len(names):
         raise InputError(
             f"predicates = {n_predicates}, but there are only {len(names)} attributes to ask about"
         )
     if not _is_number(selectivity) or not 0 < selectivity <= 1:
         raise InputError(f"selectivity must be above 0 and at most 1, not {selectivity!r}")
-    check_seed(seed)
+    if seed is not None:
+        whole_number(seed, "the seed", 0)
     random = np.random.default_rng(seed)
     share = selectivity ** (1 / (n_predicates + 1))
     # Which attributes each query asks about.
@@ -125,11 +126,6 @@ def _names(attributes: Sequence[str] | None, known: list[str]) -> list[str]:
     if len(set(names)) < len(names):
         raise InputError("attributes: a quasi-identifier is named twice")
     return names
-
-
-def _require_whole(name: str, number: Any) -> None:
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise InputError(f"{name} must be a whole number from 1, not {number!r}")
 
 
 def _is_number(value: Any) -> bool:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from tests.adversaries.statements.scenes import formula, random_statement, text
 
 import foreknow as fk
+from foreknow.adversaries.statements import parse
 from foreknow.adversaries.statements.formulas import (
     MOST_DEEP,
     And,
@@ -17,7 +18,6 @@ from foreknow.adversaries.statements.formulas import (
     Same,
     quoted,
 )
-from foreknow.adversaries.statements.language import parse
 from foreknow.errors import InputError, StatementError
 
 NAMES = st.text(min_size=1, max_size=6) | st.sampled_from(

@@ -68,10 +68,7 @@ class Budget:
 def estimated(
     worlds: Worlds, runs: Runs, seen: Observation, budget: Budget, seed: int | None, true: bool
 ) -> Posteriors:
-    """Estimate posteriors; `true` says that ``worlds.codes`` is possible.
-
-    A cell that had one value in all worlds met is suspected, and a world against it looked for.
-    """
+    """Estimate posteriors; `true` says that ``worlds.codes`` is possible."""
     _log.info("too many worlds: sampling them")
     before = runs.made
     search = Search(worlds, runs, seen, np.random.default_rng(seed))
@@ -134,9 +131,8 @@ class Search:
     def refute(self, starts: list[Codes], budget: Budget) -> tuple[IntArray, IntArray]:
         """Look for a world against each suspicion; those not refuted, and those not all tried.
 
-        A walk starts at a possible world; a member of the cell swaps values with someone, and
-        keeps the new value. Then others swap, as long as the release that is made comes no
-        further from the one that is published.
+        A member of the cell swaps values with another and keeps the new one; then others swap, as
+        long as the release comes no further from the one that is published.
         """
         _log.info("looking for worlds against %d suspicions", len(self.suspected))
         tried = np.zeros(self.worlds.n_cells, dtype=np.int64)
@@ -168,11 +164,7 @@ class Search:
         return None
 
     def scatter(self, known: Codes, budget: Budget) -> list[Codes]:
-        """Look for possible worlds far from a known one.
-
-        With two values exchanged in all groups that have as many of both, which no few swaps do;
-        and from worlds at random.
-        """
+        """Look for possible worlds far away: with two values exchanged, and from some at random."""
         found: list[Codes] = []
         for one, other in combinations(range(self.worlds.n_values), 2):
             turned = self.worlds.exchanged(known, one, other, self.worlds.mixed)
@@ -212,10 +204,7 @@ class Search:
         return codes
 
     def parts(self, found: list[Codes], budget: Budget) -> list[list[Codes]]:
-        """Sort possible worlds into parts that walks were found to join; others may be joined too.
-
-        The first part is that of the first world; without budget the rest are left out.
-        """
+        """Sort possible worlds into parts that no walk was found to join, the first one first."""
         parts: list[list[Codes]] = []
         for codes in map(self.settled, found):
             for part in parts:
@@ -306,14 +295,9 @@ class _Draws:
 def chernoff(
     mean: FloatArray, many: FloatArray | float, error: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Bound the expectation of numbers from 0 to 1 by the mean of some independent ones.
+    """Bound the expectation of numbers from 0 to 1 by the mean of so many independent ones.
 
-    Chernoff's bound in Hoeffding's form ("Probability inequalities for sums of bounded random
-    variables", 1963, theorem 1): a mean this far off has a probability of at most `error`.
-
-    >>> low, high = chernoff(np.array([0.0, 0.5]), 100, 0.05)
-    >>> np.round(low, 3), np.round(high, 3)
-    (array([0.   , 0.367]), array([0.036, 0.633]))
+    Hoeffding, "Probability inequalities for sums of bounded random variables" (1963), theorem 1.
     """
     reach = np.broadcast_to(np.log(2 / error) / np.maximum(many, 1e-300), mean.shape)
     return mean - _beyond(1 - mean, reach), mean + _beyond(mean, reach)
@@ -324,18 +308,13 @@ def _beyond(mean: FloatArray, reach: FloatArray) -> FloatArray:
     low, high = np.zeros_like(mean), 1 - mean
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        inside = _entropy(mean, mean + middle) <= reach
+        other = mean + middle
+        with np.errstate(divide="ignore", invalid="ignore"):
+            heads = np.where(mean > 0, mean * np.log(mean / other), 0.0)
+            tails = np.where(mean < 1, (1 - mean) * np.log((1 - mean) / (1 - other)), 0.0)
+        inside = heads + tails <= reach  # relative entropy of two coins; never if not a number
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     return high
-
-
-def _entropy(mean: FloatArray, other: FloatArray) -> FloatArray:
-    """Relative entropy of two coins."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        heads = np.where(mean > 0, mean * np.log(mean / other), 0.0)
-        tails = np.where(mean < 1, (1 - mean) * np.log((1 - mean) / (1 - other)), 0.0)
-    found: FloatArray = heads + tails
-    return np.where(np.isnan(found), np.inf, found)
 
 
 # ---- chains ----------------------------------------------------------------------------------
@@ -357,10 +336,8 @@ def _walked(
 ) -> tuple[Posteriors, list[Codes]]:
     """Walk chains in turns, as many from each part; the estimate, and some worlds on the way.
 
-    How much each part weighs is not known, so an interval holds those of all parts.
-
-    Proposals are taken by the ratio of weights (Metropolis): so a chain is distributed as the
-    adversary believes, among the worlds that it can reach.
+    By Metropolis, so a chain is distributed as the adversary believes among the worlds that it can
+    reach. How much each part weighs is not known, so an interval holds those of all parts.
     """
     worlds, propose = search.worlds, proposals(search)
     chains = []
@@ -368,8 +345,7 @@ def _walked(
     for i in range(max(_CHAINS, 2 * n_parts)):
         part = parts[i % n_parts]
         codes = part[i // n_parts % len(part)]
-        moved = np.zeros(worlds.n_cells, dtype=np.int64)
-        chains.append(_Chain(codes, search.weight(codes), moved))
+        chains.append(_Chain(codes, search.weight(codes), np.zeros(worlds.n_cells, np.int64)))
     every = max(1, int(worlds.bags[worlds.mixed].sum()) // 4)
     most = max(1, budget.left * _STEPS_PER_RUN // len(chains))
     met: list[Codes] = []
@@ -424,22 +400,19 @@ def proposals(search: Search) -> Callable[[Codes], Codes]:
         one, two = random.choice(len(people), 2, replace=False)
         codes[people[[one, two]]] = codes[people[[two, one]]]
 
-    def exchange_cells(codes: Codes) -> None:
-        people = members()
-        cells = np.unique(worlds.cell_of[people])
-        if len(cells) > 1:
-            pair = random.choice(cells, 2, replace=False)
-            here, there = (people[worlds.cell_of[people] == cell] for cell in pair)
-            if len(here) == len(there):
-                codes[here], codes[there] = codes[there], codes[here]
-
     def propose(codes: Codes) -> Codes:
         found, kind = codes.copy(), int(random.integers(_KINDS))
         if kind == 0:
             people = members()
             found[people] = random.permutation(found[people])
         elif kind == 1:
-            exchange_cells(found)
+            people = members()
+            cells = np.unique(worlds.cell_of[people])
+            if len(cells) > 1:
+                pair = random.choice(cells, 2, replace=False)
+                here, there = (people[worlds.cell_of[people] == cell] for cell in pair)
+                if len(here) == len(there):
+                    found[here], found[there] = codes[there], codes[here]
         elif kind == 2:
             one, other = random.choice(worlds.n_values, 2, replace=False).tolist()
             every = random.integers(2)
@@ -459,12 +432,10 @@ def proposals(search: Search) -> Callable[[Codes], Codes]:
 
 
 def _interval(worlds: Worlds, chains: list[_Chain]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Means of some chains, and intervals for each by itself.
+    """Means of chains, and intervals by their spread, as wide at least as independent draws allow.
 
-    By the spread of the chains, no narrower than independent draws allow. How many of these the
-    records of a group are worth is read off the spread; for a cell it is at most half of how often
-    it changed, without the first times: chains may start at one world, and have to forget it.
-    Where a cell hardly changed, nothing is known of it.
+    A cell is worth at most half as many draws as it changed, without the first times: chains may
+    start at one world, and have to forget it.
     """
     records = [chain.record[int(len(chain.record) * _BURNT) :] for chain in chains]
     means = np.stack([np.mean(own, axis=0) for own in records]) / worlds.cell_sizes[:, None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import Literal, TypeAlias
@@ -33,10 +33,6 @@ class NoWorldError(Exception):
     """The release is possible in no world."""
 
 
-def _none() -> IntArray:
-    return np.empty(0, dtype=np.int64)
-
-
 @dataclass(frozen=True, eq=False)
 class Posteriors:
     """What the adversary believes of each cell and value, shape (cells, values).
@@ -58,8 +54,8 @@ class Posteriors:
     high: FloatArray
     parts: int = 1
     highest: Fraction | None = None
-    not_refuted: IntArray = field(default_factory=_none)
-    unsettled: IntArray = field(default_factory=_none)
+    not_refuted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    unsettled: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     weights: Sequence[Sequence[Weight]] = ()  # of an enumeration: of each cell and value
     whole: Weight = 0
 
@@ -84,10 +80,7 @@ class Posteriors:
 def enumerated(
     worlds: Worlds, runs: Runs, seen: Observation, most: int, until: float | None
 ) -> Posteriors | None:
-    """Run the method on every world; None if there are more than `most`, or not enough time.
-
-    A world weighs as much as the release is probable there.
-    """
+    """Run the method on every world; None if there are more than `most`, or not enough time."""
     each = worlds.every(most, until)
     if each is None:
         return None
@@ -121,22 +114,12 @@ def enumerated(
             if weight:
                 for cell, code in zip(cells, assignment.codes.tolist(), strict=True):
                     weights[cell][code] += weight
-    mean = np.array(
-        [
-            [float(Fraction(part) / (whole * size)) if part else 0.0 for part in own]
-            for own, size in zip(weights, worlds.cell_sizes.tolist(), strict=True)
-        ]
-    )
-    return Posteriors(
-        worlds,
-        "enumeration",
-        worlds.n_worlds,
-        consistent,
-        runs.made - before,
-        *(mean, mean, mean),
-        weights=weights,
-        whole=whole,
-    )
+    sizes = worlds.cell_sizes.tolist()
+    rows = zip(weights, sizes, strict=True)
+    mean = np.array([[float(Fraction(x) / (whole * size)) for x in own] for own, size in rows])
+    counts = worlds.n_worlds, consistent, runs.made - before
+    found = Posteriors(worlds, "enumeration", *counts, mean, mean, mean)
+    return replace(found, weights=weights, whole=whole)
 
 
 def _combined(
@@ -147,10 +130,10 @@ def _combined(
     for places in product(*(range(len(own)) for own in each)):
         ways = 1
         for group, place in enumerate(places):
-            assignment = each[group][place]
-            ways *= assignment.ways
+            own, more = each[group][place]
+            ways *= more
             if place != last[group]:
-                codes[worlds.members[group]] = assignment.codes
+                codes[worlds.members[group]] = own
                 last[group] = place
         yield codes, places, ways
 

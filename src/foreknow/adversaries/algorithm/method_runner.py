@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -20,7 +20,6 @@ from foreknow.adversaries.algorithm.observation import (
     numbered,
     read_returned,
 )
-from foreknow.adversaries.algorithm.traits import deterministic, is_foreknows, name_of
 from foreknow.adversaries.algorithm.worlds import Codes
 from foreknow.data.engines.narwhals_table import with_column_from
 from foreknow.data.generalization import text_of
@@ -32,6 +31,8 @@ from foreknow.methods.fulldomain.fulldomain import FullDomain
 from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.protocol import grouping_of, traits_of
+from foreknow.methods.protocol import settings_of as plain_settings
+from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 
 Weight: TypeAlias = "int | Fraction"
@@ -63,7 +64,11 @@ class Runs:
         _check_attackable(microdata, method, policy)
         self.microdata, self.method, self.name = microdata, method, name_of(method)
         self.known = traits_of(method)
-        self.seeds = None if seeds is None else _checked_seeds(seeds)
+        self.seeds = None
+        if seeds is not None:
+            self.seeds = tuple(whole_number(seed, "each of the seeds", 0) for seed in seeds)
+            if not self.seeds:
+                raise InputError("seeds must be whole numbers from 0, at least one, not none")
         self.made = 0
         self._likelihood = self.known.likelihood if seeds is None else None
         alike = self.known.symmetric and (seeds is None or self.known.likelihood is None)
@@ -72,8 +77,10 @@ class Runs:
         self._weights: dict[bytes, Weight] = {}
         self._anonymizer = hasattr(method, "partition")
         self._seeded = seeds is not None and not self._anonymizer
-        if self._seeded:
-            _require_seed(method, self.name)
+        if self._seeded and not _takes_seed(method):
+            raise InputError(
+                f"seeds are given, but {self.name} takes none: define it as f(table, seed)"
+            )
         styled = labelled and self._anonymizer and policy is not None
         options = policy.options if styled and policy is not None else None
         self._labelled = options is not None and options.form == "generalized"
@@ -263,7 +270,7 @@ class Runs:
         """Try worlds in which people who are taken to be alike changed places."""
         if not self.symmetric:
             return
-        if is_foreknows(self.method):
+        if _is_foreknows(self.method):
             if self.seeds is not None and self.known.likelihood is not None:
                 raise InputError(
                     f"{self.name} goes by the order of rows when its seed is known: leave "
@@ -283,9 +290,11 @@ class Runs:
     @property
     def _settled(self) -> bool:
         """Whether it is known to make one release of each table, and seed."""
-        return deterministic(self.method, self._policy) or (
-            self.seeds is not None and is_foreknows(self.method)
-        )
+        if self.seeds is not None and _is_foreknows(self.method):
+            return True
+        # An adversary of the user's own might answer otherwise each time.
+        points = self._policy.points if self._policy is not None else []
+        return self.known.deterministic and all(_is_foreknows(p.adversary) for p in points)
 
     def _refuse_random(self, codes: Codes, seen: Observation | None = None) -> None:
         """Try the method on a table again, and twice on some others."""
@@ -368,6 +377,22 @@ class Runs:
         return groups
 
 
+def name_of(method: Any) -> str:
+    """What messages call a method."""
+    return getattr(method, "__name__", None) or repr(method)
+
+
+def settings_of(method: Any) -> Mapping[str, Any]:
+    """A method's name and plain settings."""
+    name = getattr(method, "__name__", type(method).__name__)
+    return {"name": name, **plain_settings(method)}
+
+
+def _is_foreknows(given: Any) -> bool:
+    """Whether an object is of a class of this library, not of one that inherits from it."""
+    return type(given).__module__.startswith("foreknow.")
+
+
 def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) -> None:
     """Refuse what is no table, no method or no policy, and what is not worked out."""
     if not isinstance(microdata, Microdata):
@@ -375,6 +400,8 @@ def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) 
             f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "
             "columns, Microdata(table, schema)"
         )
+    if policy is not None and not isinstance(policy, Policy):
+        raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
     if isinstance(method, type):
         raise InputError(f"give a method, such as {method.__name__}(), not its class")
     if not hasattr(method, "partition") and not callable(method):
@@ -382,8 +409,6 @@ def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) 
             f"{method!r} is no method: give an anonymizer, or a function from a table to the "
             "group of each row"
         )
-    if policy is not None and not isinstance(policy, Policy):
-        raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
     if isinstance(method, FullDomain) and method.seconds is not None:
         raise UnsupportedError(
             "FullDomain with a time budget makes what the clock allows, which nobody can "
@@ -396,21 +421,11 @@ def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) 
         )
 
 
-def _checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
-    given = tuple(seeds)
-    if not given or any(isinstance(s, bool) or not isinstance(s, int) or s < 0 for s in given):
-        raise InputError(f"seeds must be whole numbers from 0, at least one, not {seeds!r}")
-    return given
-
-
-def _require_seed(method: Any, name: str) -> None:
-    """Refuse seeds for a function that takes none."""
+def _takes_seed(method: Any) -> bool:
     try:
-        taken = "seed" in inspect.signature(method).parameters
+        return "seed" in inspect.signature(method).parameters
     except (TypeError, ValueError):
-        taken = False
-    if not taken:
-        raise InputError(f"seeds are given, but {name} takes none: define it as f(table, seed)")
+        return False
 
 
 @contextmanager

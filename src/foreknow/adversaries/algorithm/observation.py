@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from math import prod
 from typing import Any, Literal, TypeAlias
 
@@ -48,7 +48,14 @@ class Observation:
             return NotImplemented
         if self.left_out != other.left_out or self.what != other.what:
             return False
-        return np.array_equal(self.groups, other.groups) and _equal(self.published, other.published)
+        one, two = self.published, other.published
+        try:
+            return np.array_equal(self.groups, other.groups) and bool(one == two)
+        except Exception as error:  # of a class of the user's
+            raise InputError(
+                f"what is published cannot be compared, {type(one).__name__} with "
+                f"{type(two).__name__}: {error}"
+            ) from None
 
     def __hash__(self) -> int:
         return hash((self.groups.tobytes(), self.left_out, self.what))
@@ -65,22 +72,8 @@ class Observation:
         return (pairs[0] + pairs[1] - 2 * pairs[2]) / len(self.groups) ** 2
 
 
-def _equal(one: Any, other: Any) -> bool:
-    try:
-        return bool(one == other)
-    except Exception as error:  # of a class of the user's
-        raise InputError(
-            f"what is published cannot be compared, {type(one).__name__} with "
-            f"{type(other).__name__}: {error}"
-        ) from None
-
-
 def numbered(groups: IntArray) -> IntArray:
-    """Number groups by their first members.
-
-    >>> numbered(np.array([7, 3, 7, 0]))
-    array([0, 1, 0, 2])
-    """
+    """Number groups by their first members."""
     _, first, place = np.unique(groups, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
@@ -134,15 +127,11 @@ class Refinements:
 
     def _divided(self, people: tuple[int, ...], whole: Hashable) -> list[Parts] | None:
         """Every way to divide people into groups of one label; None for too many."""
-        found: list[Parts] = []
         try:
-            for way in self._each(people, whole):
-                found.append(way)
-                if len(found) > _MOST_WAYS:
-                    return None
+            found = list(islice(self._each(people, whole), _MOST_WAYS + 1))
         except OverflowError:
             return None
-        return found
+        return found if len(found) <= _MOST_WAYS else None
 
     def _each(self, people: tuple[int, ...], whole: Hashable) -> Iterator[Parts]:
         """Every way; the first of the people are in the first part."""
@@ -164,12 +153,7 @@ class Refinements:
 
 
 class Reader:
-    """What a reader sees of groups.
-
-    In the generalized form (`styles` of labels by column) groups of equal labels are one group to
-    a reader, and labels can tell more than groups: at which level they were made. In the
-    bucketized form (None) only the groups are seen.
-    """
+    """What a reader sees of groups, and of `styles` of labels by column in the generalized form."""
 
     def __init__(self, microdata: Microdata, styles: Mapping[str, str] | None) -> None:
         self._attributes, self._styles = microdata.attributes, styles
@@ -178,15 +162,7 @@ class Reader:
         self._refined: dict[Observation, Refinements] = {}
 
     def see(self, groups: IntArray, floors: Mapping[str, IntArray] | None = None) -> Observation:
-        """What is seen of groups (below 0: left out), written at the levels of `floors` or above.
-
-        >>> import pyarrow as pa
-        >>> rows = pa.table({"age": [1, 2, 50], "disease": list("abc")})
-        >>> schema = Schema(quasi_identifiers=["age"], sensitive="disease")
-        >>> seen = Reader(Microdata(rows, schema), {}).see(np.array([4, 4, -1]))
-        >>> seen.groups.tolist(), seen.left_out, seen.published
-        ([0, 0, 1], 1, (('1 to 2',),))
-        """
+        """What is seen of groups (below 0: left out), at the levels of `floors` or above."""
         levels = floors if floors is not None and self._styles is not None else {}
         key = groups.tobytes() + b"".join(floor.tobytes() for floor in levels.values())
         if key not in self._known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +24,7 @@ from foreknow.result import Result
 
 # Cases that are written out.
 _MOST = 100
+_PEOPLE = ("certain", "certain_by_release", "left_out", "not_refuted", "unsettled")
 # An interval as wide as this says nothing.
 _UNKNOWN = 0.999
 
@@ -166,10 +167,13 @@ class Attack(Result):
     def cases(self) -> tuple[Case, ...]:
         """The people of whom the adversary becomes surer than the release makes them."""
         found = self._posteriors
-        above = (found.mean if found.exact else found.high) > self._shares - 1e-9
+        worlds = found.worlds
+        outside = (worlds.group_of_cell == self._left_out)[:, None]
+        shares = np.where(outside, worlds.bags.sum(axis=0) / worlds.n_people, worlds.shares)
+        above = (found.mean if found.exact else found.high) > shares - 1e-9
         if found.how in ("proof", "bound"):  # nobody else is above what their group says
-            above &= (found.worlds.group_of_cell == self._left_out)[:, None]
-        cells, codes = np.nonzero(above & (found.mean > 0) & (found.worlds.shares > 0))
+            above &= outside
+        cells, codes = np.nonzero(above & (found.mean > 0) & (worlds.shares > 0))
         cases = [self._case(*pair) for pair in zip(cells.tolist(), codes.tolist(), strict=True)]
         # Of an estimate, a case that seems to reach a limit counts, unless nothing is known of it.
         kept = (
@@ -178,7 +182,8 @@ class Attack(Result):
             if c.surer
             or (c.high - c.low <= _UNKNOWN and c.probability > c.share and self._reaches(c))
         )
-        return tuple(sorted(kept, key=_badness))
+        # The highest posterior first, then the most that the algorithm adds.
+        return tuple(sorted(kept, key=lambda c: (-c.probability, float(c.share), c.rows)))
 
     @property
     def worst(self) -> Case | None:
@@ -307,11 +312,7 @@ class Attack(Result):
             "consistent": amount_text(self.consistent),
             "parts": self.parts,
             "runs": self.runs,
-            "certain": list(self.certain),
-            "certain_by_release": list(self.certain_by_release),
-            "left_out": list(self.left_out),
-            "not_refuted": list(self.not_refuted),
-            "unsettled": list(self.unsettled),
+            **{name: list(getattr(self, name)) for name in _PEOPLE},
             "breaches": [case.to_dict() for case in self.breaches[:_MOST]],
             "n_breaches": len(self.breaches),
             "worst": [case.to_dict() for case in self.cases[:_MOST]],
@@ -349,16 +350,6 @@ class Attack(Result):
             None if limit is None else limit[0],
         )
 
-    @cached_property
-    def _shares(self) -> NDArray[np.float64]:
-        """What the release itself says of each cell and value; the table, of those left out."""
-        worlds = self._posteriors.worlds
-        outside = (worlds.group_of_cell == self._left_out)[:, None]
-        found: NDArray[np.float64] = np.where(
-            outside, worlds.bags.sum(axis=0) / worlds.n_people, worlds.shares
-        )
-        return found
-
     def _rows(self, cells: IntArray | NDArray[np.bool_]) -> tuple[int, ...]:
         """Rows of the people of some cells: their numbers, or a mask."""
         worlds = self._posteriors.worlds
@@ -393,8 +384,3 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> dict[int, tuple[Fr
                 own = point.below, point.inclusive
                 found[code] = min(found.get(code, own), own)
     return found
-
-
-def _badness(case: Case) -> tuple[float, float, Sequence[int]]:
-    """Worst first: the highest posterior, then the most that the algorithm adds."""
-    return -case.probability, float(case.share), case.rows

@@ -33,12 +33,7 @@ class Assignment(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Worlds:
-    """The worlds of a release.
-
-    People of one group are in *cells*. People of one cell are interchangeable: a method that
-    treats rows alike makes the same release whichever of them has which of their values. Where
-    that is not known of a method, everybody is a cell of their own.
-    """
+    """Every way to assign the values of each group; people of one *cell* are interchangeable."""
 
     groups: IntArray
     codes: Codes  # some world
@@ -183,11 +178,7 @@ class Worlds:
 
 
 def amount_text(many: int) -> str:
-    """Write a number of worlds; a very large one by its power of ten.
-
-    >>> amount_text(36), amount_text(10**30)
-    ('36', 'about 10^30')
-    """
+    """Write a number of worlds; a very large one by its power of ten."""
     power = math.log10(many) if many else 0
     return str(many) if power < _MOST_DIGITS else f"about 10^{power:.0f}"
 

@@ -49,12 +49,7 @@ class OutOfReach(Exception):
 
 
 def components(nodes: Iterable[int], links: Callable[[int], Iterable[T]]) -> list[list[int]]:
-    """Divide nodes into sets that share no link.
-
-    >>> links = {1: "ab", 2: "c", 3: "bd"}
-    >>> components(links, links.__getitem__)
-    [[1, 3], [2]]
-    """
+    """Divide nodes into sets that share no link."""
     parts: dict[int, list[int]] = {}
     home: dict[T, int] = {}  # the part of each link
     for node in nodes:
@@ -75,12 +70,7 @@ def components(nodes: Iterable[int], links: Callable[[int], Iterable[T]]) -> lis
 def elimination_rank(together: Iterable[Iterable[int]]) -> dict[int, int]:
     """In which order to assign variables, some of which stand in one formula: the lowest first.
 
-    What is eliminated last separates the others, so it goes first. Those with fewest neighbours
-    are eliminated first, and of chains every second one, so that both fall into halves.
-
-    >>> rank = elimination_rank([(i, i + 1) for i in range(7)])
-    >>> sorted(rank, key=rank.get)
-    [7, 3, 5, 1, 6, 4, 2, 0]
+    Those with fewest neighbours go last, and of chains every second one: both fall into halves.
     """
     near: dict[int, set[int]] = {}
     for variables in together:
@@ -129,11 +119,7 @@ class _Product:
 
 
 class Exact:
-    """The chance of one formula, and of others given it, each within a budget of steps.
-
-    What was worked out for the formula is remembered; for the others, it takes as many steps as if
-    each were the first.
-    """
+    """The chance of one formula, and of others given it, each within a budget of steps."""
 
     def __init__(self, model: Model, formula: Node, rank: Mapping[int, int], budget: int) -> None:
         self.steps = 0

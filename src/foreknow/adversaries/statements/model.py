@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from math import lcm, perm
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -20,7 +21,6 @@ import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.adversaries.statements import formulas as said
-from foreknow.adversaries.statements.language import place_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Members
@@ -75,11 +75,7 @@ class Names:
 
 
 def read_prior(given: Mapping[Any, Any] | None) -> Weights:
-    """Read weights given as person -> value -> weight, or as (person, value) -> weight.
-
-    >>> read_prior({"Tom": {"AIDS": 0.1}}) == read_prior({("Tom", "AIDS"): "1/10"})
-    True
-    """
+    """Read weights given as person -> value -> weight, or as (person, value) -> weight."""
     if given is None:
         return ()
     if not isinstance(given, Mapping):
@@ -119,14 +115,7 @@ def _entries(given: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
 def unassignable(
     bag: Mapping[int, int], size: int, semantics: str, rows: Iterable[Mapping[int, Fraction]]
 ) -> int | None:
-    """The value by code that weights of 0 leave to too few; -1 for the bag; None if there is none.
-
-    >>> never = Fraction(0)
-    >>> unassignable({0: 1, 1: 1}, 2, "single", [{0: never}, {0: never}])
-    -1
-    >>> unassignable({0: 1, 1: 2}, 3, "set", [{0: never}, {0: never, 1: never}]) is None
-    True
-    """
+    """The value by code that weights of 0 leave to too few; -1 for the bag; None if none."""
     barred = [{code for code in bag if row.get(code) == 0} for row in rows]
     if semantics == "single":
         allowed = [tuple(code for code in bag if code not in own) for own in barred if own]
@@ -282,10 +271,7 @@ class Nodes:
 
 
 class Symbol(NamedTuple):
-    """What a monomial counts: people of a pool of whom something is known, or those with a value.
-
-    Monomials are whole numbers; `shift` and `mask` are where they hold the power of this symbol.
-    """
+    """What a monomial, a whole number, counts: people of a pool of whom something is known."""
 
     most: int  # no higher power has a moment
     moment: Callable[[int], int]
@@ -481,7 +467,7 @@ class Model:
         most = min(size, len(self.named.get(group, ())) + 1)
         if code < 0:
             symbol = self._symbol(most, lambda k: perm(size - k, most - k))
-            bags = {c: self._bag(n) for c, n in bag.items()}
+            bags = {c: self._symbol(n, partial(perm, n)) for c, n in bag.items()}
             return Pool(group, code, size, symbol, bag, bags)
         count = bag[code]
         if self.counts.semantics == "multiset":
@@ -491,9 +477,6 @@ class Model:
             return Pool(group, code, mass, symbol, {code: count}, multiset=True)
         symbol = self._symbol(min(most, count), lambda k: perm(count, k) * perm(size - k, most - k))
         return Pool(group, code, size, symbol, {code: count})
-
-    def _bag(self, count: int) -> int:
-        return self._symbol(count, lambda k: perm(count, k))
 
     def _symbol(self, most: int, moment: Callable[[int], int]) -> int:
         bits = most.bit_length()
@@ -517,24 +500,19 @@ class Model:
             made.mass = int(masses.get(person, Fraction(1)) * scale)
             if not made.mass:
                 return None
+        number = len(self.variables)
         self.variables.append(made)
         if person in self.prior and not pool.multiset:
-            self._weigh(len(self.variables) - 1, self.prior[person])
-        return len(self.variables) - 1
-
-    def _weigh(self, number: int, given: Mapping[int, Fraction]) -> None:
-        """Note how the prior weighs the options of a variable, as whole numbers."""
-        variable = self.variables[number]
-        row = {code: given.get(code, Fraction(1)) for code in variable.pool.counts}
-        # Under `single` everybody has one value, so only what differs within the row counts.
-        base = Fraction(1)
-        if variable.pool.code < 0:
-            base = Counter(row.values()).most_common(1)[0][0]
-        scale = lcm(base.denominator, *(weight.denominator for weight in row.values()))
-        for code, weight in row.items():
-            if weight != base:
-                variable.weights[self._atom(number, code)] = int(weight * scale)
-        variable.base = int(base * scale) if variable.weights else 1
+            row = {code: self.prior[person].get(code, Fraction(1)) for code in pool.counts}
+            # Under `single` everybody has one value, so only what differs within the row counts.
+            usual = Counter(row.values()).most_common(1)[0][0]
+            base = usual if pool.code < 0 else Fraction(1)
+            scale = lcm(base.denominator, *(weight.denominator for weight in row.values()))
+            for code, weight in row.items():
+                if weight != base:
+                    made.weights[self._atom(number, code)] = int(weight * scale)
+            made.base = int(base * scale) if made.weights else 1
+        return number
 
     def _atom(self, number: int, code: int) -> int:
         variable = self.variables[number]
@@ -571,5 +549,5 @@ def _pointing(
     try:
         yield
     except InputError as error:
-        place = None if text is None else place_of(text, role, name)
+        place = None if text is None else said.place_of(text, role, name)
         raise StatementError(f"{where}: {error}", text, place) from None

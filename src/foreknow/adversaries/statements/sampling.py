@@ -106,11 +106,7 @@ class Sample:
         self._size[pool] = pool.size
 
     def _order(self) -> list[int]:
-        """Variables by the parts that mention them, the least likely first.
-
-        What is unlikely decides which worlds are worth anything; so that is found out while worlds
-        are still many.
-        """
+        """Variables by the parts that mention them, the least likely while worlds are many."""
         mentions = self._nodes.variables
         asked = Counter(v for part in self._parts for v in mentions[part])
         in_order = sorted(
@@ -259,13 +255,9 @@ class Sample:
 
     def _lineages(self, number: int) -> float:
         """How many independent draws of a variable are left, by their weight."""
-        worth = 0.0
-        for line, weights, mass in zip(
-            self._lines[number], self._weights, self._masses, strict=True
-        ):
-            if mass:
-                worth += 1 / float((np.bincount(line, weights=weights) ** 2).sum())
-        return worth
+        rounds = zip(self._lines[number], self._weights, self._masses, strict=True)
+        found = (np.bincount(line, weights=weights) for line, weights, mass in rounds if mass)
+        return sum(1 / float((shares**2).sum()) for shares in found)
 
 
 def _some(chance: float, occurrences: Ints) -> Floats:
@@ -277,11 +269,10 @@ def _some(chance: float, occurrences: Ints) -> Floats:
 
 
 def combined(shares: Floats, masses: Floats, worth: float) -> Estimate:
-    """Combine what independent rounds found: shares of worlds, by how many worlds these stand for.
+    """Combine shares of worlds in independent rounds by how many worlds these stand for (masses).
 
-    The interval is Student's, over rounds, for the ratio of means. Where worlds were counted, the
-    shares rest on `worth` independent draws, else 0; then it is at least as wide as Wilson's, so
-    that it is not a point where all rounds agree.
+    The interval is Student's, over rounds, for the ratio of means. Where shares rest on `worth`
+    independent draws, not 0, it is at least as wide as Wilson's: no point where all rounds agree.
     """
     total = float(masses.sum())
     share = min(max(float((masses * shares).sum()) / total, 0.0), 1.0)

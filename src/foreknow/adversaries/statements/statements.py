@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
@@ -15,8 +15,7 @@ import numpy as np
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, Mask
 from foreknow.adversaries.statements.exact import Exact, components, elimination_rank
-from foreknow.adversaries.statements.formulas import Formula, Has, Not, as_formula
-from foreknow.adversaries.statements.language import parse
+from foreknow.adversaries.statements.formulas import Formula, Has, Not, as_formula, parse
 from foreknow.adversaries.statements.model import (
     FALSE,
     Model,
@@ -36,7 +35,7 @@ from foreknow.adversaries.statements.sampling import Sample
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import ContradictionError, InputError, StatementError, UnsupportedError
-from foreknow.numbers import CLOSE, Number
+from foreknow.numbers import CLOSE, Number, whole_number
 
 Answer: TypeAlias = "Fraction | Estimate"
 
@@ -90,10 +89,7 @@ class Case:
         )
 
     def check(self) -> None:
-        """Refuse statements that cannot hold together, or of which nothing shows whether they can.
-
-        Their number of worlds is a factor of every probability, about whomever.
-        """
+        """Refuse statements that cannot hold together, or are not known to."""
         for part in dict.fromkeys(self._parts.values()):
             if part.exact.chance is None:
                 self._sample(part)
@@ -106,10 +102,7 @@ class Case:
         return self._exactly(self._prior_of(pool), person, code)
 
     def highest(self, code: int) -> Disclosure:
-        """The highest posterior of a value; of an estimate, the upper end of its interval.
-
-        As long as one person's is an estimate, so is the highest of all: theirs may be higher.
-        """
+        """The highest posterior; an estimate counts by the upper end of its interval."""
         self.check()
         counts, members = self.model.counts, self.model.members
         found: list[tuple[Answer, int, int | None]] = [
@@ -168,16 +161,15 @@ class Case:
         formula = self.model.marked(self.model.said)
         if formula == FALSE:
             raise self._contradiction(range(len(self._statements)))
+        variables = self._nodes.variables
         parts = components(self._nodes.parts(formula), self.model.pools)
-        for number, own in enumerate(sorted(parts, key=self._first_variable), 1):
+        parts.sort(key=lambda own: min(min(variables[node]) for node in own))
+        for number, own in enumerate(parts, 1):
             part = self._part(self._nodes.all_of(own), number)
             if part.exact.chance == 0:
                 raise self._contradiction(self._suspects(part))
             found.update(dict.fromkeys(self.model.pools(part.formula), part))
         return found
-
-    def _first_variable(self, own: list[Node]) -> int:
-        return min(min(self._nodes.variables[node]) for node in own)
 
     def _prior_of(self, pool: Pool) -> Part:
         """The part of a pool that no statement is about."""
@@ -239,10 +231,7 @@ class Case:
     # ---- contradictions -------------------------------------------------------------------
 
     def _suspects(self, part: Part) -> list[int]:
-        """Places of the statements that are linked to a part that no world agrees with.
-
-        One statement may have simplified another, so those that share a pool with it count, too.
-        """
+        """Places of statements linked by pools to a part that no world agrees with."""
         pools = set(self.model.pools(part.formula))
         linked = dict(enumerate(map(self.model.pools, self.model.said)))
         for places in components(linked, linked.__getitem__):
@@ -435,8 +424,8 @@ class Statements:
         keep = object.__setattr__
         keep(self, "statements", read)
         keep(self, "prior", read_prior(prior))
-        keep(self, "budget", _whole(budget, "the budget", 1))
-        keep(self, "seed", _whole(seed, "the seed", 0))
+        keep(self, "budget", whole_number(budget, "the budget", 1))
+        keep(self, "seed", whole_number(seed, "the seed", 0))
         keep(self, "_texts", texts)
         keep(self, "_last", [])
 
@@ -551,7 +540,8 @@ class Statements:
 
     def __reduce__(self) -> tuple[Any, ...]:
         rows = {(person, value): weight for person, value, weight in self.prior}
-        return (_again, (self.statements, rows, self.budget, self.seed))
+        make = partial(Statements, prior=rows, budget=self.budget, seed=self.seed)
+        return make, self.statements
 
     def _case(self, release: HasCounts) -> Case:
         """What was worked out for a release; of the last one, all of it is remembered."""
@@ -578,21 +568,8 @@ def _read(given: object, number: int) -> Formula:
         raise error.within(f"statement {number}") from None
 
 
-def _whole(given: object, name: str, least: int) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or given < least:
-        raise InputError(f"{name} must be a whole number from {least}, not {given!r}")
-    return given
-
-
 def _labels(given: Iterable[Label]) -> Iterable[Label]:
-    if isinstance(given, str):
-        raise InputError(f"expected a list of labels, not the text {given!r}")
-    if not isinstance(given, Iterable):
-        raise InputError(f"expected a list of labels, not {given!r}")
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        what = "the text " if isinstance(given, str) else ""
+        raise InputError(f"expected a list of labels, not {what}{given!r}")
     return given
-
-
-def _again(
-    statements: tuple[Formula, ...], prior: Mapping[Any, Any], budget: int, seed: int
-) -> Statements:
-    return Statements(*statements, prior=prior, budget=budget, seed=seed)

@@ -30,10 +30,10 @@ _NEAR = (64, 256, 1024, 4096)
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """People of one colour and one weighted rank, by colour and then by rank; how many they are."""
+    """People of one colour and weighted rank, by colour and rank; or groups of such, as made."""
 
-    colours: IntArray
-    ranks: IntArray
+    colours: NDArray[Any]  # of groups, shape (kinds, l)
+    ranks: NDArray[Any]
     sizes: IntArray
 
 
@@ -46,8 +46,7 @@ def by_rank(
 ) -> tuple[Runs, Colours]:
     """Sort people by colour and weighted rank; equal ones in random order.
 
-    The rank of a value is its place in the attribute's order, from 1; a person's weighted rank is
-    the sum over the attributes, each times its weight, 1 where none is given.
+    That is the sum of their values' places in each attribute's order, from 1, times its weight.
     """
     span = 1 + sum(len(a.domain) * weights.get(a.name, 1) for a in attributes)
     rank = np.zeros(len(codes), dtype=least_signed(span))
@@ -76,35 +75,17 @@ def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:  # noqa: E741
     """Plan the groups of GDA; the values are those of the colours, for the message.
 
     Each person of the largest colour, in order of rank, takes the first of those ``l - 1`` colours
-    whose first is nearest (equally near ones by colour); when that colour is used up, the colour
-    that is largest then follows, until fewer than ``l`` are left. Who is left over joins, colour by
-    colour, the group without their colour that is nearest on average (of equally near ones, the
-    first that was made), of the 4,096 kinds of groups on each side of their rank by average. A
-    person whose colour is in every group is stuck: NoSafeRelease.
-
-    >>> runs = Runs(np.array([0, 0, 1, 2]), np.array([1, 2, 3, 4]), np.array([1, 1, 1, 1]))
-    >>> plan_gda(runs, "abc", 2).slots.tolist()
-    [[0, 1], [0, 2]]
+    whose first is nearest (equally near ones by colour), until fewer than ``l`` colours are left.
+    People left over join, colour by colour, the group without it that is nearest on average, of
+    the kinds of groups around their rank. One whose colour is in every group: NoSafeRelease.
     """
     kinds, left = _kinds(runs, len(values), l)
     late = _joined(kinds, runs, left, values)
     return Plan(np.repeat(kinds.colours, kinds.sizes, axis=0), late)
 
 
-@dataclass(frozen=True, eq=False)
-class _Kinds:
-    """Groups of the same colours and ranks, in the order in which they are made; how many."""
-
-    colours: NDArray[Any]  # shape (kinds, l)
-    ranks: NDArray[Any]  # shape (kinds, l)
-    sizes: IntArray
-
-
-def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[_Kinds, IntArray]:  # noqa: E741
-    """Make groups until fewer than l colours are left; also what is left of each run.
-
-    People of the same colour and rank are planned for together, as long as nothing changes.
-    """
+def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:  # noqa: E741
+    """Make groups until fewer than l colours are left; also what is left of each run."""
     numbers = np.arange(n_colours)
     at = np.searchsorted(runs.colours, numbers, "left").tolist()
     ends = np.searchsorted(runs.colours, numbers, "right").tolist()
@@ -146,16 +127,11 @@ def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[_Kinds, IntArray]:  # no
     places = np.frombuffer(taken, dtype=np.int64).reshape(-1, l)
     colours = runs.colours.astype(np.min_scalar_type(max(n_colours - 1, 0)))
     ranks = runs.ranks.astype(least_signed(int(runs.ranks.max())))
-    return _Kinds(colours[places], ranks[places], np.array(sizes, dtype=np.int64)), left
+    return Runs(colours[places], ranks[places], np.array(sizes, dtype=np.int64)), left
 
 
 class Nearest:
-    """Colours at ranks, in order of rank and colour: the keys are rank times n plus colour.
-
-    >>> near = Nearest({0: 5, 1: 3, 2: 7, 3: 40}, 4)
-    >>> near.of(5, 3), near.of(39, 2)
-    ([0, 1, 2], [3, 2])
-    """
+    """Colours at ranks, in order of rank and colour: the keys are rank times n plus colour."""
 
     def __init__(self, ranks: dict[int, int], n: int) -> None:
         self.n = n
@@ -188,7 +164,7 @@ class Nearest:
         insort(self.keys, rank * self.n + colour)
 
 
-def _joined(kinds: _Kinds, runs: Runs, left: IntArray, values: Sequence[Any]) -> IntArray:
+def _joined(kinds: Runs, runs: Runs, left: IntArray, values: Sequence[Any]) -> IntArray:
     """Give everybody who is left over the nearest group without their colour."""
     starts = (np.cumsum(kinds.sizes) - kinds.sizes).tolist()
     late: list[tuple[int, int]] = []
@@ -214,11 +190,7 @@ def _joined(kinds: _Kinds, runs: Runs, left: IntArray, values: Sequence[Any]) ->
 
 
 class Open:
-    """The kinds of groups that lack a colour and have room, by the sum of their ranks.
-
-    The average distance of a rank from a group is at least its distance from their mean. So what
-    is near on average is near by the mean.
-    """
+    """The kinds of groups that lack a colour and have room, by the sum of their ranks."""
 
     def __init__(
         self, colours: NDArray[Any], ranks: NDArray[Any], sizes: IntArray, colour: int
@@ -231,10 +203,7 @@ class Open:
         self.full = 0
 
     def nearest(self, rank: int, people: int) -> Iterator[tuple[int, int]]:
-        """The nearest groups for some people, equally near ones as they are made.
-
-        Yields kinds, and how many join each: fewer than `people` in all if there is no room.
-        """
+        """The nearest kinds of groups for some people, and how many join each."""
         while people and len(self.kinds):
             found, distances = self._near(rank, people)
             if not len(found) or self.full > _NEAR[-1] // 8:

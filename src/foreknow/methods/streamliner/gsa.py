@@ -35,27 +35,16 @@ of a value are in which batch is random: every table that agrees with the values
 to these batches with the same probability, so what is said above holds of each batch by itself. A
 few groups stay as RDA made them.
 
-**What it does not give.**
+**What it does not give.** It holds for groups, not for boxes: where groups look alike, the
+posterior is an average of frequencies in groups: at most 1/l, but not the frequency in the union.
+So no limit below 1/l holds for boxes just because the frequencies keep it. Nor does it withstand
+joint facts, or beliefs about values that quasi-identifiers give, as RDA does: of a, a, b, b, l = 2,
+{1, 3} and {2, 4} are grouped only when {1, 2} | {3, 4} could not be.
 
-- *It holds for groups, not for boxes.* Where groups look alike once their quasi-identifiers are
-  generalized, an adversary sees their union, and the posterior is an average of frequencies in
-  groups: at most 1/l, but not the frequency in the union. Say people 1 to 6 are at the places 1, 1,
-  1, 1, 2, 2 and have the values a, a, b, b, c, d, l = 2; people 1 and 3 are in the box (1, 1) with
-  a and b, the others in (1, 2) with a, b, c, d: then 2 has b with probability 2/5, not 1/4. So **no
-  limit below 1/l holds for such a release just because the frequencies keep it**. Under RDA it does
-  where groups that look alike are equally large, as all are if l divides the number of people.
-- *Joint facts, and beliefs about values that quasi-identifiers give*, which RDA withstands. The
-  values a, a, b, b of people 1 to 4, l = 2: {1, 3} and {2, 4} are grouped only when {1, 2} | {3, 4}
-  could not be, so who happens to know 1's value knows 2's. Nothing that hides this can prefer
-  {1, 2} | {3, 4}: see ``tests/anonymizers/test_streamliner_rigid.py``.
-
-**Sizes.** Groups must have equally many members of each cell, at most 1/l of them with the same
-value: usually l, where as many divisions failed as l has the factor 2, and up to eight times that
-after three failures, which is where a block is given up. So a block is divided only if a failure
-costs nothing, or if its most frequent value has at most 85 % of what it may have, so that halves
-are likely to stand. If l + 1 is a multiple of eight, blocks are made for l + 1 as long as
-frequencies leave room. A table of fewer than 16 groups is not divided, nor one where l is odd and
-the most frequent value above those 85 %: then **GSA is RDA**, and the log says so (level info).
+**Sizes.** A group has equally many members of each cell: usually l, up to eight times that after
+three failures. So a block is divided only if a failure costs nothing, or if its most frequent value
+has at most 85 % of what it may have. If l + 1 is a multiple of eight, blocks are made for l + 1 as
+long as frequencies leave room. Where nothing can be divided GSA is RDA.
 """
 
 from __future__ import annotations
@@ -85,9 +74,8 @@ _SAMPLE = 4096
 
 @dataclass(frozen=True)
 class _Shape:
-    """Sizes of what is made.
+    """No value may have more than 1/l of a group, nor 1/least of a block (l, or one more).
 
-    No value may have more than 1/l of a group, nor more than 1/least of a block (l, or one more).
     So many divisions of a block may fail, and its parts must have at least so many groups.
     """
 
@@ -129,8 +117,7 @@ class _Shape:
     def batches(self, rows: IntArray) -> tuple[list[tuple[IntArray, int]], IntArray]:
         """Batches of groups of RDA, how often the people of each can be divided, and the rest.
 
-        Sizes must stay whole when a block is divided so often, and when so many divisions fail.
-        As large a batch as possible first; what remains at last is too small to be divided.
+        Sizes stay whole when a block is divided so often, and when so many divisions fail.
         """
         found = []
         unit = lcm(self.least, 1 << self.failures) // self.least
@@ -164,9 +151,7 @@ def groups_of_gsa(
         _log.info(
             "GSA divides nothing: %d people, %d of whom share a value, are too few or too much "
             "alike for l = %d; the groups are those of RDA",
-            len(codes),
-            int(sizes.max()),
-            l,
+            *(len(codes), int(sizes.max()), l),
         )
         return groups_of_plan(plan, codes, sizes, random)
     final, batch_of = np.full((2, plan.n_groups), -1)
@@ -178,7 +163,9 @@ def groups_of_gsa(
         batch, groups = batch_of[groups], final[groups]
     else:  # one batch, and nobody besides
         batch, groups = np.zeros((2, len(codes)), dtype=np.int64)
-    axes = [_Axis.of(attribute, weights or {}) for attribute in attributes]
+    # Everybody's place in the order of each quasi-identifier, and the scale from 0 to its weight.
+    own = weights or {}
+    axes = [(a.codes, own.get(a.name, 1) / max(len(a.domain) - 1, 1)) for a in attributes]
     n_groups = len(rest)
     for number, (_, depth) in enumerate(batches):
         people = np.flatnonzero(batch == number).astype(np.int32)
@@ -195,9 +182,10 @@ def groups_of_gsa(
                 groups[cells] = found + n_groups
                 n_groups += int(found.max()) + 1
                 continue
-            order = np.argsort(axis.codes[cells], axis=1, kind="stable")
+            order = np.argsort(axis[cells], axis=1, kind="stable")
             halves = np.split(np.take_along_axis(cells, order, axis=1), 2, axis=1)
-            if all(_eligible(codes[half], shape) for half in halves):
+            tops = [int(_numbered(codes[half].reshape(-1))[1].max()) for half in halves]
+            if all(most * shape.least <= cells.size // 2 for most in tops):
                 blocks += [(half, depth - 1) for half in halves]
             else:
                 blocks.append((np.concatenate(halves), depth))
@@ -205,13 +193,7 @@ def groups_of_gsa(
 
 
 def plan_undivided(sizes: IntArray, l: int) -> Plan | None:  # noqa: E741
-    """The plan of RDA for a table that is not to be divided; None for others.
-
-    >>> plan_undivided(np.array([1, 1]), 2).slots.tolist()
-    [[0, 1]]
-    >>> plan_undivided(np.array([50, 50]), 2) is None
-    True
-    """
+    """The plan of RDA for a table that is not to be divided; None for others."""
     shape = _Shape.of(sizes, l)
     plan = plan_rda(sizes, shape.least)
     return None if _planned(plan, sizes, shape)[0] else plan
@@ -228,34 +210,12 @@ def _planned(
     return batches, np.concatenate([joined, rest])
 
 
-@dataclass(frozen=True, eq=False)
-class _Axis:
-    """A quasi-identifier to divide along: everybody's place in its order, from 0 to its weight."""
-
-    codes: NDArray[Any]
-    scale: float
-
-    @classmethod
-    def of(cls, attribute: Attribute, weights: Mapping[str, int]) -> _Axis:
-        weight = weights.get(attribute.name, 1)
-        return cls(attribute.codes, weight / max(len(attribute.domain) - 1, 1))
-
-    def spread(self, cells: NDArray[Any]) -> float:
-        """Variance within the cells."""
-        return float(np.var(self.codes[cells], axis=1).mean()) * self.scale**2
-
-
-def _widest(cells: NDArray[Any], axes: Sequence[_Axis]) -> _Axis | None:
-    """Along which people of one cell differ most; None if they do not."""
+def _widest(cells: NDArray[Any], axes: Sequence[tuple[NDArray[Any], float]]) -> NDArray[Any] | None:
+    """The codes along which people of one cell differ most; None if they do not."""
     some = cells[:, :: max(cells.size // _SAMPLE, 1)]
-    spreads = [axis.spread(some) for axis in axes]
+    spreads = [float(np.var(codes[some], axis=1).mean()) * scale**2 for codes, scale in axes]
     most = max(spreads)
-    return axes[spreads.index(most)] if most else None
-
-
-def _eligible(values: NDArray[Any], shape: _Shape) -> bool:
-    """Whether no value has too many of some people."""
-    return int(_numbered(values.reshape(-1))[1].max()) * shape.least <= values.size
+    return axes[spreads.index(most)][0] if most else None
 
 
 def _numbered(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
@@ -291,17 +251,10 @@ _FEW = 1 << 10
 def transversals(
     cells: NDArray[Any], values: NDArray[Any], each: int, random: np.random.Generator
 ) -> IntArray:
-    """Group the people of some cells, `each` of every cell in each group.
+    """Group the people of some cells, `each` of every cell in each group; (cells, people).
 
     With m groups, a value that c people have occurs at most c / m times, rounded up, in each.
-    All people come in random order, and are seated in it; nothing else is known of a person but
-    cell and value, nothing else of a cell but who is in it. So people of a cell and value are
-    treated alike, and so are the cells. All arrays have shape (cells, people).
-
-    >>> cells, values = np.array([[0, 1], [2, 3]]), np.array([[7, 7], [8, 8]])
-    >>> found = transversals(cells, values, 1, np.random.default_rng(0))
-    >>> sorted(found[0].tolist()), sorted(found[1].tolist())
-    ([0, 1], [0, 1])
+    People come in random order and are seated by cell and value only; so they are treated alike.
     """
     n_cells, people = cells.shape
     order = random.permutation(cells.size).astype(least_signed(cells.size))
@@ -380,12 +333,8 @@ def _vertices(values: NDArray[Any], most: int) -> list[int]:
 def colour_edges(left: list[int], right: list[int], n_colours: int) -> list[int]:
     """Colour the edges of a bipartite graph so that no two at a vertex are alike.
 
-    No vertex may have more edges than there are colours. Edge by edge: a colour that is free at
-    both ends, or, where there is none, one that becomes so when two colours are exchanged along a
-    path (Kempe's chain).
-
-    >>> colour_edges([0, 0, 1, 1], [0, 1, 1, 0], 2)
-    [0, 1, 0, 1]
+    Edge by edge: a colour that is free at both ends, or, where there is none, one that becomes so
+    when two colours are exchanged along a path (Kempe's chain).
     """
     ends = (left, right)
     full = (1 << n_colours) - 1
@@ -406,12 +355,15 @@ def colour_edges(left: list[int], right: list[int], n_colours: int) -> list[int]
             free[side][vertex] ^= 1 << found[edge]
             del held[side][vertex][found[edge]]
 
+    def lowest(bits: int) -> int:
+        return (bits & -bits).bit_length() - 1
+
     for edge, (one, other) in enumerate(zip(left, right, strict=True)):
         both = free[0][one] & free[1][other]
         if both:
-            give(edge, _lowest(both))
+            give(edge, lowest(both))
             continue
-        colour, spare = _lowest(free[0][one]), _lowest(free[1][other])
+        colour, spare = lowest(free[0][one]), lowest(free[1][other])
         # From `other` on, edges of `colour` and `spare` by turns; `one` has no edge of `colour`,
         # so the path does not come there.
         path, side, vertex, now = [], 1, other, colour
@@ -427,7 +379,3 @@ def colour_edges(left: list[int], right: list[int], n_colours: int) -> list[int]
             give(step, new)
         give(edge, colour)
     return found
-
-
-def _lowest(bits: int) -> int:
-    return (bits & -bits).bit_length() - 1

@@ -52,13 +52,7 @@ def plan_rda(sizes: IntArray, l: int) -> Plan:  # noqa: E741
 
     The largest colour gives one person to each group until it is used up; the other ``l - 1``
     people come from the colours that are largest then. Equal colours take turns, beginning with
-    the last of them. When fewer than ``l`` colours are left, each person who is left over joins a
-    smallest group without their colour.
-
-    >>> plan_rda(np.array([1, 3, 2]), 2).slots.tolist()
-    [[1, 2], [1, 0], [1, 2]]
-    >>> plan_rda(np.array([1, 1, 1]), 2).late
-    array([[2, 0]])
+    the last of them. When fewer than ``l`` are left, each person left over joins a smallest group.
     """
     drawing = _Drawing(sizes, l)
     drawing.run()
@@ -68,11 +62,7 @@ def plan_rda(sizes: IntArray, l: int) -> Plan:  # noqa: E741
 
 
 class _Drawing:
-    """The colours while people are drawn from them; long stretches of equal draws at once.
-
-    Colours from `first` on are kept in order of size: `less[i]` is minus the size of the i-th.
-    The one at `first` is being used up and may be smaller than the next ones.
-    """
+    """The colours while people are drawn, from `first` on by size: `less` is minus that."""
 
     def __init__(self, sizes: IntArray, l: int) -> None:  # noqa: E741
         self.l = l
@@ -186,11 +176,7 @@ class Colours:
 
     @classmethod
     def of(cls, codes: NDArray[Any], sizes: IntArray) -> Colours:
-        """Sort people by colour.
-
-        >>> Colours.of(np.array([1, 0, 1]), np.array([1, 2])).people
-        array([1, 0, 2], dtype=int32)
-        """
+        """Sort people by colour."""
         starts = np.concatenate(([0], np.cumsum(sizes)))
         people = np.empty(len(codes), dtype=least_signed(len(codes)))
         for begin, order, places in _sorted_blocks(codes, starts.copy()):
@@ -211,12 +197,7 @@ class Colours:
 
 
 def assigned(plan: Plan, colours: Colours) -> NDArray[Any]:
-    """Everybody's group, if the next person of each colour takes the next place of that colour.
-
-    >>> colours = Colours.of(np.array([0, 1, 1, 0]), np.array([2, 2]))
-    >>> assigned(plan_rda(np.array([2, 2]), 2), colours)
-    array([0, 0, 1, 1], dtype=int32)
-    """
+    """Everybody's group, if the next person of each colour takes the next place of that colour."""
     groups = np.empty(len(colours.people), dtype=least_signed(plan.n_groups))
     taken = colours.starts.copy()
     for begin, order, places in _sorted_blocks(plan.slots.reshape(-1), taken):
@@ -230,10 +211,7 @@ def assigned(plan: Plan, colours: Colours) -> NDArray[Any]:
 def _sorted_blocks(
     codes: NDArray[Any], cursor: IntArray
 ) -> Iterator[tuple[int, IntArray, IntArray]]:
-    """Sort codes in blocks: where each begins, its order, and the place of each by the cursor.
-
-    The cursor is the next place of each code; it moves on.
-    """
+    """Sort codes in blocks: where each begins, its order, and the places by the (moving) cursor."""
     for begin in range(0, len(codes), _BLOCK):
         block = codes[begin : begin + _BLOCK]
         order = np.argsort(block, kind="stable")

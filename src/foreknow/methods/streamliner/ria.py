@@ -40,9 +40,6 @@ def groups_of_ria(
 
     Each member of a group brings ``l - 1`` partners of other colours into it, and no two members
     of one colour bring the same; so no colour has more than 1/l of a group.
-
-    >>> groups_of_ria(np.array([1, 0, 2]), np.array([1, 1, 1]), 3, np.random.default_rng(0))
-    array([0, 0, 0])
     """
     colours = Colours.of(codes, sizes)
     colours.shuffle(random)
@@ -70,13 +67,7 @@ def groups_of_ria(
 
 
 def merge(parent: NDArray[Any], one: NDArray[Any], other: NDArray[Any]) -> None:
-    """Put each of some people together with another, in place; a root is the first of its group.
-
-    >>> parent = np.arange(5)
-    >>> merge(parent, np.array([4, 1]), np.array([3, 3]))
-    >>> parent[[1, 3, 4]]
-    array([1, 1, 1])
-    """
+    """Put each of some people together with another, in place; a root is the first of its group."""
     while True:
         one, other = _roots(parent, one), _roots(parent, other)
         apart = one != other
@@ -103,15 +94,10 @@ def _roots(parent: NDArray[Any], people: NDArray[Any]) -> NDArray[Any]:
 def partner_colours(
     sizes: IntArray, need: int, random: np.random.Generator
 ) -> Iterator[tuple[IntArray, NDArray[Any]]]:
-    """Draw `need` other colours for everybody, some colours at a time.
+    """Draw `need` other colours for everybody: some colours, and draws of their people, at a time.
 
-    Yields these colours, and the draws of their people, shape (people, need). One person of a
-    colour draws after the other, among the colours that are not used up; where not all of these
-    can be left out, among the sets that leave enough to those who come later.
-
-    >>> found = list(partner_colours(np.array([1, 1]), 1, np.random.default_rng(0)))
-    >>> [(some.tolist(), drawn.tolist()) for some, drawn in found]
-    [([0], [[1]]), ([1], [[0]])]
+    One person of a colour draws after the other, among the colours that are not used up; where not
+    all of these can be left out, among the sets that leave enough to those who come later.
     """
     # Where 2 * need other colours have as many people, `spare` is never too small before the last
     # one draws, and for the last one every colour that is not used up is full.
@@ -225,13 +211,7 @@ def _subsets(n: int, rows: int, need: int, random: np.random.Generator) -> NDArr
 
 
 def choices(sizes: IntArray, times: IntArray, random: np.random.Generator) -> IntArray:
-    """Draw different members, `times` of them, of sets of some sizes, in random order.
-
-    Returns their numbers, from 0, set by set. Each way is as likely.
-
-    >>> choices(np.array([1, 3]), np.array([1, 3]), np.random.default_rng(1))
-    array([0, 0, 1, 2])
-    """
+    """Draw `times` different members of sets of some sizes, in random order; numbers set by set."""
     several, large = times > 1, (times >= _MANY) & (sizes <= _MANY * times)
     small = several & ~large & (sizes <= 4 * times)
     found = np.empty(int(times.sum()), dtype=np.int64)
@@ -276,15 +256,7 @@ _MOST = 100_000
 
 
 def chance_of_ria(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:  # noqa: E741
-    """How probable groups with these bags of colours are, whatever they are called.
-
-    Raises an UnsupportedError if the table is too large.
-
-    Of a, a, b, b each draws a partner; they stay in pairs if all four draw alike.
-
-    >>> chance_of_ria(Counter({(0, 1): 2}), np.array([2, 2]), 2)
-    Fraction(1, 4)
-    """
+    """How probable groups with these bags are, whatever they are called."""
     present = np.flatnonzero(sizes).tolist()
     groups = [tuple(bag.count(colour) for colour in present) for bag in found.elements()]
     return _chance(tuple(sorted(groups)), l)
@@ -296,11 +268,7 @@ def _chance(groups: _Blocks, l: int) -> Fraction:  # noqa: E741
 
 
 class _Likelihood:
-    """The chance that partners lie within groups, less that they lie within parts of them.
-
-    By Möbius inversion over the ways to cut the groups into blocks; a block is known by how many
-    of its people have each colour.
-    """
+    """The chance that partners lie within groups, by Möbius inversion over ways to cut these."""
 
     def __init__(self, l: int) -> None:  # noqa: E741
         self.l = l
@@ -355,10 +323,7 @@ class _Likelihood:
                     yield (block, *others)
 
     def within(self, colour: int, blocks: _Blocks) -> Fraction:
-        """The chance that the people of a colour find all partners within their own blocks.
-
-        A block says how many draw, at this colour, and who can be drawn, at the others.
-        """
+        """The chance that the people of a colour find all partners within their own blocks."""
         key = colour, tuple(sorted(blocks))
         if key not in self.known:
             self.step()

@@ -19,12 +19,13 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean
 from foreknow.methods.likelihood import bags_of, dealt_chance, groups_of_people
-from foreknow.methods.lots import generator, note_of_boxes, notes_of_seed
-from foreknow.methods.protocol import Traits
-from foreknow.methods.streamliner.gda import Runs, by_rank, plan_gda
+from foreknow.methods.protocol import Traits, note_of_boxes, notes_of_seed
+from foreknow.methods.random import generator
+from foreknow.methods.streamliner.gda import by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa, plan_undivided
 from foreknow.methods.streamliner.rda import Colours, assigned, groups_of_plan, plan_rda
 from foreknow.methods.streamliner.ria import chance_of_ria, groups_of_ria
+from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, Settings
 
@@ -106,8 +107,7 @@ class Streamliner:
     settings: ClassVar[type[Settings]] = StreamlinerSettings
 
     def __post_init__(self) -> None:
-        if isinstance(self.l, bool) or not isinstance(self.l, int) or self.l < 2:
-            raise InputError(f"Streamliner: l must be a whole number from 2, not {self.l!r}")
+        object.__setattr__(self, "l", whole_number(self.l, "Streamliner: l", 2))
         known = get_args(Variant)
         if self.variant not in known:
             hint = did_you_mean(str(self.variant), known)
@@ -117,13 +117,13 @@ class Streamliner:
                 "Streamliner: weights must map names of quasi-identifiers to whole numbers, not "
                 f"{self.weights!r}"
             )
-        object.__setattr__(self, "weights", dict(self.weights))
-        for name, weight in self.weights.items():
-            if isinstance(weight, bool) or not isinstance(weight, int) or not 0 <= weight < 2**31:
-                raise InputError(
-                    f"Streamliner: the weight of {name!r} must be a whole number from 0, not "
-                    f"{weight!r}"
-                )
+        weights = {
+            name: whole_number(weight, f"Streamliner: the weight of {name!r}", 0)
+            for name, weight in self.weights.items()
+        }
+        if max(weights.values(), default=0) >= 2**31:
+            raise InputError("Streamliner: a weight must be below 2**31")
+        object.__setattr__(self, "weights", weights)
         if self.weights and self.variant in ("rda", "ria"):
             raise InputError(
                 f"Streamliner: variant {self.variant!r} does not look at quasi-identifiers; "
@@ -177,11 +177,6 @@ class Streamliner:
         groups : int array, shape (rows,)
             The group of each row, whatever the groups are called.
 
-        Returns
-        -------
-        Fraction
-            0 where nothing is published, too.
-
         Raises
         ------
         UnsupportedError
@@ -214,7 +209,9 @@ class Streamliner:
         # The others plan groups of kinds of people, and draw who of a kind takes which place. The
         # kinds are colours, for gda colours and ranks.
         if self.variant == "gda":
-            runs, people = self._by_rank(microdata, sizes, np.random.default_rng(0))
+            runs, people = by_rank(
+                codes, len(sizes), microdata.attributes, self.weights, np.random.default_rng(0)
+            )
             kinds = np.empty(len(codes), dtype=np.uint32)
             kinds[people.people] = np.repeat(np.arange(len(runs.sizes)), runs.sizes)
             try:
@@ -234,27 +231,15 @@ class Streamliner:
         return dealt_chance(bags_of(kinds, assigned(plan, people)), bags_of(kinds, own))
 
     @property
-    def symmetric(self) -> bool:
-        """Whether rows of equal quasi-identifiers are treated alike; gsa goes by their order."""
-        return self.variant != "gsa"
-
-    @property
-    def tells_frequencies_only(self) -> bool:
-        """Whether the posterior of everybody is the frequency in their group, by a proof.
-
-        For a reader who sees the groups; not for boxes of several groups that look alike.
-        """
-        return self.variant != "gda"
-
-    @property
     def traits(self) -> Traits:
         """GSA goes by the order of rows; GDA's groups reveal more than frequencies."""
+        proved = self.variant != "gda"
         return Traits(
-            symmetric=self.symmetric,
+            symmetric=self.variant != "gsa",
             likelihood=self.chance,
-            frequencies=self.tells_frequencies_only,
+            frequencies=proved,
             least=self.l,
-            highest=Fraction(1, self.l) if self.tells_frequencies_only else None,
+            highest=Fraction(1, self.l) if proved else None,
             equal=self.l if self.variant == "rda" else None,
             notes=self._notes,
             advice="a larger l may help",
@@ -293,13 +278,6 @@ class Streamliner:
                 )
         return np.bincount(microdata.sensitive_codes, minlength=len(microdata.values))
 
-    def _by_rank(
-        self, microdata: Microdata, sizes: IntArray, random: np.random.Generator
-    ) -> tuple[Runs, Colours]:
-        return by_rank(
-            microdata.sensitive_codes, len(sizes), microdata.attributes, self.weights, random
-        )
-
     def _groups(
         self, microdata: Microdata, sizes: IntArray, random: np.random.Generator
     ) -> IntArray:
@@ -315,7 +293,7 @@ class Streamliner:
             "would have grouped otherwise, and be certain of a person's value; variants 'rda' and "
             "'gsa' withstand that"
         )
-        runs, ranked = self._by_rank(microdata, sizes, random)
+        runs, ranked = by_rank(codes, len(sizes), microdata.attributes, self.weights, random)
         return assigned(plan_gda(runs, microdata.values, l), ranked)
 
     def _require_eligible(self, microdata: Microdata, sizes: IntArray) -> None:
