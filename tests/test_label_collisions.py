@@ -142,12 +142,7 @@ def test_an_empty_text_and_a_null_are_two_labels_in_parquet():
             {"hierarchy": fk.Ordered(["a", "a or missing", "b"])},
             ['"a" or missing', "a or missing", "b"],
         ),
-        (
-            ["a", "b", '"a" | "b"', "c|d"],
-            [0, 0, 1, 2],
-            {},
-            ['"a" | "b"+', '"a" | "b"', "c|d"],
-        ),
+        (["a", "b", '"a" | "b"', "c|d"], [0, 0, 1, 2], {}, ['"a" | "b"+', '"a" | "b"', "c|d"]),
         (
             ["to b", "a", "a to", "b", "c"],
             [0, 0, 1, 1, 2],

@@ -103,11 +103,7 @@ def test_nobody_has_a_single_value():
 
 
 @examples(30, deadline=None)
-@given(
-    people=st.integers(20, 40),
-    seed=st.integers(0, 99),
-    semantics=st.sampled_from(SEMANTICS),
-)
+@given(people=st.integers(20, 40), seed=st.integers(0, 99), semantics=st.sampled_from(SEMANTICS))
 def test_rows_and_lists_of_the_same_people_count_alike(people, seed, semantics):
     roles = fk.Schema(
         quasi_identifiers=["age", "sex", "zip"],

@@ -26,10 +26,7 @@ TABLE = pa.table(
         "probability": [0.1, 0.9, 0.003, 0.25],
     }
 )
-ROWS = {
-    ("m",): (Fraction(1, 10), Fraction(9, 10)),
-    ("f",): (Fraction(3, 1000), Fraction(1, 4)),
-}
+ROWS = {("m",): (Fraction(1, 10), Fraction(9, 10)), ("f",): (Fraction(3, 1000), Fraction(1, 4))}
 
 
 # ---- reading -------------------------------------------------------------------------------

@@ -154,11 +154,7 @@ def test_long_tables_and_lists_are_what_from_people_makes_of_the_people(held, se
             found = counted(source, semantics)
             assert found.take(np.argsort(found.groups)) == wanted
             generalized = Release.from_generalized(
-                source,
-                quasi_identifiers=["gid"],
-                sensitive="d",
-                person="pid",
-                semantics=semantics,
+                source, quasi_identifiers=["gid"], sensitive="d", person="pid", semantics=semantics
             )
             assert generalized.counts.take(np.argsort(generalized.counts.groups, 0)[:, 0]) == wanted
             assert generalized.semantics == semantics
@@ -301,12 +297,7 @@ def test_a_csv_file_needs_it_before_it_is_read(tmp_path):
 def test_a_rule_for_nulls_has_no_place(missing):
     with pytest.raises(SchemaError, match="a null means that the person has no value"):
         Release.from_groups(
-            long(PEOPLE),
-            group="gid",
-            sensitive="d",
-            person="pid",
-            semantics="set",
-            missing=missing,
+            long(PEOPLE), group="gid", sensitive="d", person="pid", semantics="set", missing=missing
         )
 
 

@@ -42,10 +42,7 @@ def test_the_only_holder_of_a_null_is_a_group_of_one(everywhere):
         {"age": [30, 30, 30], "sex": ["f", "f", None], "disease": ["Flu", "Cold", "AIDS"]}
     )
     counts = generalized(everywhere(table), "age", "sex")
-    assert texts(bags(counts)) == {
-        ("30", "f"): {"Cold": 1, "Flu": 1},
-        ("30", None): {"AIDS": 1},
-    }
+    assert texts(bags(counts)) == {("30", "f"): {"Cold": 1, "Flu": 1}, ("30", None): {"AIDS": 1}}
     assert Facts().disclosure(counts, "AIDS").exact == 1
 
 
@@ -103,9 +100,7 @@ def test_missing_sensitive_values_are_an_error_that_counts_them(everywhere):
 
 
 @pytest.mark.parametrize(
-    "backend",
-    [b for b in TYPED if b not in UNNUMBERED],
-    ids=lambda b: b.__name__,
+    "backend", [b for b in TYPED if b not in UNNUMBERED], ids=lambda b: b.__name__
 )
 def test_the_error_names_the_first_row_where_rows_have_numbers(backend, tmp_path):
     with pytest.raises(DataError, match="missing in 2 rows, first in row 3"):
@@ -158,10 +153,7 @@ def test_dropping_everybody_leaves_no_rows():
 
 def test_relabelled_nulls_are_a_value_of_that_name(everywhere):
     counts = by_group(everywhere(ILL), missing=Relabel("unknown"))
-    assert texts(bags(counts)) == {
-        "1": {"AIDS": 1, "Flu": 1},
-        "2": {"Flu": 1, "unknown": 2},
-    }
+    assert texts(bags(counts)) == {"1": {"AIDS": 1, "Flu": 1}, "2": {"Flu": 1, "unknown": 2}}
 
 
 def test_a_label_that_occurs_already_is_the_same_value():
