@@ -38,6 +38,7 @@ def test_bags_may_be_mappings_and_groups_may_have_names():
     assert counts.take([0]).group_label(0) == "x"
 
 
+@examples(100)
 @given(BAGS)
 def test_a_bag_comes_back_as_it_went_in(bags):
     counts = GroupCounts.from_bags(bags)
@@ -89,6 +90,7 @@ def test_heavy_weights_are_added_up_whole(n_values):
     assert counts.bag(0) == {0: 300, 1: 2**52 - 1}
 
 
+@examples(100)
 @given(BAGS)
 def test_pairs_and_bags_agree(bags):
     by_bags = GroupCounts.from_bags(bags)
@@ -109,6 +111,7 @@ def test_codes_find_values_and_say_when_there_is_none():
             counts.code(value)
 
 
+@examples(100)
 @given(BAGS, st.integers(0, 12))
 def test_top_sums_are_the_sums_of_the_largest_counts(bags, most):
     counts = GroupCounts.from_bags(bags)
@@ -125,6 +128,7 @@ def test_top_sums_of_counts_that_need_wider_sort_keys(big):
     assert counts.top_sums(10**30)[-2:].tolist() == [1, big + 4]
 
 
+@examples(100)
 @given(BAGS)
 def test_totals_and_cell_groups_describe_all_cells(bags):
     counts = GroupCounts.from_bags(bags)

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 
 import pytest
-from tests.fuzz.mutations import mutated_bytes, mutated_text
+from tests.fuzz.mutations import mutated_bytes, mutated_text, words
 from tests.fuzz.rounds import BACKWARDS, ESCAPE, Fault, alone, rounds
 
 # What nobody can check who has only the release: how it was made, of what, and what else the owner
@@ -73,23 +73,10 @@ def published(worker, tmp_path_factory):
     return made
 
 
-# ---- the mutator --------------------------------------------------------------------------------
-
 LEAVES = (
     *(None, True, False, 0, 1, -1, 2, 9, 0.5, 1e308, -0.0, 10**30, 1.5, "", "0", "1/2", "1", "0.5"),
-    *(
-        "HIV",
-        "Flu",
-        "disease",
-        "age",
-        "single",
-        "set",
-        "generalized",
-        "bucketized",
-        "csv",
-        "parquet",
-    ),
-    *("1e-99999999", "1/0", "nan", "../release.csv", "/etc/passwd", "release.csv", "*.csv", "\x00"),
+    *words("HIV Flu disease age single set generalized bucketized csv parquet release.csv *.csv"),
+    *("1e-99999999", "1/0", "nan", "../release.csv", "/etc/passwd", "\x00"),
     *(f"x{ESCAPE}y", f"{BACKWARDS}safe", "[red]x[/red]", "\ud800", "x" * 5000, "9" * 5000),
     *([], {}, ["HIV"], {"L": 9}, {"facts": {"l": 0}}, [[]], [None]),
 )
@@ -165,9 +152,6 @@ def as_text(chance, table):
     return text.encode("utf-8", "surrogatepass")
 
 
-# ---- the oracle ---------------------------------------------------------------------------------
-
-
 def once(pairs):
     """An object whose keys stand once."""
     if len(dict(pairs)) < len(pairs):
@@ -194,9 +178,6 @@ def harmless(data, first):
         return said_by(data) == said_by(first)
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
         return False
-
-
-# ---- the rounds ---------------------------------------------------------------------------------
 
 
 @pytest.fixture

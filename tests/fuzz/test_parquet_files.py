@@ -13,9 +13,6 @@ from tests.fuzz.test_csv_files import POLICY
 DAY = dt.datetime(2024, 2, 29, 10, 0, 0, 1)
 
 
-# ---- the mutator --------------------------------------------------------------------------------
-
-
 def column(chance, size):
     """A column of some type, with nulls here and there, and texts that are nearly alike."""
     made = chance.choices((texts, coded, plain_type, nested), (5, 4, 5, 1))[0]
@@ -145,9 +142,6 @@ def broken(chance, data, end):
     if kind == "magic":
         return data[:-4] + chance.choice((b"PARE", b"par1", b""))
     return mutated_bytes(chance, data)
-
-
-# ---- the rounds ---------------------------------------------------------------------------------
 
 
 def compare(answer, expected):

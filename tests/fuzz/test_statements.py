@@ -15,9 +15,6 @@ WORDS = {"and", "or", "not", "in", "same"}
 SIGNS = set("(),;=!<>#&|~\\\"'")
 
 
-# ---- the mutator --------------------------------------------------------------------------------
-
-
 def release(chance):
     """Two small groups of people with odd names and values: a list of (names, bag)."""
     names = chance.sample([*PLAIN, "Ann Lee", "or", 'a"b'], 4) + [chance.choice(ODD) + "!"]
@@ -79,9 +76,6 @@ def name(chance, text):
     quote = chance.choice("'\"")
     escapes = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\\": r"\\", quote: "\\" + quote}
     return quote + "".join(escapes.get(char, char) for char in text) + quote
-
-
-# ---- the oracle: a small reader -----------------------------------------------------------------
 
 
 class Unread(ValueError):
@@ -232,9 +226,6 @@ def answer(groups, text, person, value):
     if not (named <= people and told <= values):
         return None
     return posterior(worlds(groups, "single"), [said], person, value)
-
-
-# ---- the rounds ---------------------------------------------------------------------------------
 
 
 def attempt(chance, folder, worker):
