@@ -25,15 +25,9 @@ def test_intervals_of_whole_numbers():
 
 
 def test_intervals_start_at_the_origin():
-    assert path_of(lay(Intervals([10, 50], origin=18), [17]), [17], 17) == [
-        "8 to 17",
-        "-32 to 17",
-        "*",
-    ]
+    levels = lay(Intervals([10, 50], origin=18), [17])
+    assert path_of(levels, [17], 17) == ["8 to 17", "-32 to 17", "*"]
     assert lay(Intervals([10], origin="0.5"), [10]).labels[0] == ("0.5 to <10.5",)
-
-
-def test_intervals_of_width_one():
     assert lay(Intervals([1, 2]), [4, 5]).labels[:2] == (("4", "5"), ("4 to 5",))
 
 
