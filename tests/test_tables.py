@@ -100,32 +100,30 @@ def test_without_a_seed_two_runs_order_rows_differently_and_with_one_alike(form,
     assert sorted(orders[0]) == sorted(orders[1]) == sorted(orders[2])
 
 
-def plain(form, columns, groups, random):
-    """The table of people in one form, where other columns are called `row`."""
-    quasi = [name for name in columns if name not in ("row", "disease")]
-    other = [name for name in columns if name == "row"]
-    roles = fk.Schema(quasi_identifiers=quasi, other=other, sensitive="disease")
-    microdata, n = fk.Microdata(pa.table(columns), roles), max(groups) + 1
-    if form == "generalized":
-        return generalized(microdata, np.array(groups), n, {}, random)["release"]
-    return bucketized(microdata, np.array(groups), n, random)["people"]
+def drawn(form, columns, groups, random, times):
+    """The table of people in one form, so many times; the column `row` is no quasi-identifier."""
+    roles = fk.Schema(quasi_identifiers=["age"], other=["row"], sensitive="disease")
+    microdata, groups, n = fk.Microdata(pa.table(columns), roles), np.array(groups), max(groups) + 1
+    for _ in range(times):
+        if form == "generalized":
+            yield generalized(microdata, groups, n, {}, random)["release"]
+        else:
+            yield bucketized(microdata, groups, n, random)["people"]
 
 
 def test_rows_of_a_group_stand_together_in_every_order_equally_often():
     columns = {"age": [1] * 4, "row": list(range(4)), "disease": list("stst")}
-    random, seen = np.random.default_rng(1), Counter()
-    for _ in range(2400):
-        seen[tuple(plain("generalized", columns, [0] * 4, random)["row"].to_pylist())] += 1
+    tables = drawn("generalized", columns, [0] * 4, np.random.default_rng(1), times=2400)
+    seen = Counter(tuple(table["row"].to_pylist()) for table in tables)
     assert len(seen) == 24
     assert all(50 < times < 160 for times in seen.values())  # 100 each expected
 
 
 def test_group_ids_of_the_bucketized_form_are_drawn_at_random_and_run_from_one():
     columns = {"age": [1, 1, 2, 2, 3, 3], "row": range(6), "disease": list("ststst")}
-    random, seen = np.random.default_rng(2), Counter()
-    for _ in range(600):
-        rows = plain("bucketized", columns, [0, 0, 1, 1, 2, 2], random).to_pylist()
-        id_of = {row["age"]: row["group"] for row in rows}
+    seen, random = Counter(), np.random.default_rng(2)
+    for table in drawn("bucketized", columns, [0, 0, 1, 1, 2, 2], random, times=600):
+        id_of = {row["age"]: row["group"] for row in table.to_pylist()}
         seen[tuple(id_of[age] for age in "123")] += 1
     assert len(seen) == 6
     assert all(60 < times < 150 for times in seen.values())  # 100 each expected

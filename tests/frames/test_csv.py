@@ -9,18 +9,13 @@ import pyarrow as pa
 import pytest
 from tests.frames.backends import bags, write
 
-from foreknow.data.engines import encode, open_table
+from foreknow.data.engines import open_table
 from foreknow.data.release import Release
 from foreknow.errors import DataError
 
 
 def counted(path):
     return bags(Release.from_groups(path, group="gid", sensitive="disease").counts)
-
-
-def column(path, name, **more):
-    table = open_table(path)
-    return encode(name, table.arrow([name]).column(name), untyped=table.untyped, **more)
 
 
 PLAIN = "gid,disease\n1,Flu\n2,AIDS\n1,Flu\n"
@@ -94,36 +89,6 @@ def test_elsewhere_an_empty_field_is_a_null_in_quotes_or_not(tmp_path):
     quoted = write(tmp_path, 'gid,disease\n"",Flu\n"",AIDS\n1,Flu\n1,AIDS\n')
     found = Release.from_generalized(quoted, quasi_identifiers=["gid"], sensitive="disease").counts
     assert found.groups == [(None,), ("1",)]
-
-
-@pytest.mark.parametrize(
-    ("fields", "kind", "domain"),
-    [
-        (["10", "9", "-1"], "number", "[-1, 9, 10]"),
-        (["02138", "10001"], "text", "['02138', '10001']"),
-        (["0", "007"], "text", "['0', '007']"),
-        (["1.50", "1.5", "2"], "number", "[Decimal('1.50'), Decimal('2')]"),
-        (["1", "1e5"], "text", "['1', '1e5']"),
-        (["1", "+2"], "text", "['+2', '1']"),
-        (["1,5", "2"], "text", "['1,5', '2']"),
-        (["٣", "1"], "text", "['1', '٣']"),
-        (["1٣", "13"], "text", "['13', '1٣']"),
-        (["1.٣", "1.5"], "text", "['1.5', '1.٣']"),
-        (["2024-02-2٣", "2023-01-01"], "text", "['2023-01-01', '2024-02-2٣']"),
-        (["10", "", "9"], "number", "[None, 9, 10]"),
-        (["2024-02-29", "2023-01-01"], "date", None),
-        (["2024-02-29 10:00", "2023-01-01"], "date", None),
-        (["2023-02-29", "2023-01-01"], "text", "['2023-01-01', '2023-02-29']"),
-        (["1/2/2024", "3/4/2024"], "text", "['1/2/2024', '3/4/2024']"),
-        (["true", "false"], "text", "['false', 'true']"),
-    ],
-    ids=lambda given: " ".join(given) if isinstance(given, list) else "",
-)
-def test_a_column_has_the_type_that_all_its_fields_have(tmp_path, fields, kind, domain):
-    lines = "".join(f'"{field}",x\n' if field else ",x\n" for field in fields)
-    found = column(write(tmp_path, "age,disease\n" + lines), "age")
-    assert found.kind == kind
-    assert domain is None or repr(found.domain) == domain
 
 
 def test_ids_and_sensitive_values_stay_the_texts_they_are(tmp_path):

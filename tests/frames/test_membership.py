@@ -3,12 +3,15 @@
 import random
 
 import duckdb
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
 from tests.frames.backends import csv_file, parquet_file
 
 from foreknow.data.engines import parquet_table as parquet
+from foreknow.data.labels import Labels
+from foreknow.data.people import Members
 from foreknow.data.release import Release
 from foreknow.errors import DataError, InputError, SchemaError
 
@@ -78,6 +81,19 @@ def test_people_who_were_not_counted_are_no_members(everywhere):
         everywhere(PEOPLE), group="gid", sensitive="d", person="pid", missing="drop"
     )
     assert texts(placed(release)) == texts({k: v for k, v in GROUPS.items() if k != "Bob"})
+
+
+def test_members_are_plain_values_and_strangers_are_refused_with_a_hint():
+    release = Release.from_groups(
+        PEOPLE, group="gid", sensitive="d", person="pid", missing={"label": "none"}
+    )
+    members = release.members
+    groups = [release.counts.groups.index(GROUPS[name]) for name in members.names]
+    assert members.to_dict() == {"names": list(GROUPS), "groups": groups}
+    with pytest.raises(DataError, match=r"nobody in the release is called 'Eva'.*'Eve'"):
+        members.group_of("Eva")
+    with pytest.raises(DataError, match="2 names but 1 groups"):
+        Members(Labels(["Ann", "Tom"]), np.array([0]))
 
 
 def test_groups_counted_by_an_engine_are_the_same(tmp_path, monkeypatch):

@@ -76,16 +76,27 @@ def test_a_folder_with_other_files_or_none_is_refused_rather_than_read_in_part(t
         open_table(tmp_path)
 
 
-def test_parts_may_hold_their_columns_in_another_order_and_be_empty(tmp_path):
-    turned = pa.table({"disease": ["Cold"], "gid": [1]})
-    folder = folder_of(tmp_path, TABLE, turned, TABLE.slice(0, 0))
-    assert counted(folder) == {1: {"Cold": 1, "Flu": 1}, 2: {"AIDS": 1}}
+def cast(column, kind):
+    name = TABLE.column_names[column]
+    return TABLE.set_column(column, name, TABLE.column(column).cast(kind))
 
 
-def test_parts_may_hold_texts_of_several_widths(tmp_path):
-    wide = TABLE.set_column(1, "disease", TABLE.column(1).cast(pa.large_string()))
-    coded = TABLE.set_column(1, "disease", TABLE.column(1).dictionary_encode())
-    assert counted(folder_of(tmp_path, TABLE, wide, coded)) == {1: {"Flu": 3}, 2: {"AIDS": 3}}
+CODED = pa.dictionary(pa.int32(), pa.string())
+TURNED = pa.table({"disease": ["Flu", "AIDS"], "gid": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [TABLE, TURNED, TABLE.slice(0, 0)],  # in another order, and empty
+        [TABLE, cast(1, pa.large_string())],
+        [TABLE, cast(1, CODED)],
+        [cast(1, CODED), TABLE],
+        [cast(0, pa.int32()), TABLE],
+    ],
+)
+def test_parts_may_hold_columns_in_other_orders_and_widths(tmp_path, parts):
+    assert counted(folder_of(tmp_path, *parts)) == {1: {"Flu": 2}, 2: {"AIDS": 2}}
 
 
 def test_folders_within_the_folder_count(tmp_path):
@@ -94,48 +105,53 @@ def test_folders_within_the_folder_count(tmp_path):
     assert counted(tmp_path) == {1: {"Flu": 1}, 2: {"AIDS": 1}}
 
 
-@pytest.mark.parametrize("name", ["part.pq", "part.PARQUET", "part.parquet", "part.Pq"])
-def test_parts_may_have_any_extension_of_parquet(tmp_path, name):
-    folder = folder_of(tmp_path, TABLE)
-    pq.write_table(TABLE, folder / name)
-    assert counted(folder) == {1: {"Flu": 2}, 2: {"AIDS": 2}}
+HIDDEN = r"holds '.*more\.p.*', which is Parquet but hidden"
+LINK = r"holds 'more\.parquet', which is (a link|no file)"
 
 
 @pytest.mark.parametrize(
-    "name", ["_SUCCESS", ".part-0.parquet.crc", "_metadata", ".DS_Store", "._0.parquet"]
+    ("name", "kind", "says"),
+    [
+        *((f"part.{end}", "table", 2) for end in ("pq", "PARQUET", "parquet", "Pq")),
+        ("more.parquet", "link to a file", 2),
+        *((name, "other", 1) for name in ("_SUCCESS", ".part-0.parquet.crc", "_metadata")),
+        *((name, "other", 1) for name in (".DS_Store", "._0.parquet")),  # the last by macOS
+        *((name, "table", HIDDEN) for name in ("_more.parquet", ".more.pq", "_kept/more.parquet")),
+        *(
+            (f"deep/{name}", "other", f"holds '{name}', which is not Parquet")
+            for name in ("part.csv", "part.parquet.gz", "part.parquet.bak", "README")
+        ),
+        *(
+            (name, "folder", f"holds '{name}', which says which rows")
+            for name in ("_delta_log", ".hoodie")
+        ),
+        ("more.parquet", "link to a folder", LINK),
+        ("more.parquet", "link to nowhere", LINK),
+        ("more.parquet", "pipe", LINK),
+    ],
 )
-def test_hidden_files_beside_parts_are_passed_over(tmp_path, name):
+def test_what_is_beside_parts_counts_or_is_passed_over_or_refused(tmp_path, name, kind, says):
     folder = folder_of(tmp_path, TABLE)
-    write(folder, b"\0\x05\x16\x07", name)  # as macOS leaves ._0.parquet beside each file
-    assert counted(folder) == {1: {"Flu": 1}, 2: {"AIDS": 1}}
-
-
-@pytest.mark.parametrize("name", ["_more.parquet", ".more.pq", "_kept/more.parquet"])
-def test_a_hidden_part_is_named_rather_than_left_out(tmp_path, name):
-    folder = folder_of(tmp_path, TABLE)
-    (folder / name).parent.mkdir(exist_ok=True)
-    pq.write_table(TABLE, folder / name)
-    with pytest.raises(DataError, match=r"holds '.*more\.p.*', which is Parquet but hidden"):
-        open_table(folder)
-
-
-def test_a_part_may_be_a_link(tmp_path):
-    folder = folder_of(tmp_path, TABLE)
-    (folder / "more.parquet").symlink_to(parquet_file(TABLE, tmp_path))
-    assert counted(folder) == {1: {"Flu": 2}, 2: {"AIDS": 2}}
-
-
-@pytest.mark.parametrize("kind", ["folder", "nowhere", "pipe"])
-def test_a_link_to_a_folder_and_what_is_no_file_are_named_rather_than_left_out(tmp_path, kind):
-    folder = folder_of(tmp_path, TABLE)
-    (tmp_path / "folder").mkdir()
-    pq.write_table(TABLE, tmp_path / "folder" / "1.parquet")
-    if kind == "pipe":
-        os.mkfifo(folder / "more.parquet")
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    if kind == "table":
+        pq.write_table(TABLE, path)
+    elif kind == "other":
+        path.write_bytes(b"\0\x05\x16\x07")
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
     else:
-        (folder / "more.parquet").symlink_to(tmp_path / kind)
-    with pytest.raises(DataError, match=r"holds 'more\.parquet', which is (a link|no file)"):
-        open_table(folder)
+        (tmp_path / "folder").mkdir()
+        pq.write_table(TABLE, tmp_path / "folder" / "1.parquet")
+        places = {"link to a file": "folder/1.parquet", "link to a folder": "folder"}
+        path.symlink_to(tmp_path / places.get(kind, "nowhere"))
+    if isinstance(says, int):
+        assert counted(folder) == {1: {"Flu": says}, 2: {"AIDS": says}}
+    else:
+        with pytest.raises(DataError, match=says):
+            open_table(folder)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
@@ -143,23 +159,6 @@ def test_a_folder_that_cannot_be_read_is_named_rather_than_left_out(tmp_path):
     folder = folder_of(tmp_path, TABLE)
     (folder / "deep").mkdir(mode=0)
     with pytest.raises(DataError, match=r"deep' cannot be read: Permission denied"):
-        open_table(folder)
-
-
-@pytest.mark.parametrize("name", ["_delta_log", ".hoodie"])
-def test_a_folder_with_rows_that_are_deleted_elsewhere_is_refused(tmp_path, name):
-    folder = folder_of(tmp_path, TABLE)
-    (folder / name).mkdir()
-    with pytest.raises(DataError, match=f"holds '{name}', which says which rows"):
-        open_table(folder)
-
-
-@pytest.mark.parametrize("name", ["part.csv", "part.parquet.gz", "part.parquet.bak", "README"])
-def test_any_other_file_beside_parts_is_named_rather_than_left_out(tmp_path, name):
-    folder = folder_of(tmp_path, TABLE)
-    (folder / "deep").mkdir()
-    write(folder / "deep", b"gid,disease", name)
-    with pytest.raises(DataError, match=f"holds '{name}', which is not Parquet"):
         open_table(folder)
 
 
@@ -171,13 +170,6 @@ def test_any_other_file_beside_parts_is_named_rather_than_left_out(tmp_path, nam
 def test_parts_that_differ_are_named(tmp_path, other):
     with pytest.raises(DataError, match=r"1\.parquet.*'gid'"):
         counted(folder_of(tmp_path, TABLE, other))
-
-
-@pytest.mark.parametrize("column", [0, 1])
-def test_parts_may_hold_numbers_of_several_widths_and_texts_coded_or_not(tmp_path, column):
-    narrow = TABLE.column(0).cast(pa.int32()), TABLE.column(1).dictionary_encode()
-    first = TABLE.set_column(column, TABLE.column_names[column], narrow[column])
-    assert counted(folder_of(tmp_path, first, TABLE)) == {1: {"Flu": 2}, 2: {"AIDS": 2}}
 
 
 @pytest.mark.parametrize(
