@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from tests.frames.backends import bags
@@ -23,19 +24,13 @@ WELL = pa.table({"gid": ["1"] * 3, "disease": ["Flu", "Cold", "Gout"]})
 
 def write(path, table):
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".csv":
-        rows = [",".join(row.values()) for row in table.to_pylist()]
-        path.write_text("\n".join([",".join(table.column_names), *rows]) + "\n")
-    else:
-        pq.write_table(table, path)
+    (pyarrow.csv.write_csv if path.suffix == ".csv" else pq.write_table)(table, path)
     return path
 
 
 def counted(path):
     return bags(fk.Release.from_groups(path, group="gid", sensitive="disease").counts)
 
-
-# ---- names ------------------------------------------------------------------------------------
 
 NAMES = {  # a name, and that of a file which it means as a pattern
     "patients[1]": "patients1",
@@ -95,20 +90,18 @@ def test_a_relative_path_that_looks_like_an_address_is_a_path(tmp_path, monkeypa
         counted("s3://bucket/u.csv")
 
 
-def test_a_name_that_cannot_be_told_from_a_pattern_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("a\\*.csv", "a backslash beside one of"), (b"caf\xe9.csv", "not UTF-8; rename")],
+)
+def test_a_name_that_cannot_be_told_or_read_is_refused(tmp_path, name, says):
     write(tmp_path / "ab.csv", WELL)
-    path = write(tmp_path / "a\\*.csv", SICK)
-    with pytest.raises(DataError, match="a backslash beside one of"):
-        counted(path)
-
-
-def test_a_name_that_is_not_utf8_is_refused(tmp_path):
-    path = tmp_path / os.fsdecode(b"caf\xe9.csv")
+    path = tmp_path / os.fsdecode(name)
     try:
-        write(path, SICK)
+        path.write_bytes((tmp_path / "ab.csv").read_bytes())
     except OSError:
         pytest.skip("the file system has no such names")
-    with pytest.raises(DataError, match="not UTF-8; rename"):
+    with pytest.raises(DataError, match=says):
         counted(path)
 
 
@@ -129,8 +122,6 @@ def test_what_is_published_and_verified_is_the_file_that_was_named(tmp_path, for
     problems = fk.Certificate.load(folder / "certificate.json").check(folder)
     assert len(problems) > 1, problems  # not only the digest: the verifier saw this file
 
-
-# ---- what is written aside --------------------------------------------------------------------
 
 SPILL = """
 import sys, time
@@ -160,18 +151,15 @@ def start(how):
     return subprocess.Popen([sys.executable, "-c", SPILL, how], stdout=subprocess.PIPE, text=True)
 
 
-def contents(folder):
-    return [path for path in folder.rglob("*") if path.is_file() and path.name != "lock"]
-
-
 def test_rows_that_are_written_aside_are_private_and_swept_after_a_kill(aside, tmp_path):
     killed = start("wait")
     folder = Path(killed.stdout.readline().strip())
     assert killed.stdout.readline() == "spilled\n"
     assert folder.parent == aside
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert contents(aside), "nothing was written aside; make the query larger"
-    assert {path.relative_to(aside).parts[0] for path in contents(aside)} == {folder.name}
+    spilled = [path for path in aside.rglob("*") if path.is_file() and path.name != "lock"]
+    assert spilled, "nothing was written aside; make the query larger"
+    assert {path.relative_to(aside).parts[0] for path in spilled} == {folder.name}
     assert [path.name for path in tmp_path.iterdir()] == ["tmp"]
     run(aside)  # another process leaves alone what a living one holds
     assert folder.is_dir()
@@ -182,22 +170,18 @@ def test_rows_that_are_written_aside_are_private_and_swept_after_a_kill(aside, t
     assert list(aside.iterdir()) == []
 
 
-def run(aside):
-    code = "from foreknow import engine; engine.connect()"
-    subprocess.run([sys.executable, "-c", code], check=True)
+def run(aside, code=0):
+    """Connect in another process that ends with an exit code."""
+    aside = f"from foreknow import engine; engine.connect(); raise SystemExit({code})"
+    done = subprocess.run([sys.executable, "-c", aside], check=False)
+    assert done.returncode == code
 
 
-def test_the_folder_goes_when_the_process_ends(aside):
+def test_the_folder_goes_when_the_process_ends_also_with_an_error(aside):
     done = start("end")
     assert done.wait() == 0
     done.stdout.close()
-    assert list(aside.iterdir()) == []
-
-
-def test_an_error_leaves_nothing_either(aside):
-    code = "from foreknow import engine; engine.connect(); raise SystemExit(3)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert done.returncode == 3
+    run(aside, code=3)
     assert list(aside.iterdir()) == []
 
 

@@ -47,9 +47,6 @@ def labels(values, groups, wanted=None, floor=None, hierarchy=None):
     return labels_of(found, np.array(groups), max(groups) + 1, style_of(found, wanted), least)[0]
 
 
-# ---- who reads the order of rows ------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("values", "fmt", "alike"),
     [
@@ -80,6 +77,13 @@ def test_a_group_that_only_the_order_of_rows_would_tell_apart_is_judged_by_itsel
     microdata = table_of([None, "single", "missing", "single"], ["HIV", "HIV", "Flu", "Cold"])
     with pytest.raises(fk.NoSafeRelease, match="reaches 1 for 'HIV'"):
         fk.publish(microdata, facts("3/5"), method=Grouped(0, 0, 1, 1))
+    # An empty text and a null are two labels in Parquet.
+    microdata = table_of([None, None, "", ""], ["HIV", "HIV", "Flu", "Cold"])
+    options = fk.PublishOptions(format="parquet")
+    made = fk.publish(microdata, facts("3/5"), method=Grouped(0, 1, 0, 1), options=options)
+    assert set(made.tables["release"]["q"].to_pylist()) == {"*"}
+    with pytest.raises(fk.NoSafeRelease):
+        fk.publish(microdata, facts("3/5"), method=Grouped(0, 0, 1, 1), options=options)
 
 
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
@@ -99,101 +103,65 @@ def test_several_values_of_groups_that_read_alike_are_counted_once(semantics):
     ]
 
 
-def test_an_empty_text_and_a_null_are_two_labels_in_parquet():
-    microdata = table_of([None, None, "", ""], ["HIV", "HIV", "Flu", "Cold"])
-    options = fk.PublishOptions(format="parquet")
-    made = fk.publish(microdata, facts("3/5"), method=Grouped(0, 1, 0, 1), options=options)
-    assert set(made.tables["release"]["q"].to_pylist()) == {"*"}
-    with pytest.raises(fk.NoSafeRelease):
-        fk.publish(microdata, facts("3/5"), method=Grouped(0, 0, 1, 1), options=options)
-
-
-# ---- each kind of label ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("values", "groups", "more", "written"),
-    [
-        (
-            ["mild", "moderate", "mild to moderate", "severe"],
-            [0, 0, 1, 2],
-            {"hierarchy": fk.Ordered(SCALE)},
-            ['"mild" to "moderate"', "mild to moderate", "severe"],
-        ),
-        # Nobody has it, but the order lists it: a reader cannot know.
-        (
-            ["mild", "moderate", "severe"],
-            [0, 0, 1],
-            {"hierarchy": fk.Ordered(SCALE)},
-            ['"mild" to "moderate"', "severe"],
-        ),
-        (
-            [None, "a", "missing", "a", "b"],
-            [0, 0, 1, 1, 2],
-            {},
-            ['missing | "a"', '"a" | "missing"', "b"],
-        ),
-        (["missing", "a", "b"], [0, 0, 1], {}, ['"a" | "missing"', "b"]),
-        (["*", "a|b", "a|b"], [0, 1, 0], {}, ['"*" | "a|b"', "a|b"]),
-        (["*", "a|b", "c"], [0, 1, 2], {"floor": [0, 1, 0]}, ["*", "* (level 1)", "c"]),
-        (
-            ["a", None, "a or missing", "b"],
-            [0, 0, 1, 2],
-            {"hierarchy": fk.Ordered(["a", "a or missing", "b"])},
-            ['"a" or missing', "a or missing", "b"],
-        ),
-        (
-            ["a", "b", '"a" | "b"', "c|d"],
-            [0, 0, 1, 2],
-            {},
-            ['"a" | "b"+', '"a" | "b"', "c|d"],
-        ),
-        (
-            ["to b", "a", "a to", "b", "c"],
-            [0, 0, 1, 1, 2],
-            {"hierarchy": fk.Ordered(["a", "a to", "b", "to b", "c"])},
-            ['"a" to "to b"', '"a to" to "b"', "c"],
-        ),
-        (
-            ["x", "y", "z"],
-            [0, 0, 1],
-            {"hierarchy": fk.Tree([["x", "Other"], ["y", "Other"], ["Other", "Z"], ["z", "Z"]])},
-            ["Other (level 1)", "z"],
-        ),
-    ],
-)
-def test_labels_that_could_be_read_in_two_ways_are_quoted(values, groups, more, written):
-    assert labels(values, groups, **more) == written
-
-
-def test_levels_are_counted_under_the_names_that_are_published():
-    tree = fk.Tree([["x", "Other"], ["y", "Other"], ["Other", "Z"], ["z", "Z"]])
-    microdata = table_of(["x", "y", "Other"], ["a", "b", "c"], hierarchies={"q": tree})
-    assert fk.counts_at(microdata, {"q": 1}).groups == [("Other (level 1)",), ("Z",)]
+OTHER = fk.Tree([["x", "Other"], ["y", "Other"], ["Other", "Z"], ["z", "Z"]])
+A_TO = fk.Ordered(["a", "a to", "b", "to b", "c"])
+A_OR = fk.Ordered(["a", "a or missing", "b"])
+ORDERED = fk.Ordered(SCALE)
 
 
 @pytest.mark.parametrize(
     ("values", "groups", "hierarchy", "written"),
     [
+        (SCALE, [0, 0, 1, 2], ORDERED, ['"mild" to "moderate"', "mild to moderate", "severe"]),
+        # Nobody has it, but the order lists it: a reader cannot know.
+        ([*SCALE[:2], "severe"], [0, 0, 1], ORDERED, ['"mild" to "moderate"', "severe"]),
+        (
+            *([None, "a", "missing", "a", "b"], [0, 0, 1, 1, 2], None),
+            ['missing | "a"', '"a" | "missing"', "b"],
+        ),
+        (["missing", "a", "b"], [0, 0, 1], None, ['"a" | "missing"', "b"]),
+        (["*", "a|b", "a|b"], [0, 1, 0], None, ['"*" | "a|b"', "a|b"]),
+        (
+            *(["a", None, "a or missing", "b"], [0, 0, 1, 2], A_OR),
+            ['"a" or missing', "a or missing", "b"],
+        ),
+        (["a", "b", '"a" | "b"', "c|d"], [0, 0, 1, 2], None, ['"a" | "b"+', '"a" | "b"', "c|d"]),
+        (
+            *(["to b", "a", "a to", "b", "c"], [0, 0, 1, 1, 2], A_TO),
+            ['"a" to "to b"', '"a to" to "b"', "c"],
+        ),
+        (["x", "y", "z"], [0, 0, 1], OTHER, ["Other (level 1)", "z"]),
+        (["b", '"c"', "d"], [0, 0, 1], None, ['"c" | b', "d"]),
+        (["a", "to", "b"], [0, 0, 1], fk.Ordered(["a", "total", "to", "b"]), ['"a" to "to"', "b"]),
+        # Others are not quoted.
         ([20, 37, 50], [0, 0, 1], None, ["20 to 37", "50"]),
         ([20, None, 50], [0, 0, 1], None, ["20 or missing", "50"]),
         (["Divorced", "Widowed", "x"], [0, 0, 1], None, ["Divorced | Widowed", "x"]),
         ([None, "b", 'say "c"'], [0, 0, 1], None, ["missing | b", 'say "c"']),
-        (["b", '"c"', "d"], [0, 0, 1], None, ['"c" | b', "d"]),
         (["12340", "12345", "2"], [0, 0, 1], None, ["12340 | 12345", "2"]),
         (["a", "missing", "b"], [0, 1, 2], None, ["a", "missing", "b"]),
         (["a | b", "a", "b"], [0, 1, 2], None, ["a | b", "a", "b"]),
-        (["a", "to", "b"], [0, 0, 1], fk.Ordered(["a", "total", "to", "b"]), ['"a" to "to"', "b"]),
         (["a", "total", "b"], [0, 0, 1], fk.Ordered(["a", "total", "b"]), ["a to total", "b"]),
         (["123", "129", "200"], [0, 0, 1], fk.Mask(3), ["12*", "200"]),
         (["w", "w", "z"], [0, 0, 1], fk.Tree([["w", "w"], ["z", "Z"]]), ["w", "z"]),
     ],
+    ids=str,
 )
-def test_other_labels_are_not(values, groups, hierarchy, written):
+def test_labels_that_could_be_read_in_two_ways_are_quoted_and_no_others(
+    values, groups, hierarchy, written
+):
     assert labels(values, groups, hierarchy=hierarchy) == written
 
 
-# ---- as written -------------------------------------------------------------------------------
+def test_a_level_above_a_value_that_is_called_like_the_top_is_numbered():
+    found = labels(["*", "a|b", "c"], [0, 1, 2], floor=[0, 1, 0])
+    assert found == ["*", "* (level 1)", "c"]
+
+
+def test_levels_are_counted_under_the_names_that_are_published():
+    microdata = table_of(["x", "y", "Other"], ["a", "b", "c"], hierarchies={"q": OTHER})
+    assert fk.counts_at(microdata, {"q": 1}).groups == [("Other (level 1)",), ("Z",)]
+
 
 ALIKE = [
     ["=a", "'=a", "''=a", "a"],
@@ -213,24 +181,18 @@ def test_texts_that_look_alike_stay_apart_in_what_is_written(
     tmp_path, monkeypatch, texts, escaped, fmt
 ):
     short_report(monkeypatch)
-    pairs = [[0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5][: 2 * len(texts)]]
-    values = [*itertools.chain(*((text, text) for text in texts)), None, None]
-    groups = [*pairs[0], len(texts), len(texts)]
+    values = [text for text in [*texts, None] for _ in "ab"]
+    groups = [g for g in range(len(texts) + 1) for _ in "ab"]
     disease = [f"{value}{i % 2}" for i, value in enumerate(values)]
-    roles = {"types": {"q": "text"}}
-    microdata = table_of(values, disease, **roles)
+    microdata = table_of(values, disease, types={"q": "text"})
     options = fk.PublishOptions(format=fmt, escape_formulas=escaped)
-    policy = facts("3/5")
-    made = fk.publish(microdata, policy, method=Grouped(*groups), options=options)
+    made = fk.publish(microdata, facts("3/5"), method=Grouped(*groups), options=options)
     made.write(tmp_path / "out")
     read = rows_of(tmp_path / "out" / f"release.{fmt}")
-    assert len({row["q"] for row in read}) == len({(row["q"], row["d"]) for row in read}) / 2
+    assert len({(row["q"], row["d"]) for row in read}) == 2 * len({row["q"] for row in read})
     assert len({row["q"] for row in read}) == len(texts) + 1
     if not escaped:
         assert {row["q"] for row in read} == {*texts, None}
-
-
-# ---- priors --------------------------------------------------------------------------------
 
 
 def priors_of(rows, column="q"):
@@ -334,8 +296,6 @@ def test_a_quoted_label_has_no_prior_in_an_audit_and_is_not_verified(tmp_path, m
     with pytest.raises(CertificateError, match=r'no probability of .*"mild" to "moderate"'):
         verify(written, policy.to_dict()["require"])
 
-
-# ---- at random -----------------------------------------------------------------------------
 
 PIECES = [*["a", "b", "to", "or", "missing", "|", '"', "*", " ", "'", "=", "(level 1)", "+"]] * 2
 PIECES += [" to ", " | ", " or missing", '"a" to "b"', '"a" | "b"', "a to b", "a | b", "", "\n"]
@@ -450,16 +410,12 @@ def check(chance):
     return len(meant)
 
 
-def test_no_two_labels_of_a_column_are_alike():
-    chance, seen = random.Random(13), 0
-    while seen < 3_000:
-        seen += check(chance)
-
-
-@pytest.mark.slow
-def test_no_two_of_many_labels_of_a_column_are_alike():
-    chance, seen = random.Random(), 0
-    while seen < 100_000:
+@pytest.mark.parametrize(
+    ("many", "seed"), [(1_000, 13), pytest.param(100_000, None, marks=pytest.mark.slow)]
+)
+def test_no_two_labels_of_a_column_are_alike(many, seed):
+    chance, seen = random.Random(seed), 0
+    while seen < many:
         seen += check(chance)
 
 

@@ -52,9 +52,6 @@ def members(rows, groups):
     ]
 
 
-# ---- against plain Python -----------------------------------------------------------------------
-
-
 @examples(150, deadline=None)
 @given(groupings(st.integers(-20, 60)) | groupings(st.dates(date(2023, 1, 1), date(2024, 1, 1))))
 def test_a_range_goes_from_the_least_to_the_greatest_and_says_who_is_missing(grouping):
@@ -103,9 +100,6 @@ def test_a_node_is_the_lowest_that_holds_all_members(grouping):
     assert labels(rows, groups, hierarchy=Intervals([5, 20])) == wanted
 
 
-# ---- styles -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("found", "style"),
     [
@@ -122,37 +116,42 @@ def test_an_attribute_is_written_by_its_kind(found, style):
     assert style_of(found, "set") == "set"
 
 
-def test_a_style_that_means_nothing_is_refused():
-    with pytest.raises(PolicyError, match=r"publish.labels: 'q' has no hierarchy with levels"):
-        style_of(attribute([1, 2]), "hierarchy")
-    with pytest.raises(PolicyError, match="'q' has no hierarchy"):
-        style_of(attribute(["a"], Ordered(ORDER)), "hierarchy")
-    with pytest.raises(PolicyError, match=r"'q' is text without an order; a range .* use set, or"):
-        style_of(attribute(["a", "b"]), "range")
+TREE = Tree(
+    [["a", "a", "*"], ["b", "a", "*"], ["a (level 1)", "Z", "*"], ["a (level 1)+", "Z", "*"]]
+)
+LEVELS = ["a (level 1)", "a (level 1)+"]
 
 
-def test_an_unknown_style_is_refused():
-    with pytest.raises(PolicyError, match="'q' cannot be written as 'rnage'; did you mean 'range'"):
-        style_of(attribute([1, 2]), "rnage")
+@pytest.mark.parametrize(
+    ("found", "style", "says"),
+    [
+        (attribute([1, 2]), "hierarchy", r"publish.labels: 'q' has no hierarchy with levels"),
+        (attribute(["a"], Ordered(ORDER)), "hierarchy", "'q' has no hierarchy"),
+        (attribute(["a", "b"]), "range", r"'q' is text without an order; a range .* use set, or"),
+        (attribute([1, 2]), "rnage", "'q' cannot be written as 'rnage'; did you mean 'range'"),
+    ],
+)
+def test_a_style_that_means_nothing_is_refused(found, style, says):
+    with pytest.raises(PolicyError, match=says):
+        style_of(found, style)
 
 
-def test_a_hierarchy_may_be_written_as_range_or_set():
-    assert labels([3, 4, 28], [0, 0, 1], "range", Intervals([5])) == ["3 to 4", "28"]
-    assert labels([3, 4, 28], [0, 0, 1], "set", Intervals([5])) == ["3 | 4", "28"]
-
-
-def test_an_order_is_written_as_a_range_in_that_order():
-    assert labels(["d", "b", "a"], [0, 0, 1], None, Ordered(ORDER[::-1])) == ["d to b", "a"]
-
-
-def test_a_group_of_nulls_has_no_label():
-    assert labels(["a", None], [0, 1]) == ["a", None]
-    assert labels([1, None], [0, 1], None, Intervals([5])) == ["1", None]
-
-
-def test_a_column_with_one_value_is_exact():
-    assert labels(["a", "a"], [0, 0]) == ["a"]
-    assert labels([7, 7], [0, 0]) == ["7"]
+@pytest.mark.parametrize(
+    ("values", "groups", "style", "hierarchy", "wanted"),
+    [
+        ([3, 4, 28], [0, 0, 1], "range", Intervals([5]), ["3 to 4", "28"]),
+        ([3, 4, 28], [0, 0, 1], "set", Intervals([5]), ["3 | 4", "28"]),
+        (["d", "b", "a"], [0, 0, 1], None, Ordered(ORDER[::-1]), ["d to b", "a"]),
+        (["a", None], [0, 1], None, None, ["a", None]),
+        ([1, None], [0, 1], None, Intervals([5]), ["1", None]),
+        (["a", "a"], [0, 0], None, None, ["a"]),
+        ([7, 7], [0, 0], None, None, ["7"]),
+        # A value that is called like a node with its level stays apart from it.
+        (["a", "b", "a", *LEVELS], [0, 0, 1, 2, 3], None, TREE, ["a (level 1)++", "a", *LEVELS]),
+    ],
+)
+def test_labels_by_hand(values, groups, style, hierarchy, wanted):
+    assert labels(values, groups, style, hierarchy) == wanted
 
 
 @pytest.mark.parametrize(
@@ -178,9 +177,6 @@ def test_places_to_sort_by_tell_no_more_than_the_label():
     assert places.tolist() == [[0, 3], [0, 3], [4, 4]]
 
 
-# ---- labels that say more than one thing --------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("values", "groups"),
     [
@@ -193,13 +189,3 @@ def test_different_sets_have_different_labels(values, groups):
     found = labels(values, groups)
     sets = {frozenset(bag) for bag in members(values, groups)}
     assert len(set(found)) == len(sets)
-
-
-def test_a_value_named_like_a_node_with_its_level_stays_apart():
-    tree = Tree(
-        [["a", "a", "*"], ["b", "a", "*"], ["a (level 1)", "Z", "*"], ["a (level 1)+", "Z", "*"]]
-    )
-    values = ["a", "b", "a", "a (level 1)", "a (level 1)+"]
-    found = labels(values, [0, 0, 1, 2, 3], hierarchy=tree)
-    assert found[1:] == values[2:]
-    assert len(set(found)) == 4

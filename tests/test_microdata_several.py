@@ -31,24 +31,17 @@ LISTS = pa.table(
 )
 
 
+ROLES = {"quasi_identifiers": ["age"], "other": ["note"], "sensitive": "d", "person": "pid"}
+
+
 def microdata(source, **changed):
-    roles = {
-        "quasi_identifiers": ["age"],
-        "other": ["note"],
-        "sensitive": "d",
-        "person": "pid",
-        "semantics": "set",
-    }
-    return fk.Microdata(source, fk.Schema(**roles | changed))
+    return fk.Microdata(source, fk.Schema(**ROLES | {"semantics": "set"} | changed))
 
 
 def held(given):
     """Who has which value, as sorted pairs."""
     pairs = zip(given.holdings.people.tolist(), given.holdings.values.tolist(), strict=True)
     return sorted((person, given.values[code]) for person, code in pairs)
-
-
-# ---- everybody once ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("semantics", SEMANTICS)
@@ -97,17 +90,8 @@ def test_under_single_rows_that_are_left_out_have_no_group():
     assert whole.rows_of(np.array([2, 0, 1])).tolist() == [2, 0, 1]
 
 
-def test_nobody_has_a_single_value():
-    with pytest.raises(UnsupportedError, match="has no single value; see Microdata"):
-        microdata(ROWS).sensitive_codes  # noqa: B018
-
-
 @examples(30, deadline=None)
-@given(
-    people=st.integers(20, 40),
-    seed=st.integers(0, 99),
-    semantics=st.sampled_from(SEMANTICS),
-)
+@given(people=st.integers(20, 40), seed=st.integers(0, 99), semantics=st.sampled_from(SEMANTICS))
 def test_rows_and_lists_of_the_same_people_count_alike(people, seed, semantics):
     roles = fk.Schema(
         quasi_identifiers=["age", "sex", "zip"],
@@ -127,9 +111,6 @@ def test_rows_and_lists_of_the_same_people_count_alike(people, seed, semantics):
     assert counted[0].n_people == people
 
 
-# ---- the digest ----------------------------------------------------------------------------------
-
-
 def test_the_digest_is_of_people_and_what_they_hold():
     key = b"k" * 32
     digest = microdata(LISTS).digest(key)
@@ -143,7 +124,7 @@ def test_the_digest_is_of_people_and_what_they_hold():
     assert digest != microdata(LISTS).digest(b"other")
 
 
-# ---- what is refused -----------------------------------------------------------------------------
+ONLY_1 = fk.Tree([("1", "*")])
 
 
 def changed(column, row, value):
@@ -174,38 +155,46 @@ def test_rows_that_contradict_each_other_are_named(table, says, fmt, tmp_path):
         microdata(table).values  # noqa: B018
 
 
-def test_numbers_that_are_written_otherwise_are_the_same(tmp_path):
+@pytest.mark.parametrize(
+    ("line", "more", "says"),
+    [
+        ("99", {"types": {"age": "text"}, "hierarchies": {"age": ONLY_1}}, "row 3"),
+        (
+            *("old", {"types": {"age": "number"}}),
+            "must hold a number in every row, but row 3 holds 'old'",
+        ),
+        ("2", {}, None),
+    ],
+)
+def test_values_are_compared_as_numbers_and_named_with_their_row(tmp_path, line, more, says):
     path = tmp_path / "rows.csv"
-    path.write_text("pid,age,note,d\nAnn,1.5,,Flu\nAnn,1.50,,AIDS\nBob,2,,Flu\n")
-    assert microdata(path).n_people == 2
+    again = "1.0" if says is None else "1"  # the same, written otherwise
+    path.write_text(f"pid,age,note,d\nAnn,1,,Flu\nAnn,{again},,AIDS\nBob,{line},,Flu\n")
+    found = microdata(path, **more)
+    if says is None:
+        assert found.n_people == 2
+    else:
+        with pytest.raises((DataError, HierarchyError), match=says):
+            found.attributes  # noqa: B018
 
 
-def test_a_value_outside_its_hierarchy_is_named_with_its_row(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("pid,age,note,d\nAnn,1,,Flu\nAnn,1,,AIDS\nBob,99,,Flu\n")
-    found = microdata(path, types={"age": "text"}, hierarchies={"age": fk.Tree([("1", "*")])})
-    with pytest.raises(HierarchyError, match="row 3"):
-        found.attributes  # noqa: B018
-
-
-def test_a_type_that_a_value_has_not_is_named_with_its_row(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("pid,age,note,d\nAnn,1,,Flu\nAnn,1,,AIDS\nBob,old,,Flu\n")
-    with pytest.raises(DataError, match="must hold a number in every row, but row 3 holds 'old'"):
-        microdata(path, types={"age": "number"}).values  # noqa: B018
-
-
-def test_a_long_table_needs_a_column_of_people(tmp_path):
-    with pytest.raises(SchemaError, match="semantics 'set' needs person = the column that tells"):
-        microdata(ROWS, person=None).values  # noqa: B018
+@pytest.mark.parametrize(
+    ("table", "changed", "error", "says"),
+    [
+        (ROWS, {"person": None}, SchemaError, "semantics 'set' needs person = the column that t"),
+        (ROWS, {"person": "who"}, DataError, "no column 'who'"),
+        (
+            *(LISTS, {"semantics": "single"}, DataError),
+            r"give one plain value per row, or say semantics = .set.",
+        ),
+    ],
+)
+def test_tables_need_their_semantics(table, changed, error, says, tmp_path):
+    with pytest.raises(error, match=says):
+        microdata(table, **changed).values  # noqa: B018
     path = tmp_path / "rows.csv"
     pyarrow.csv.write_csv(ROWS, path)
     with pytest.raises(SchemaError, match="semantics 'multiset' needs person"):
         microdata(path, person=None, semantics="multiset")
-    with pytest.raises(DataError, match="no column 'who'"):
-        microdata(ROWS, person="who")
-
-
-def test_lists_under_single_say_what_to_say():
-    with pytest.raises(DataError, match=r"give one plain value per row, or say semantics = .set."):
-        microdata(LISTS, semantics="single").values  # noqa: B018
+    with pytest.raises(UnsupportedError, match="has no single value; see Microdata"):
+        microdata(ROWS).sensitive_codes  # noqa: B018

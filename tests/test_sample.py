@@ -29,35 +29,22 @@ def test_regenerating_gives_the_bundled_bytes(tmp_path: Path):
     assert (tmp_path / "again.csv").read_bytes() == table_path().read_bytes()
 
 
-def test_another_seed_gives_another_table():
+def test_what_cannot_be_made_is_a_message(tmp_path: Path, capsys):
     assert make.rows(people=50, seed=1) != make.rows(people=50, seed=2)
-
-
-def test_more_people_than_names_is_an_error():
     with pytest.raises(InputError, match="names for"):
         make.rows(people=100_000)
-
-
-def test_a_place_that_cannot_be_written_is_a_message(tmp_path: Path, capsys):
     with pytest.raises(SystemExit) as stopped:
         make.main([str(tmp_path / "missing" / "out.csv")])
     assert stopped.value.code == 2
     assert "cannot write" in capsys.readouterr().err
 
 
-def test_is_small_enough_to_bundle():
+def test_it_is_small_and_without_nulls_and_names_are_unique(people):
     assert table_path().stat().st_size < 350_000
-
-
-def test_columns_and_no_nulls(people):
-    assert len(people) == make.PEOPLE
+    assert len({row["name"] for row in people}) == len(people) == make.PEOPLE
     for row in people:
         assert tuple(row) == make.COLUMNS
         assert all(value and value == value.strip() for value in row.values())
-
-
-def test_names_are_unique(people):
-    assert len({row["name"] for row in people}) == len(people)
 
 
 def test_zips_are_five_digits_some_with_a_leading_zero(people):
@@ -75,10 +62,6 @@ def test_ages_sexes_and_dates_are_in_range(people):
     assert {date.fromisoformat(row["admitted"]).year for row in people} == {2024, 2025}
 
 
-def test_children_never_married(people):
-    assert {row["marital"] for row in people if int(row["age"]) < 18} == {"Never married"}
-
-
 def test_diagnoses_range_from_common_to_rare(people):
     found = shares(row["diagnosis"] for row in people)
     assert len(found) >= 18
@@ -87,13 +70,14 @@ def test_diagnoses_range_from_common_to_rare(people):
         assert found[rare] < 0.02
 
 
-def test_diagnoses_fit_sex_and_age(people):
+def test_diagnoses_and_marriages_fit_sex_and_age(people):
+    assert {row["marital"] for row in people if int(row["age"]) < 18} == {"Never married"}
     assert {r["sex"] for r in people if r["diagnosis"] == "Pregnancy complication"} == {"F"}
     assert {r["sex"] for r in people if r["diagnosis"] == "Prostate cancer"} == {"M"}
     assert min(int(r["age"]) for r in people if r["diagnosis"] == "Dementia") >= 45
 
 
-def test_the_policy_speaks_of_this_table(people):
+def test_the_policy_and_its_hierarchy_speak_of_this_table(people):
     policy = tomllib.loads(policy_path().read_text(encoding="utf-8"))
     schema = policy["schema"]
     roles = [*schema["identifiers"], *schema["quasi_identifiers"], schema["sensitive"]]
@@ -101,11 +85,7 @@ def test_the_policy_speaks_of_this_table(people):
     assert set(schema["hierarchies"]) <= set(schema["quasi_identifiers"])
     named = {value for rule in policy["require"] for value in rule.get("values", [])}
     assert named <= {row["diagnosis"] for row in people}
-
-
-def test_the_hierarchy_covers_every_marital_status(people):
-    policy = tomllib.loads(policy_path().read_text(encoding="utf-8"))
-    file = policy_path().with_name(policy["schema"]["hierarchies"]["marital"]["file"])
+    file = policy_path().with_name(schema["hierarchies"]["marital"]["file"])
     with file.open(newline="", encoding="utf-8") as lines:
         levels = list(csv.reader(lines, delimiter=";"))
     assert {len(row) for row in levels} == {3}

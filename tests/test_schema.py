@@ -31,11 +31,11 @@ def test_a_schema_is_frozen_and_keeps_no_list_of_the_caller():
     assert given.quasi_identifiers == ("age",)
     with pytest.raises(FrozenInstanceError):
         given.sensitive = "age"
-
-
-def test_arguments_are_named():
     with pytest.raises(TypeError):
         Schema("disease", ["age"])
+    assert Schema(sensitive="disease", group="gid").quasi_identifiers == ()
+    for semantics in ("set", "multiset"):
+        assert schema(semantics=semantics).person is None
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,12 @@ def test_a_table_that_is_no_hierarchy_names_its_column(table, says):
         schema(hierarchies={"age": table})
 
 
-def test_a_group_column_does_without_quasi_identifiers():
-    assert Schema(sensitive="disease", group="gid").quasi_identifiers == ()
-
-
 def test_a_label_for_nulls_is_kept_as_one():
-    assert schema(missing={"label": "unknown"}).missing == Relabel("unknown")
-    assert isinstance(schema(missing={"label": "drop"}).missing, Relabel)
+    for label in ("unknown", "drop"):
+        given = schema(missing={"label": label})
+        assert isinstance(given.missing, Relabel)
+        assert given == schema(missing=Relabel(label)) == Schema(**given.to_dict())
+        assert given.to_dict()["missing"] == {"label": label}
 
 
 def test_hierarchies_may_be_tables_and_files_start_at_the_folder(tmp_path):
@@ -135,17 +134,6 @@ def test_the_table_of_a_policy_file_makes_the_same_schema_again(tmp_path):
     again = Schema(**given.to_dict(), folder=tmp_path)
     assert again == given
     assert again.to_dict() == given.to_dict()
-
-
-def test_a_label_for_nulls_is_written_into_the_table_again():
-    given = schema(missing=Relabel("unknown"))
-    assert given.to_dict()["missing"] == {"label": "unknown"}
-    assert Schema(**given.to_dict()) == given
-
-
-@pytest.mark.parametrize("semantics", ["set", "multiset"])
-def test_lists_need_no_column_of_people(semantics):
-    assert schema(semantics=semantics).person is None
 
 
 def test_the_table_holds_no_more_than_was_said():

@@ -77,6 +77,7 @@ def test_seventy_thousand_values_in_seventy_thousand_groups_stay_sparse(weighted
     assert (merged.n_groups, len(merged.codes)) == (n // 2, n)
 
 
+@examples(100)
 @given(st.lists(st.lists(st.integers(-5, 50), max_size=5), max_size=6))
 def test_row_sums_add_up_each_row_also_empty_ones(rows):
     offsets = np.cumsum([0, *map(len, rows)])
@@ -84,6 +85,7 @@ def test_row_sums_add_up_each_row_also_empty_ones(rows):
     assert row_sums(flat, offsets).tolist() == [sum(row) for row in rows]
 
 
+@examples(100)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=8))
 def test_ranges_are_joined_end_to_end(given_ranges):
     starts = np.array([s for s, _ in given_ranges], dtype=np.int64)

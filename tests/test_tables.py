@@ -92,9 +92,6 @@ def test_only_columns_with_a_role_to_publish_are_there(form, tables):
     assert all(not table.schema.metadata for table in found.values())
 
 
-# ---- order -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("form", "name"), [("generalized", "release"), ("bucketized", "people")])
 def test_without_a_seed_two_runs_order_rows_differently_and_with_one_alike(form, name):
     orders = [[row["row"] for row in rows_of(made(form, seed=s), name)] for s in (None, None, 5, 5)]
@@ -103,37 +100,33 @@ def test_without_a_seed_two_runs_order_rows_differently_and_with_one_alike(form,
     assert sorted(orders[0]) == sorted(orders[1]) == sorted(orders[2])
 
 
-def test_rows_of_a_group_stand_together_in_every_order_equally_often():
-    table = pa.table({"age": [1] * 4, "row": list(range(4)), "disease": list("stst")})
+def drawn(form, columns, groups, random, times):
+    """The table of people in one form, so many times; the column `row` is no quasi-identifier."""
     roles = fk.Schema(quasi_identifiers=["age"], other=["row"], sensitive="disease")
-    microdata = fk.Microdata(table, roles)
-    random = np.random.default_rng(1)
-    together = np.zeros(4, dtype=np.int64)
-    seen = Counter(
-        tuple(generalized(microdata, together, 1, {}, random)["release"]["row"].to_pylist())
-        for _ in range(2400)
-    )
+    microdata, groups, n = fk.Microdata(pa.table(columns), roles), np.array(groups), max(groups) + 1
+    for _ in range(times):
+        if form == "generalized":
+            yield generalized(microdata, groups, n, {}, random)["release"]
+        else:
+            yield bucketized(microdata, groups, n, random)["people"]
+
+
+def test_rows_of_a_group_stand_together_in_every_order_equally_often():
+    columns = {"age": [1] * 4, "row": list(range(4)), "disease": list("stst")}
+    tables = drawn("generalized", columns, [0] * 4, np.random.default_rng(1), times=2400)
+    seen = Counter(tuple(table["row"].to_pylist()) for table in tables)
     assert len(seen) == 24
     assert all(50 < times < 160 for times in seen.values())  # 100 each expected
 
 
-def test_group_ids_of_the_bucketized_form_are_drawn_at_random():
-    table = pa.table({"age": [1, 1, 2, 2, 3, 3], "row": range(6), "disease": list("ststst")})
-    microdata = fk.Microdata(
-        table, fk.Schema(quasi_identifiers=["age"], other=["row"], sensitive="disease")
-    )
-    groups = np.array([0, 0, 1, 1, 2, 2])
-    random = np.random.default_rng(2)
-    seen = Counter()
-    for _ in range(600):
-        rows = bucketized(microdata, groups, 3, random)["people"]
-        id_of = {row["age"]: row["group"] for row in rows.to_pylist()}
+def test_group_ids_of_the_bucketized_form_are_drawn_at_random_and_run_from_one():
+    columns = {"age": [1, 1, 2, 2, 3, 3], "row": range(6), "disease": list("ststst")}
+    seen, random = Counter(), np.random.default_rng(2)
+    for table in drawn("bucketized", columns, [0, 0, 1, 1, 2, 2], random, times=600):
+        id_of = {row["age"]: row["group"] for row in table.to_pylist()}
         seen[tuple(id_of[age] for age in "123")] += 1
     assert len(seen) == 6
     assert all(60 < times < 150 for times in seen.values())  # 100 each expected
-
-
-def test_group_ids_run_from_one_and_both_tables_are_sorted_by_them():
     publication = made("bucketized")
     for name in ("people", "sensitive"):
         ids = publication.tables[name]["group"].to_pylist()
@@ -185,9 +178,6 @@ def test_rows_of_groups_that_read_alike_are_mixed(fmt):
     assert sum(order[:2] == ("AIDS", "AIDS") for order in orders) < 10
 
 
-# ---- labels ------------------------------------------------------------------------------------
-
-
 def labels(column, values, style=None, **hierarchies):
     """The labels of one group with these values, in a table that also has another group."""
     table = pa.table({column: values, "disease": ["s"] * len(values)})
@@ -199,20 +189,22 @@ def labels(column, values, style=None, **hierarchies):
     return {label for label in found if label != str(values[-1])}
 
 
-def test_each_kind_of_column_is_written_in_its_own_style():
-    assert labels("age", [20, 37, 25, 99]) == {"20 to 37"}
-    assert labels("sex", ["f", "m", "x"]) == {"f | m"}
-    assert labels("zip", ["120", "127", "999"], zip=fk.Mask(3)) == {"12*"}
-    order = fk.Ordered(["low", "middle", "high"])
-    assert labels("pay", ["low", "middle", "high"], pay=order) == {"low to middle"}
-
-
-def test_a_style_that_is_asked_for_replaces_the_usual_one():
-    assert labels("age", [20, 37, 25, 99], "set") == {"20 | 25 | 37"}
-    assert labels("zip", ["120", "127", "999"], "range", zip=fk.Mask(3)) == {"120 to 127"}
-    assert labels("zip", ["120", "127", "999"], "set", zip=fk.Mask(3)) == {"120 | 127"}
-    styles = made(labels={"age": "set"}).tables["release"]["age"].to_pylist()
-    assert any(label is not None and " | " in label for label in styles)
+@pytest.mark.parametrize(
+    ("values", "style", "hierarchy", "label"),
+    [
+        ([20, 37, 25, 99], None, None, "20 to 37"),
+        (["f", "m", "x"], None, None, "f | m"),
+        (["120", "127", "999"], None, fk.Mask(3), "12*"),
+        (["low", "middle", "high"], None, fk.Ordered(["low", "middle", "high"]), "low to middle"),
+        # A style that is asked for replaces the usual one.
+        ([20, 37, 25, 99], "set", None, "20 | 25 | 37"),
+        (["120", "127", "999"], "range", fk.Mask(3), "120 to 127"),
+        (["120", "127", "999"], "set", fk.Mask(3), "120 | 127"),
+    ],
+)
+def test_each_kind_of_column_is_written_in_its_own_style(values, style, hierarchy, label):
+    hierarchies = {} if hierarchy is None else {"q": hierarchy}
+    assert labels("q", values, style, **hierarchies) == {label}
 
 
 @pytest.mark.parametrize(
@@ -225,6 +217,8 @@ def test_a_style_that_is_asked_for_replaces_the_usual_one():
 def test_a_style_that_a_column_cannot_have_is_refused_by_name(styles, said):
     with pytest.raises(PolicyError, match=said):
         made(labels=styles)
+    asked_for = made(labels={"age": "set"}).tables["release"]["age"].to_pylist()
+    assert any(label is not None and " | " in label for label in asked_for)
 
 
 def test_a_column_called_group_or_count_is_refused_where_it_would_collide():

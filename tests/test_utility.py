@@ -44,9 +44,6 @@ def bags(rows, groups):
     ]
 
 
-# ---- certainty penalty --------------------------------------------------------------------------
-
-
 @examples(100, deadline=None)
 @given(groupings(st.integers(-50, 50)))
 def test_numbers_cost_their_range(grouping):
@@ -81,55 +78,52 @@ def test_hierarchies_cost_the_leaves_of_their_node(grouping):
     assert widths(rows, groups, q=Intervals([5, 20])) == pytest.approx(wanted)
 
 
-def test_orders_cost_their_range_of_ranks():
-    order = Ordered(["low", "mid", "high", "top"])
-    found = widths(["low", "high", "top", "top"], [0, 0, 1, 1], q=order)
-    assert found == [0.5, 0]  # "mid" does not occur
+ORDER = Ordered(["low", "mid", "high", "top"])
+INFINITE = [1.0, float("inf"), 2.0, 90.0]
 
 
-def test_dates_cost_their_days():
-    days = [date(2024, 1, 1), date(2024, 1, 11), date(2024, 1, 6), date(2024, 1, 11)]
-    assert widths(days, [0, 1, 0, 1]) == [0.5, 0]
+def days(*given):
+    return [date(2024, 1, day) for day in given]
 
 
-def test_date_times_cost_their_time():
-    times = [datetime(2024, 1, 1, 1), datetime(2024, 1, 1, 13), datetime(2024, 1, 2, 1)]
-    assert widths(times, [0, 0, 1]) == [0.5, 0]
+def hours(*given):
+    return [datetime(2024, 1, 1 + hour // 24, hour % 24) for hour in given]
 
 
-def test_a_null_beside_values_costs_something_and_alone_nothing():
-    assert widths([10, None, 30, 20], [0, 0, 1, 1]) == pytest.approx([1 / 3, 1 / 3])
-    assert widths([10, None, 30, 20], [0, 1, 0, 0]) == pytest.approx([2 / 3, 0])
-
-
-def test_a_column_with_one_value_costs_nothing():
-    assert widths([7, 7, 7], [0, 1, 1]) == [0, 0]
-    assert widths(["a", "a", "a"], [0, 1, 1]) == [0, 0]
-    assert widths([7, 7, 7], [0, 1, 1], q=Intervals([5])) == [0, 0]
-
-
-def test_beside_an_infinite_value_numbers_cost_their_ranks():
-    assert widths([1.0, float("inf"), 2.0, 90.0], [0, 0, 1, 1]) == pytest.approx([1, 1 / 3])
-
-
-# ---- the whole release --------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("values", "groups", "hierarchy", "costs"),
+    [
+        (["low", "high", "top", "top"], [0, 0, 1, 1], ORDER, [0.5, 0]),  # "mid" does not occur
+        (days(1, 11, 6, 11), [0, 1, 0, 1], None, [0.5, 0]),
+        (hours(1, 13, 25), [0, 0, 1], None, [0.5, 0]),
+        ([10, None, 30, 20], [0, 0, 1, 1], None, [1 / 3, 1 / 3]),
+        ([10, None, 30, 20], [0, 1, 0, 0], None, [2 / 3, 0]),
+        ([7, 7, 7], [0, 1, 1], None, [0, 0]),
+        (["a", "a", "a"], [0, 1, 1], None, [0, 0]),
+        ([7, 7, 7], [0, 1, 1], Intervals([5]), [0, 0]),
+        (INFINITE, [0, 0, 1, 1], None, [1, 1 / 3]),  # by ranks
+    ],
+)
+def test_columns_of_every_kind_cost_their_range(values, groups, hierarchy, costs):
+    hierarchies = {} if hierarchy is None else {"q": hierarchy}
+    assert widths(values, groups, **hierarchies) == pytest.approx(costs)
 
 
 @examples(100, deadline=None)
 @given(st.lists(st.lists(st.sampled_from("xyz"), min_size=1, max_size=9), min_size=1, max_size=9))
 def test_sizes_and_discernibility_are_those_of_the_groups(groups):
     sizes = [len(group) for group in groups]
-    found = utility_of(GroupCounts.from_bags(groups))
-    assert (found.people, found.groups) == (sum(sizes), len(sizes))
-    assert (found.smallest_group, found.largest_group) == (min(sizes), max(sizes))
-    assert found.average_group_size == pytest.approx(sum(sizes) / len(sizes))
-    assert found.discernibility == sum(size**2 for size in sizes)
-    assert (found.ncp, found.average_ncp) == ({}, None)
-
-
-def test_discernibility_does_not_overflow():
-    counts = GroupCounts([2**52], [0, 1], [0], [2**52], ["x"])
-    assert utility_of(counts).discernibility == 2**104
+    rows = [(g, value) for g, group in enumerate(groups) for value in group]
+    table = pa.table(dict(zip(("g", "s"), map(list, zip(*rows, strict=True)), strict=True)))
+    release = fk.Release.from_groups(table, group="g", sensitive="s")
+    for found in (utility_of(GroupCounts.from_bags(groups)), fk.utility_of(release)):
+        assert (found.people, found.groups) == (sum(sizes), len(sizes))
+        assert (found.smallest_group, found.largest_group) == (min(sizes), max(sizes))
+        assert found.average_group_size == pytest.approx(sum(sizes) / len(sizes))
+        assert found.discernibility == sum(size**2 for size in sizes)
+        assert (found.ncp, found.average_ncp) == ({}, None)
+    large = GroupCounts([2**52], [0, 1], [0], [2**52], ["x"])
+    assert utility_of(large).discernibility == 2**104
 
 
 def cheapest(people, least):
@@ -160,13 +154,6 @@ def test_the_optimum_is_that_of_trying_all_sizes(least):
 def test_there_is_no_optimum_without_groups(people, least, said):
     with pytest.raises(fk.InputError, match=said):
         fk.optimal_discernibility(people, least)
-
-
-def test_a_release_is_measured_by_its_counts():
-    table = pa.table({"g": [1, 1, 2], "s": ["x", "y", "x"]})
-    release = fk.Release.from_groups(table, group="g", sensitive="s")
-    assert fk.utility_of(release) == fk.utility_of(release.counts)
-    assert fk.utility_of(release).discernibility == 5
 
 
 def test_groups_may_be_of_rows_some_of_which_are_left_out():
@@ -210,15 +197,10 @@ def test_penalties_are_averaged_over_people_and_then_over_columns():
 
 
 def test_one_group_of_everybody_costs_everything_and_single_people_nothing():
-    people = people_of(
-        {"age": [10, 30, 20], "sex": ["f", "m", "f"], "zip": [1, 7, 9]}, zip=Intervals([5])
-    )
+    columns = {"age": [10, 30, 20], "sex": ["f", "m", "f"], "zip": [1, 7, 9]}
+    people = people_of(columns, zip=Intervals([5]))
     for groups, cost in ((np.zeros(3, dtype=np.int64), 1), (np.arange(3), 0)):
-        assert utility_of(people.counts(groups), people, groups).average_ncp == cost
-
-
-def test_measures_are_plain_values():
-    people = people_of({"age": [10, 30]})
-    found = utility_of(people.counts(np.array([0, 0])), people, np.array([0, 0])).to_dict()
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert found["average_ncp"] == 1.0
+        found = utility_of(people.counts(groups), people, groups)
+        plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+        assert plain == found.to_dict()
+        assert plain["average_ncp"] == found.average_ncp == cost

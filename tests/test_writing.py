@@ -38,19 +38,17 @@ WAYS = [
 ]
 
 
-# ---- what is written ----------------------------------------------------------------------------
-
-
 def test_a_file_holds_the_text_as_utf_8_with_unix_line_ends(tmp_path):
     write_whole(tmp_path / "a.json", "é\r\n\n")
     assert (tmp_path / "a.json").read_bytes() == "é\r\n\n".encode()
-    assert listing(tmp_path) == ["a.json"]
-
-
-def test_an_existing_file_is_replaced(tmp_path):
-    (tmp_path / "a.json").write_text("long old text")
-    write_whole(str(tmp_path / "a.json"), "new")
+    # UTF-8 has no bytes for half a character; in JSON the escape means what it was.
+    write_whole(str(tmp_path / "a.json"), '"x\udc80"')
+    assert (tmp_path / "a.json").read_bytes() == b'"x\\udc80"'
+    assert json.loads((tmp_path / "a.json").read_text()) == "x\udc80"
+    (tmp_path / "a.json").chmod(0o600)
+    write_whole(tmp_path / "a.json", "new")
     assert (tmp_path / "a.json").read_text() == "new"
+    assert stat.S_IMODE((tmp_path / "a.json").stat().st_mode) == 0o600
     assert listing(tmp_path) == ["a.json"]
 
 
@@ -74,13 +72,6 @@ def test_others_may_read_what_the_umask_lets_them(tmp_path):
     assert os.umask(before) == before
 
 
-def test_a_replaced_file_is_as_private_as_before(tmp_path):
-    (tmp_path / "a").write_text("old")
-    (tmp_path / "a").chmod(0o600)
-    write_whole(tmp_path / "a", "new")
-    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
-
-
 def test_relative_paths_start_where_we_are(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_whole("a.json", "text")
@@ -88,10 +79,9 @@ def test_relative_paths_start_where_we_are(tmp_path, monkeypatch):
     assert listing(tmp_path) == ["a.json", "out"]
 
 
-# ---- where nothing can be written ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize("make", [lambda p: p.mkdir(), lambda p: p.write_text("x")])
+@pytest.mark.parametrize(
+    "make", [Path.mkdir, Path.touch, lambda path: path.symlink_to(path.with_name("nowhere"))]
+)
 def test_a_folder_is_never_written_over(tmp_path, make):
     make(tmp_path / "out")
     with pytest.raises(OutputError, match="out' exists already; name a new folder, or remove it"):
@@ -99,31 +89,29 @@ def test_a_folder_is_never_written_over(tmp_path, make):
     assert listing(tmp_path) == ["out"]
 
 
-def test_a_link_to_nowhere_is_in_the_way_too(tmp_path):
-    (tmp_path / "out").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(OutputError, match="exists already"):
-        fill(tmp_path / "out")
-
-
 def test_a_folder_in_the_way_of_a_file_stays(tmp_path):
     (tmp_path / "a").mkdir()
     with pytest.raises(OutputError, match=r"cannot write .*: Is a directory; nothing was written"):
         write_whole(tmp_path / "a", "text")
+    with pytest.raises(OutputError, match="Is a directory"):
+        write_whole(".", "said")
     assert listing(tmp_path) == ["a"]
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_missing_parent_is_named_and_not_made(tmp_path, way):
-    with pytest.raises(OutputError, match=r"the folder '.*missing' does not exist; nothing was"):
-        way(tmp_path / "missing" / "out")
-    assert listing(tmp_path) == []
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_parent_that_is_a_file_is_refused(tmp_path, way):
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("missing/out", r"the folder '.*missing' does not exist; nothing was"),
+        ("file/out", "cannot write"),
+        ("n" * 300, "File name too long"),
+    ],
+)
+def test_a_place_where_nothing_can_be_is_named_and_not_made(tmp_path, way, name, says):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(OutputError, match="cannot write"):
-        way(tmp_path / "file" / "out")
+    with pytest.raises(OutputError, match=says):
+        way(tmp_path / name)
+    assert listing(tmp_path) == ["file"]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -136,43 +124,34 @@ def test_a_place_without_permission_is_refused(tmp_path, way, monkeypatch):
         way(tmp_path / "out")
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_name_that_is_too_long_is_refused(tmp_path, way):
-    with pytest.raises(OutputError, match="File name too long"):
-        way(tmp_path / ("n" * 300))
-    assert listing(tmp_path) == []
-
-
-# ---- what goes wrong on the way -----------------------------------------------------------------
-
-
 @pytest.mark.parametrize("error", [ValueError("boom"), KeyboardInterrupt(), SystemExit(1)])
 def test_a_folder_leaves_nothing_when_its_block_fails(tmp_path, error):
     with pytest.raises(type(error)):
         fill(tmp_path / "out", then=raising(error))
+    # Nor is an error of the block blamed on the folder above.
+    with pytest.raises(OutputError, match="No such file or directory; nothing was written"):
+        fill(tmp_path / "out", then=lambda: (tmp_path / "input.csv").read_text())
     assert listing(tmp_path) == []
 
 
-@pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), KeyboardInterrupt()])
-@pytest.mark.parametrize("step", ["replace", "chmod", "fsync"])
-def test_a_file_leaves_the_old_one_whole_when_a_step_fails(tmp_path, monkeypatch, error, step):
-    (tmp_path / "a").write_text("old")
-    where = os if step == "fsync" else Path
-    monkeypatch.setattr(where, step, raising(error))
-    with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else OutputError):
-        write_whole(tmp_path / "a", "new")
-    assert (tmp_path / "a").read_text() == "old"
-    assert listing(tmp_path) == ["a"]
+FULL = OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), KeyboardInterrupt()])
-@pytest.mark.parametrize("step", ["rename", "mkdir", "fsync"])
-def test_a_folder_leaves_nothing_when_a_step_fails(tmp_path, monkeypatch, error, step):
-    where = os if step == "fsync" else Path
-    monkeypatch.setattr(where, step, raising(error))
-    with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else OutputError):
-        fill(tmp_path / "out")
-    assert listing(tmp_path) == []
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), FULL, KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    ("way", "step"),
+    [(0, "replace"), (0, "chmod"), (0, "fsync"), (1, "rename"), (1, "mkdir"), (1, "fsync")],
+)
+def test_what_was_there_is_whole_when_a_step_fails(tmp_path, monkeypatch, error, way, step):
+    if way == 0:
+        (tmp_path / "out").write_text("old")
+    monkeypatch.setattr(os if step == "fsync" else Path, step, raising(error))
+    interrupted = isinstance(error, KeyboardInterrupt)
+    says = None if interrupted else f"{error.strerror}; nothing was written"
+    with pytest.raises(KeyboardInterrupt if interrupted else OutputError, match=says):
+        (lambda path: write_whole(path, "text"), fill)[way](tmp_path / "out")
+    assert listing(tmp_path) == ["out"][way:]
+    assert way or (tmp_path / "out").read_text() == "old"
 
 
 def test_a_folder_that_appears_meanwhile_is_left_alone(tmp_path):
@@ -184,22 +163,6 @@ def test_a_folder_that_appears_meanwhile_is_left_alone(tmp_path):
         fill(tmp_path / "out", then=appear)
     assert listing(tmp_path) == ["out"]
     assert listing(tmp_path / "out") == ["theirs"]
-
-
-def test_an_error_of_the_block_is_not_blamed_on_the_parent_folder(tmp_path):
-    with pytest.raises(OutputError, match="No such file or directory; nothing was written"):
-        fill(tmp_path / "out", then=lambda: (tmp_path / "input.csv").read_text())
-    assert listing(tmp_path) == []
-
-
-def test_half_a_character_is_written_as_its_number(tmp_path):
-    # UTF-8 has no bytes for it; in JSON the escape means what it was.
-    write_whole(tmp_path / "a.json", '"x\udc80"')
-    assert (tmp_path / "a.json").read_bytes() == b'"x\\udc80"'
-    assert json.loads((tmp_path / "a.json").read_text()) == "x\udc80"
-
-
-# ---- a full disk --------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -239,15 +202,6 @@ def test_a_full_disk_leaves_no_folder(small_disk):
     assert listing(small_disk) == []
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_disk_that_is_full_at_the_last_moment_leaves_nothing(tmp_path, monkeypatch, way):
-    full = OSError(errno.ENOSPC, "No space left on device")
-    monkeypatch.setattr(os, "fsync", raising(full))
-    with pytest.raises(OutputError, match="No space left on device; nothing was written"):
-        way(tmp_path / "out")
-    assert listing(tmp_path) == []
-
-
 def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -266,8 +220,3 @@ def test_a_link_is_followed(tmp_path):
     write_whole(link, "said")
     assert link.is_symlink()
     assert target.read_text() == "said"
-
-
-def test_the_folder_one_is_in_is_no_file():
-    with pytest.raises(OutputError, match="Is a directory"):
-        write_whole(".", "said")

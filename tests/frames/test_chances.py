@@ -26,13 +26,7 @@ TABLE = pa.table(
         "probability": [0.1, 0.9, 0.003, 0.25],
     }
 )
-ROWS = {
-    ("m",): (Fraction(1, 10), Fraction(9, 10)),
-    ("f",): (Fraction(3, 1000), Fraction(1, 4)),
-}
-
-
-# ---- reading -------------------------------------------------------------------------------
+ROWS = {("m",): (Fraction(1, 10), Fraction(9, 10)), ("f",): (Fraction(3, 1000), Fraction(1, 4))}
 
 
 def test_every_backend_gives_the_same_fractions(everywhere):
@@ -93,8 +87,6 @@ def test_labels_are_texts_whatever_they_were():
     assert set(found.rows) == {("30", "True"), (None, "False")}
 
 
-# ---- what is wrong -------------------------------------------------------------------------
-
 HEADER = "sex,value,probability\n"
 GOOD = "m,Flu,0.1\nm,HIV,0.2\n"
 
@@ -146,28 +138,19 @@ def test_probabilities_that_are_none(tmp_path, content, says):
     path = write(tmp_path, HEADER + content, "sex.csv")
     with pytest.raises(DataError, match=rf"sex\.csv: {says}"):
         Priors(path)
-
-
-@pytest.mark.parametrize("given", [[True], [None], [float("nan")], [float("inf")]])
-def test_typed_probabilities_that_are_none(given):
-    table = pa.table({"sex": ["m"], "value": ["Flu"], "probability": given})
-    with pytest.raises(DataError, match="row 1: the probability is"):
-        read_chances(table)
-
-
-def test_sums_a_rounding_above_1_are_taken_and_more_is_not():
-    row = {"sex": ["m"] * 3, "value": ["a", "b", "c"]}
-    Priors(pa.table({**row, "probability": [0.1, 0.2, 0.7 + 1e-10]}))
-    with pytest.raises(DataError, match=r"add up to 1\.00001, above 1"):
-        Priors(pa.table({**row, "probability": [0.1, 0.2, 0.70001]}))
-
-
-def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match="there is no file or folder"):
         Priors(tmp_path / "none.csv")
 
 
-# ---- learning ------------------------------------------------------------------------------
+def test_typed_probabilities_are_numbers_whose_sums_may_be_a_rounding_above_1():
+    for chance in (True, None, float("nan"), float("inf")):
+        table = pa.table({"sex": ["m"], "value": ["Flu"], "probability": [chance]})
+        with pytest.raises(DataError, match="row 1: the probability is"):
+            read_chances(table)
+    row = {"sex": ["m"] * 3, "value": ["a", "b", "c"]}
+    Priors(pa.table({**row, "probability": [0.1, 0.2, 0.7 + 1e-10]}))
+    with pytest.raises(DataError, match=r"add up to 1\.00001, above 1"):
+        Priors(pa.table({**row, "probability": [0.1, 0.2, 0.70001]}))
 
 
 def by_hand(people, smoothing=Fraction(0)):
@@ -233,20 +216,17 @@ def test_every_backend_learns_the_same(everywhere):
     assert as_dicts(found) == truth
 
 
-def test_people_without_a_value_do_not_count():
+def test_nulls_do_not_count_and_smoothing_leaves_nothing_impossible():
     table = pa.table({"sex": list("mmff"), "disease": ["a", None, "b", "a"]})
     found = as_dicts(count_chances(table, ["sex"], "disease", Fraction(1)))
     assert found[("m",)]["a"] == (1 + Fraction(2, 3)) / 2
     nobody = pa.table({"sex": ["m"], "disease": pa.nulls(1, pa.string())})
     with pytest.raises(DataError, match="has no rows with a 'disease'"):
         Priors.learn(nobody, ["sex"], "disease")
-
-
-def test_without_smoothing_what_nobody_has_is_impossible():
     table = pa.table({"sex": list("mmff"), "disease": ["a", "a", "b", "a"]})
-    assert Priors.learn(table, ["sex"], "disease").tables[0].prior(("m",), "b") == 0
-    smooth = Priors.learn(table, ["sex"], "disease", smoothing=0.1)
-    assert smooth.tables[0].prior(("m",), "b") == Fraction(1, 40) / Fraction(21, 10)
+    for smoothing, chance in ((0, 0), (0.1, Fraction(1, 40) / Fraction(21, 10))):
+        learned = Priors.learn(table, ["sex"], "disease", smoothing=smoothing)
+        assert learned.tables[0].prior(("m",), "b") == chance
 
 
 @pytest.mark.parametrize(

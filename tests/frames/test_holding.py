@@ -62,9 +62,6 @@ def told(counts):
     return {label: (int(counts.sizes[i]), counts.bag(i)) for i, label in enumerate(counts.groups)}
 
 
-# ---- both shapes, every backend ------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
 def test_a_long_table_is_read_alike_by_every_backend(everywhere, semantics):
     found = counted(everywhere(long(PEOPLE, random.Random(1))), semantics)
@@ -115,18 +112,13 @@ def test_arrow_lists_of_every_type_are_read(kind):
     assert told(counted(sliced, person=None)) == wanted
 
 
-def test_lists_of_a_fixed_length_are_read():
+def test_lists_may_be_of_a_fixed_length_and_hold_numbers():
     cells = pa.array([["Flu", "AIDS"], None, ["Cold", "Flu"]], pa.list_(pa.string(), 2))
     table = pa.table({"gid": [1, 1, 2], "d": cells})
-    assert told(counted(table, person=None)) == {
-        1: (2, {"AIDS": 1, "Flu": 1}),
-        2: (1, {"Cold": 1, "Flu": 1}),
-    }
+    wanted = {1: (2, {"AIDS": 1, "Flu": 1}), 2: (1, {"Cold": 1, "Flu": 1})}
+    assert told(counted(table, person=None)) == wanted
     frame = pl.DataFrame({"gid": [1], "d": [[3, 4]]}, schema_overrides={"d": pl.Array(pl.Int64, 2)})
     assert told(counted(frame, person=None)) == {1: (1, {3: 1, 4: 1})}
-
-
-def test_values_need_not_be_texts():
     frame = duckdb.sql("SELECT * FROM (VALUES (1, [30, 4]), (1, []), (2, [4])) AS t(gid, d)")
     assert counted(frame, person=None).values == (4, 30)
 
@@ -154,43 +146,35 @@ def test_long_tables_and_lists_are_what_from_people_makes_of_the_people(held, se
             found = counted(source, semantics)
             assert found.take(np.argsort(found.groups)) == wanted
             generalized = Release.from_generalized(
-                source,
-                quasi_identifiers=["gid"],
-                sensitive="d",
-                person="pid",
-                semantics=semantics,
+                source, quasi_identifiers=["gid"], sensitive="d", person="pid", semantics=semantics
             )
             assert generalized.counts.take(np.argsort(generalized.counts.groups, 0)[:, 0]) == wanted
             assert generalized.semantics == semantics
 
 
-def test_under_multiset_a_repeated_value_counts_twice(tmp_path):
+def test_a_repeated_value_counts_twice_and_none_is_no_value(tmp_path):
     people = [("Ann", "x", ["Flu", "Flu", "AIDS"]), ("Bob", "x", ["Flu"])]
     wanted = {"x": (2, {"AIDS": 1, "Flu": 3})}
     for source in (long(people), lists(people), csv_file(long(people), tmp_path)):
         assert told(counted(source, "multiset")) == wanted
-
-
-def test_nobody_needs_to_have_a_value():
-    for table in (long([("Ann", "x", [])]), lists([("Ann", "x", [])])):
-        found = counted(table)
-        assert told(found) == {"x": (1, {})}
-        assert found.n_values == 0
-
-
-def test_a_folder_may_have_lists_in_each_file(tmp_path):
+    for make in (long, lists):
+        found = counted(make([("Ann", "x", [])]))
+        assert (told(found), found.n_values) == ({"x": (1, {})}, 0)
+        with pytest.raises(DataError, match="has no rows"):
+            counted(make(PEOPLE).slice(0, 0))
     assert told(counted(parquet_folder(lists(PEOPLE), tmp_path))) == WANTED
 
 
-def test_a_null_quasi_identifier_makes_a_group_as_under_single():
-    table = pa.table({"pid": [1, 1, 2], "age": [None, None, 3], "d": ["a", "b", "a"]})
-    counts = Release.from_generalized(
-        table, quasi_identifiers=["age"], sensitive="d", person="pid", semantics="set"
-    ).counts
+def test_quasi_identifiers_are_of_the_person_and_may_be_null():
+    table = pa.table(
+        {"pid": [1, 1, 2], "age": [None, None, 3], "zip": ["a", None, "b"], "d": ["a", "b", "a"]}
+    )
+    roles = {"sensitive": "d", "person": "pid", "semantics": "set"}
+    counts = Release.from_generalized(table, quasi_identifiers=["age"], **roles).counts
     assert told(counts) == {(None,): (1, {"a": 1, "b": 1}), (3,): (1, {"a": 1})}
-
-
-# ---- what is refused -----------------------------------------------------------------------------
+    release = Release.from_generalized(table, quasi_identifiers=["age", "zip"], **roles)
+    with pytest.raises(DataError, match="pid 1 has zip 'a' in row 1, but None in row 2"):
+        release.counts  # noqa: B018
 
 
 def rows(*triples):
@@ -226,57 +210,28 @@ def test_rows_of_people_that_contradict_each_other_are_named(held, triples, says
         counted(source)
 
 
-def test_a_person_with_two_published_quasi_identifiers_is_named():
-    table = pa.table(
-        {"pid": [7, 8, 7], "age": [30, 30, 30], "zip": ["a", "b", None], "d": list("xyz")}
-    )
-    release = Release.from_generalized(
-        table, quasi_identifiers=["age", "zip"], sensitive="d", person="pid", semantics="multiset"
-    )
-    with pytest.raises(DataError, match="pid 7 has zip 'a' in row 1, but None in row 3"):
-        release.counts  # noqa: B018
-
-
-LISTS = pa.list_(pa.string())
-
-
 @pytest.mark.parametrize(
     ("cells", "person", "says"),
     [
         ([["a"], ["b", None]], None, r"the list of 'd' in row 2 holds a null; leave it out"),
         ([["a"], ["b", None]], "pid", r"in row 2 \(pid 'Bob'\) holds a null"),
+        ([[1.5], [float("nan")]], None, "the list of 'd' in row 2 holds a null"),
         (
             [["a"], ["b", "c", "b"]],
             "pid",
             "pid 'Bob' has d 'b' twice, in the list of row 2; .* use semantics multiset",
         ),
         ([["a"], ["b", "b"]], None, "row 2 has d 'b' twice, in the list of row 2"),
+        ([["a"], ["b"]], "twice", "twice 'Ann' is in rows 1 and 2; where 'd' holds lists"),
+        ([[["a"]], []], None, r"give (lists of plain values|one plain value)"),
+        ([[{"a": 1}], []], None, r"give (lists of plain values|one plain value)"),
+        ([[b"a"], []], None, r"give (lists of plain values|one plain value)"),
     ],
 )
 def test_lists_that_cannot_be_meant_are_named(cells, person, says):
-    table = pa.table({"pid": ["Ann", "Bob"], "gid": [1, 1], "d": pa.array(cells, LISTS)})
+    names = {"pid": ["Ann", "Bob"], "twice": ["Ann", "Ann"]}
     with pytest.raises(DataError, match=says):
-        counted(table, person=person)
-
-
-def test_nan_in_a_list_is_a_null():
-    cells = pa.array([[1.5, float("nan")]], pa.list_(pa.float64()))
-    with pytest.raises(DataError, match="the list of 'd' in row 1 holds a null"):
-        counted(pa.table({"gid": [1], "d": cells}), person=None)
-
-
-def test_somebody_with_two_lists_is_named():
-    table = pa.table({"pid": ["Ann", "Ann"], "gid": [1, 1], "d": pa.array([["a"], ["b"]], LISTS)})
-    with pytest.raises(DataError, match="pid 'Ann' is in rows 1 and 2; where 'd' holds lists"):
-        counted(table)
-
-
-@pytest.mark.parametrize(
-    "cells", [[[["a"]]], [[{"a": 1}]], [[b"a"]]], ids=["lists", "structs", "binaries"]
-)
-def test_lists_of_what_is_no_plain_value_are_refused(cells):
-    with pytest.raises(DataError, match=r"give (lists of plain values|one plain value)"):
-        counted(pa.table({"gid": [1], "d": cells}), person=None)
+        counted(pa.table({**names, "gid": [1, 1], "d": pa.array(cells)}), person=person)
 
 
 def test_lists_under_single_are_an_error_that_says_what_to_say(typed):
@@ -291,25 +246,6 @@ def test_a_long_table_needs_a_column_of_people(everywhere, semantics):
         counted(everywhere(long(PEOPLE)), semantics, person=None)
 
 
-def test_a_csv_file_needs_it_before_it_is_read(tmp_path):
-    path = write(tmp_path, "pid,gid,d\n")
-    with pytest.raises(SchemaError, match="needs person"):
-        Release.from_groups(path, group="gid", sensitive="d", semantics="set")
-
-
-@pytest.mark.parametrize("missing", ["drop", {"label": "none"}, {"label": "error"}])
-def test_a_rule_for_nulls_has_no_place(missing):
-    with pytest.raises(SchemaError, match="a null means that the person has no value"):
-        Release.from_groups(
-            long(PEOPLE),
-            group="gid",
-            sensitive="d",
-            person="pid",
-            semantics="set",
-            missing=missing,
-        )
-
-
 @pytest.mark.parametrize(
     ("roles", "error", "says"),
     [
@@ -317,18 +253,19 @@ def test_a_rule_for_nulls_has_no_place(missing):
         ({"person": "d"}, SchemaError, "'d', 'd': one column plays two roles"),
         ({"semantics": "sets"}, SchemaError, "semantics 'sets' is unknown; did you mean 'set'"),
         ({"sensitive": "gid"}, SchemaError, "cannot be both sensitive and the group"),
+        *(
+            ({"missing": rule}, SchemaError, "a null means that the person has no value")
+            for rule in ("drop", {"label": "none"}, {"label": "error"})
+        ),
     ],
 )
-def test_roles_that_cannot_be_meant_are_refused_before_reading(roles, error, says):
+def test_roles_that_cannot_be_meant_are_refused_before_reading(roles, error, says, tmp_path):
     given_roles = {"group": "gid", "sensitive": "d", "person": "pid", "semantics": "set"}
     with pytest.raises(error, match=says):
         Release.from_groups(long(PEOPLE), **given_roles | roles)
-
-
-@pytest.mark.parametrize("table", [long(PEOPLE).slice(0, 0), lists(PEOPLE).slice(0, 0)])
-def test_an_empty_table_is_refused(table):
-    with pytest.raises(DataError, match="has no rows"):
-        counted(table)
+    path = write(tmp_path, "pid,gid,d\n")
+    with pytest.raises(SchemaError, match="needs person"):
+        Release.from_groups(path, group="gid", sensitive="d", semantics="set")
 
 
 def test_a_table_that_shows_which_values_are_of_one_person_says_so():

@@ -3,12 +3,15 @@
 import random
 
 import duckdb
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
 from tests.frames.backends import csv_file, parquet_file
 
 from foreknow.data.engines import parquet_table as parquet
+from foreknow.data.labels import Labels
+from foreknow.data.people import Members
 from foreknow.data.release import Release
 from foreknow.errors import DataError, InputError, SchemaError
 
@@ -80,6 +83,19 @@ def test_people_who_were_not_counted_are_no_members(everywhere):
     assert texts(placed(release)) == texts({k: v for k, v in GROUPS.items() if k != "Bob"})
 
 
+def test_members_are_plain_values_and_strangers_are_refused_with_a_hint():
+    release = Release.from_groups(
+        PEOPLE, group="gid", sensitive="d", person="pid", missing={"label": "none"}
+    )
+    members = release.members
+    groups = [release.counts.groups.index(GROUPS[name]) for name in members.names]
+    assert members.to_dict() == {"names": list(GROUPS), "groups": groups}
+    with pytest.raises(DataError, match=r"nobody in the release is called 'Eva'.*'Eve'"):
+        members.group_of("Eva")
+    with pytest.raises(DataError, match="2 names but 1 groups"):
+        Members(Labels(["Ann", "Tom"]), np.array([0]))
+
+
 def test_groups_counted_by_an_engine_are_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "_ROWS_IN_MEMORY", 2)
     chance = random.Random(3)
@@ -99,20 +115,15 @@ def test_without_a_column_of_people_nobody_is_named(semantics):
         release.members  # noqa: B018
 
 
-def test_a_name_that_stands_twice_is_refused_under_single():
+def test_names_stand_once_in_a_column_of_their_own():
     table = pa.table({"pid": ["Ann", "Bob", "Ann"], "gid": [1, 1, 2], "d": list("aba")})
     with pytest.raises(DataError, match=r"pid 'Ann' is in rows 1 and 3; .* semantics = .set. or"):
         Release.from_generalized(table, quasi_identifiers=["gid"], sensitive="d", person="pid")
-
-
-def test_the_column_of_people_must_be_there_and_play_no_other_role():
     with pytest.raises(DataError, match="no column 'name'"):
         Release.from_groups(PEOPLE, group="gid", sensitive="d", person="name")
     with pytest.raises(SchemaError, match="'d', 'd': one column plays two roles"):
         Release.from_groups(PEOPLE, group="gid", sensitive="d", person="d")
 
-
-# ---- bucketized --------------------------------------------------------------------------------
 
 TALLY = pa.table({"group": [2, 1, 2], "d": ["Flu", "Flu", "AIDS"], "count": [1, 2, 1]})
 NAMED = PEOPLE.select(["pid", "gid"]).rename_columns(["pid", "group"])
@@ -126,20 +137,14 @@ def test_people_beside_a_tally_are_its_members(everywhere, semantics):
     assert texts(placed(release)) == texts(GROUPS)
 
 
-def test_members_of_a_tally_are_found_whatever_files_hold_the_two_tables(tmp_path):
-    for hold_tally in (csv_file, parquet_file):
-        for hold_people in (csv_file, parquet_file):
-            folder = tmp_path / f"{hold_tally.__name__}-{hold_people.__name__}"
-            (folder / "a").mkdir(parents=True)
-            (folder / "b").mkdir()
-            release = Release.from_bucketized(
-                hold_tally(TALLY, folder / "a"),
-                sensitive="d",
-                semantics="set",
-                people=hold_people(NAMED, folder / "b"),
-                person="pid",
-            )
-            assert texts(placed(release)) == texts(GROUPS)
+@pytest.mark.parametrize("hold_tally", [csv_file, parquet_file])
+@pytest.mark.parametrize("hold_people", [csv_file, parquet_file])
+def test_members_of_a_tally_are_found_whatever_files_hold_them(tmp_path, hold_tally, hold_people):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    tally, people = hold_tally(TALLY, tmp_path / "a"), hold_people(NAMED, tmp_path / "b")
+    more = {"sensitive": "d", "semantics": "set", "person": "pid"}
+    assert texts(placed(Release.from_bucketized(tally, people=people, **more))) == texts(GROUPS)
 
 
 def test_members_of_a_tally_need_people_with_unique_names():

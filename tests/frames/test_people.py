@@ -31,28 +31,23 @@ def test_people_with_one_row_each_are_read(everywhere, read):
 
 
 @pytest.mark.parametrize("read", [published, released])
-def test_somebody_in_two_rows_is_named_with_both(everywhere, read):
+@pytest.mark.parametrize(
+    ("people", "says"),
+    [
+        (["Ann", "Bob", "Cid", "Bob"], "pid 'Bob' is in rows 2 and 4; under semantics 'single'"),
+        (["Ann", "Bob", None, "Dora"], "column of people 'pid' is missing in row 3"),
+    ],
+)
+def test_somebody_in_two_rows_and_nobody_are_named_with_rows(everywhere, read, people, says):
     if "spark" in everywhere.backend.__name__:
         pytest.skip("Spark promises no order of rows")
-    with pytest.raises(DataError, match="pid 'Bob' is in rows 2 and 4; under semantics 'single'"):
-        read(everywhere(table(["Ann", "Bob", "Cid", "Bob"])))
+    with pytest.raises(DataError, match=says):
+        read(everywhere(table(people)))
 
 
 @pytest.mark.parametrize("read", [published, released])
-def test_of_several_rows_of_somebody_the_first_two_are_named(read):
+def test_the_first_two_of_several_rows_and_a_column_that_is_not_there_are_named(read):
     with pytest.raises(DataError, match="pid 7 is in rows 1 and 3;"):
         read(table([7, 5, 7, 7]))
-
-
-@pytest.mark.parametrize("read", [published, released])
-def test_a_row_that_names_nobody_is_refused(everywhere, read):
-    if "spark" in everywhere.backend.__name__:
-        pytest.skip("Spark promises no order of rows")
-    with pytest.raises(DataError, match="column of people 'pid' is missing in row 3"):
-        read(everywhere(table(["Ann", "Bob", None, "Dora"])))
-
-
-@pytest.mark.parametrize("read", [published, released])
-def test_a_column_of_people_that_is_not_there_is_named(read):
     with pytest.raises(DataError, match="no column 'pid'; did you mean 'pids'"):
         read(table(ONCE).rename_columns(["pids", "age", "disease"]))

@@ -6,6 +6,7 @@ from itertools import count
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -44,11 +45,8 @@ class Turning:
 def turning_lazy():
     """A lazy frame of the same kind."""
     times = count()
-
-    def turn(frame):
-        return frame.reverse() if next(times) % 2 else frame
-
-    return pl.from_arrow(TABLE).lazy().map_batches(turn)
+    lazy = pl.from_arrow(TABLE).lazy()
+    return lazy.map_batches(lambda frame: frame.reverse() if next(times) % 2 else frame)
 
 
 SOURCES = {"DuckDB": lambda: Turning().relation(), "Polars": turning_lazy}
@@ -59,12 +57,16 @@ def turning(request):
     return SOURCES[request.param]()
 
 
-def published(source, form="bucketized"):
+POLICY = fk.Policy([fk.Requirement(fk.Facts(), below="0.99")], SCHEMA)
+BUCKETS = fk.PublishOptions(form="bucketized")
+TURNED = TABLE.take(list(reversed(range(N))))
+WHO = {(i, f"p{i}") for i in range(N)}
+
+
+def published(microdata):
     """Who has which age in what is published."""
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.99")], SCHEMA)
-    options = fk.PublishOptions(form=form)
-    made = fk.publish(fk.Microdata(source, SCHEMA), policy, method="mondrian", options=options)
-    return made.tables["people" if form == "bucketized" else "release"]
+    people = fk.publish(microdata, POLICY, options=BUCKETS).tables["people"].to_pylist()
+    return {(int(row["age"]), row["name"]) for row in people}
 
 
 def test_the_sources_of_these_tests_do_turn(turning):
@@ -74,25 +76,14 @@ def test_the_sources_of_these_tests_do_turn(turning):
 
 
 def test_other_columns_stay_with_their_people_whatever_the_order_of_rows(turning):
-    people = published(turning)
-    assert {
-        int(age): name
-        for age, name in zip(
-            people.column("age").to_pylist(), people.column("name").to_pylist(), strict=True
-        )
-    } == {i: f"p{i}" for i in range(N)}
+    assert published(fk.Microdata(turning, SCHEMA)) == WHO
 
 
 def test_members_and_what_they_have_stay_together(turning):
     release = fk.Release.from_groups(turning, group="age", sensitive="disease", person="name")
-    names = list(release.members.names)
-    held = release.holdings
-    values = release.counts.values
-    found = {
-        names[who]: values[code]
-        for who, code in zip(held.people.tolist(), held.values.tolist(), strict=True)
-    }
-    assert found == {f"p{i}": f"d{i}" for i in range(N)}
+    names, values = release.members.names, release.counts.values
+    held = zip(release.holdings.people.tolist(), release.holdings.values.tolist(), strict=True)
+    assert {names[who]: values[code] for who, code in held} == {f"p{i}": f"d{i}" for i in range(N)}
 
 
 def test_a_column_that_was_not_read_with_the_others_is_refused_by_name(turning):
@@ -128,15 +119,8 @@ def test_a_polars_frame_that_is_sorted_in_place_stays_as_it_was():
     ]
 
 
-# ---- files ------------------------------------------------------------------------------------
-
-
 def write(path, table):
-    if path.suffix == ".csv":
-        lines = [",".join(map(str, row.values())) for row in table.to_pylist()]
-        path.write_text("\n".join([",".join(table.column_names), *lines]) + "\n")
-    else:
-        pq.write_table(table, path)
+    (pyarrow.csv.write_csv if path.suffix == ".csv" else pq.write_table)(table, path)
 
 
 @pytest.fixture(params=["people.csv", "people.parquet"])
@@ -156,7 +140,7 @@ def replace(path, table):
 @pytest.mark.parametrize("change", [replace, write], ids=["replaced", "written over"])
 def test_a_file_that_changes_before_it_is_read_is_refused(path, change):
     microdata = fk.Microdata(path, SCHEMA)
-    change(path, TABLE.take(list(reversed(range(N)))))
+    change(path, TURNED)
     with pytest.raises(DataError, match=rf"{path.name} changed while it was read"):
         _ = microdata.n_people
 
@@ -176,11 +160,8 @@ def test_a_file_that_changes_between_two_reads_is_refused(path, keep):
 def test_what_is_published_is_what_was_read_though_the_file_changes_later(path):
     microdata = fk.Microdata(path, SCHEMA)
     assert microdata.n_people == N
-    replace(path, TABLE.take(list(reversed(range(N)))))
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.99")], SCHEMA)
-    options = fk.PublishOptions(form="bucketized")
-    people = fk.publish(microdata, policy, options=options).tables["people"].to_pylist()
-    assert {(int(row["age"]), row["name"]) for row in people} == {(i, f"p{i}") for i in range(N)}
+    replace(path, TURNED)
+    assert published(microdata) == WHO
 
 
 def test_a_folder_to_which_a_file_comes_is_refused(tmp_path):
@@ -192,9 +173,7 @@ def test_a_folder_to_which_a_file_comes_is_refused(tmp_path):
 
 
 def test_a_release_that_changes_after_its_digest_was_taken_is_refused(tmp_path):
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.99")], SCHEMA)
-    made = fk.publish(fk.Microdata(TABLE, SCHEMA), policy)
-    made.write(tmp_path / "out")
+    fk.publish(fk.Microdata(TABLE, SCHEMA), POLICY).write(tmp_path / "out")
     opened = open_published(tmp_path / "out")
     table = tmp_path / "out" / "release.csv"
     table.write_text(table.read_text().replace("d1\n", "d2\n"))

@@ -1,16 +1,15 @@
 """Certificates, mutated: one that is verified says of the release what the first one said."""
 
 import copy
-import csv
 import hashlib
 import json
 import shutil
-from collections import Counter, defaultdict
 from fractions import Fraction
 
 import pytest
-from tests.fuzz.mutations import mutated_bytes, mutated_text
+from tests.fuzz.mutations import mutated_bytes, mutated_text, words
 from tests.fuzz.rounds import BACKWARDS, ESCAPE, Fault, alone, rounds
+from tests.fuzz.test_csv_files import bags, strictly_read
 
 # What nobody can check who has only the release: how it was made, of what, and what else the owner
 # should know. A mutant that differs in these alone says nothing else of the release.
@@ -73,23 +72,10 @@ def published(worker, tmp_path_factory):
     return made
 
 
-# ---- the mutator --------------------------------------------------------------------------------
-
 LEAVES = (
     *(None, True, False, 0, 1, -1, 2, 9, 0.5, 1e308, -0.0, 10**30, 1.5, "", "0", "1/2", "1", "0.5"),
-    *(
-        "HIV",
-        "Flu",
-        "disease",
-        "age",
-        "single",
-        "set",
-        "generalized",
-        "bucketized",
-        "csv",
-        "parquet",
-    ),
-    *("1e-99999999", "1/0", "nan", "../release.csv", "/etc/passwd", "release.csv", "*.csv", "\x00"),
+    *words("HIV Flu disease age single set generalized bucketized csv parquet release.csv *.csv"),
+    *("1e-99999999", "1/0", "nan", "../release.csv", "/etc/passwd", "\x00"),
     *(f"x{ESCAPE}y", f"{BACKWARDS}safe", "[red]x[/red]", "\ud800", "x" * 5000, "9" * 5000),
     *([], {}, ["HIV"], {"L": 9}, {"facts": {"l": 0}}, [[]], [None]),
 )
@@ -165,9 +151,6 @@ def as_text(chance, table):
     return text.encode("utf-8", "surrogatepass")
 
 
-# ---- the oracle ---------------------------------------------------------------------------------
-
-
 def once(pairs):
     """An object whose keys stand once."""
     if len(dict(pairs)) < len(pairs):
@@ -194,9 +177,6 @@ def harmless(data, first):
         return said_by(data) == said_by(first)
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
         return False
-
-
-# ---- the rounds ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -240,39 +220,26 @@ def other_release(chance, folder, worker, first):
     path.write_bytes(mutated_text(chance, path.read_text("utf-8"), 2))
     table = json.loads(first)
     table["release"]["files"]["release.csv"] = hashlib.sha256(path.read_bytes()).hexdigest()
-    if (bags := strict_bags(path.read_bytes())) is not None:
-        table["release"]["people"] = sum(bag.total() for bag in bags.values())
-        table["release"]["n_groups"] = len(bags)
+    if (found := strict_bags(path.read_bytes())) is not None:
+        table["release"]["people"] = sum(bag.total() for bag in found.values())
+        table["release"]["n_groups"] = len(found)
     (folder / "out" / "certificate.json").write_text(json.dumps(table))
     said = worker.run(folder, "verify", "out")
     if said.code:
         return
-    if bags is None:
+    if found is None:
         raise Fault(f"verified, though no strict reader reads the release: {said}")
-    worst = max(Fraction(max(bag.values()), bag.total()) for bag in bags.values())
+    worst = max(Fraction(max(bag.values()), bag.total()) for bag in found.values())
     if worst >= Fraction(8, 10):
         raise Fault(f"verified below 0.8, though the highest share is {worst}: {said}")
 
 
 def strict_bags(data):
     """The bag of each group of the written release; None if no strict reader reads it."""
-    try:
-        lines = data.decode("utf-8").splitlines(keepends=True)
-        rows = [row for row in csv.reader(lines, strict=True) if row]
-    except (UnicodeDecodeError, csv.Error):
+    table = strictly_read(data)
+    if table is None or sorted(table[0]) != ["age", "disease", "sex"]:
         return None
-    if not rows or any(len(row) != len(rows[0]) for row in rows):
-        return None
-    header = rows[0]
-    if sorted(header) != ["age", "disease", "sex"] or len(rows) < 2:
-        return None
-    bags = defaultdict(Counter)
-    for row in rows[1:]:
-        cells = dict(zip(header, row, strict=True))
-        if not cells["disease"]:
-            return None
-        bags[cells["age"], cells["sex"]][cells["disease"]] += 1
-    return bags
+    return bags(table, ["age", "sex"], "disease")
 
 
 @rounds(nightly=3000)

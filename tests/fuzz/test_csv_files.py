@@ -22,9 +22,6 @@ below = "2/3"
 LIMIT = Fraction(2, 3)
 
 
-# ---- the mutator --------------------------------------------------------------------------------
-
-
 def mutant(chance):
     """The bytes of a table, odd in its values, its quotes, its lines, or anywhere."""
     pools = [
@@ -72,9 +69,6 @@ def csv_text(rows):
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
     return text.getvalue().encode()
-
-
-# ---- the oracle ---------------------------------------------------------------------------------
 
 
 def strictly_read(data):
@@ -140,9 +134,6 @@ def compare(answer, expected):
         raise Fault(f"accepted, though no strict reader does, or a null is in it: {answer}")
     if as_read(answer["read"]) != expected:
         raise Fault(f"counted {answer['read']}\nwhere a strict reader counts {dict(expected)}")
-
-
-# ---- the rounds ---------------------------------------------------------------------------------
 
 
 def attempt(chance, folder, worker):

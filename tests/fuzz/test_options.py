@@ -1,6 +1,6 @@
 """Options of the command line with odd values: answered, or refused with a word; nothing left."""
 
-from tests.fuzz.mutations import ODD
+from tests.fuzz.mutations import ODD, words
 from tests.fuzz.rounds import BACKWARDS, ESCAPE, Fault, alone, rounds
 
 TABLE = "name,gid,age,sex,disease\n" + "".join(
@@ -48,94 +48,20 @@ CALLS = (
     ([], ["--version", "--help", "nonsense"]),
 )
 NUMBERS = (
-    *(
-        "0",
-        "1",
-        "-1",
-        "2",
-        "0.5",
-        "1.5",
-        "1/3",
-        "1e9",
-        "1e400",
-        "nan",
-        "inf",
-        "-inf",
-        "0x10",
-        "1_0",
-    ),
-    *(
-        "9" * 20,
-        "9" * 5000,
-        "1e-99999999",
-        "٣",
-        "",
-        " ",
-        "1,2",
-        "1,2,3",
-        "1,1,1",
-        "0-3",
-        "3-0",
-        "-",
-    ),
-    *(
-        "0-9999999999999",
-        "1,,2",
-        "a",
-        "*",
-        "age=1",
-        "age=0, sex=0",
-        "age=9",
-        "age=*",
-        "x=1",
-        "=",
-        "l=3",
-    ),
-    *("suppression=0.05", "suppression=nan", "cuts=0", "cuts=99999999999", "l=99", "r=0"),
+    *words("0 1 -1 2 0.5 1.5 1/3 1e9 1e400 nan inf -inf 0x10 1_0 1e-99999999 ٣ 1,2 1,2,3 1,1,1"),
+    *words("0-3 3-0 - 0-9999999999999 1,,2 a * age=1 age=9 age=* x=1 = l=3 l=99 r=0"),
+    *words("suppression=0.05 suppression=nan cuts=0 cuts=99999999999"),
+    *("", " ", "9" * 20, "9" * 5000, "age=0, sex=0"),
 )
 NAMES = (
-    *(
-        "disease",
-        "age",
-        "sex",
-        "gid",
-        "name",
-        "Age",
-        "age,sex",
-        "age,age",
-        ",",
-        "gid,",
-        "P1",
-        "HIV",
-    ),
-    *(
-        "single",
-        "set",
-        "multiset",
-        "mondrian",
-        "fulldomain",
-        "anatomy",
-        "art",
-        "streamliner",
-        "jump",
-    ),
-    *("generalized", "bucketized", "csv", "parquet", "safe", "naive", "x.py:f", "policy.toml:f"),
-    *(ESCAPE, BACKWARDS, "\udcff", "[red]x[/red]", "--", "-x", "--quiet"),
+    *words("disease age sex gid name Age age,sex age,age , gid, P1 HIV single set multiset"),
+    *words("mondrian fulldomain anatomy art streamliner jump generalized bucketized csv"),
+    *words("parquet safe naive x.py:f policy.toml:f [red]x[/red] -- -x --quiet"),
+    *(ESCAPE, BACKWARDS, "\udcff"),
 )
 PATHS = (
-    *(
-        "people.csv",
-        "policy.toml",
-        "none.csv",
-        ".",
-        "..",
-        "/",
-        "/dev/null",
-        "out",
-        "a.html",
-        "people*.csv",
-    ),
-    *("no/such/folder", "x" * 300, "people.csv/x", "", " ", "~", "https://example.org/x.csv"),
+    *words("people.csv policy.toml none.csv . .. / /dev/null out a.html people*.csv people.csv/x"),
+    *("no/such/folder", "x" * 300, "", " ", "~", "https://example.org/x.csv"),
 )
 KNOWN = {"people.csv", "policy.toml"}
 
@@ -181,6 +107,6 @@ def attempt(chance, folder, worker):
         alone(said, inner)
 
 
-@rounds(nightly=3000)
+@rounds(nightly=3000, by_day=10)
 def test_options_are_answered_or_refused(play, count, seed):
     play(attempt, count, seed)

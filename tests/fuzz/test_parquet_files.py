@@ -13,9 +13,6 @@ from tests.fuzz.test_csv_files import POLICY
 DAY = dt.datetime(2024, 2, 29, 10, 0, 0, 1)
 
 
-# ---- the mutator --------------------------------------------------------------------------------
-
-
 def column(chance, size):
     """A column of some type, with nulls here and there, and texts that are nearly alike."""
     made = chance.choices((texts, coded, plain_type, nested), (5, 4, 5, 1))[0]
@@ -38,14 +35,10 @@ def texts(chance, size):
 def coded(chance, size):
     """Dictionary codes, of entries that may repeat or be null."""
     pool = ["Flu", "AIDS", "Cold", "Flu ", chance.choice(ODD)][: chance.choice((2, 3, 5))]
-    entries = pa.array(pool)
-    if chance.random() < 0.3:
-        entries = pa.array([*pool, chance.choice((None, "Flu", ""))])
-    if chance.random() < 0.2:
-        entries = pa.array([1, 2, 2, 3, None][: len(pool)])
-    codes = chance.choices(range(len(entries)), k=size)
+    pool += chance.choice(((), (), [chance.choice((None, "Flu", ""))]))
+    entries = pa.array(pool if chance.random() < 0.8 else [1, 2, 2, 3, None][: len(pool)])
     kind = chance.choice((pa.int8(), pa.int32(), pa.int64()))
-    indices = pa.array(holes(chance, codes), kind)
+    indices = pa.array(holes(chance, chance.choices(range(len(entries)), k=size)), kind)
     return pa.DictionaryArray.from_arrays(indices, entries)
 
 
@@ -121,33 +114,27 @@ def broken(chance, data, end):
     """
     length = int.from_bytes(data[-8:-4], "little")
     footer = len(data) - 8 - length
-    kind = chance.choice(
-        ("codes", "codes", "anywhere", "pages", "footer", "length", "cut", "magic")
-    )
+    pages, told = data[:footer], data[footer:-8]
+    kinds = ("codes", "codes", "anywhere", "pages", "footer", "length", "cut", "magic")
+    kind = chance.choice(kinds)
     if kind == "codes":
         at = end - chance.randint(1, 3)
         return data[:at] + bytes([data[at] ^ chance.randint(1, 255)]) + data[at + 1 :]
     if kind == "pages":
-        return mutated_bytes(chance, data[:footer], 1) + data[footer:]
+        return mutated_bytes(chance, pages, 1) + data[footer:]
     if kind == "footer":
-        flipped = bytearray(data[footer:-8])
+        flipped = bytearray(told)
         for _ in range(chance.randint(1, 3)):
             flipped[chance.randrange(len(flipped))] ^= 1 << chance.randrange(8)
-        return data[:footer] + bytes(flipped) + data[-8:]
+        return pages + bytes(flipped) + data[-8:]
     if kind == "length":
-        return (
-            data[:-8]
-            + chance.choice((0, 1, length + 1, 2**31, 2**32 - 1)).to_bytes(4, "little")
-            + data[-4:]
-        )
+        other = chance.choice((0, 1, length + 1, 2**31, 2**32 - 1))
+        return data[:-8] + other.to_bytes(4, "little") + data[-4:]
     if kind == "cut":
         return data[: chance.randrange(len(data))]
     if kind == "magic":
         return data[:-4] + chance.choice((b"PARE", b"par1", b""))
     return mutated_bytes(chance, data)
-
-
-# ---- the rounds ---------------------------------------------------------------------------------
 
 
 def compare(answer, expected):

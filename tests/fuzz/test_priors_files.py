@@ -5,7 +5,7 @@ import io
 import re
 from fractions import Fraction
 
-from tests.fuzz.mutations import ODD, mutated_bytes
+from tests.fuzz.mutations import ODD, mutated_bytes, words
 from tests.fuzz.rounds import Fault, alone, rounds
 from tests.fuzz.test_csv_files import strictly_read
 
@@ -23,35 +23,9 @@ priors = { file = "priors.csv" }
 at_most = "9/10"
 """
 CHANCES = (
-    *(
-        "0",
-        "1",
-        "0.5",
-        ".5",
-        "5e-1",
-        "1/2",
-        " 1/2",
-        "1/2 ",
-        "-0.1",
-        "1.1",
-        "1/0",
-        "nan",
-        "inf",
-        "",
-        "x",
-    ),
-    *(
-        "1e-400",
-        "1e-99999999",
-        "1_0/2_0",
-        "٣/٤",
-        "0.5.5",
-        "1/2/3",
-        "0x1",
-        "9" * 5000,
-        "0." + "1" * 3000,
-    ),
-    *("1e-310", "0.99999999999999999999", "+0.5", "50%", "1/3", "0,5"),
+    *words("0 1 0.5 .5 5e-1 1/2 -0.1 1.1 1/0 nan inf x 1e-400 1e-99999999 1_0/2_0 ٣/٤ 0.5.5"),
+    *words("1/2/3 0x1 1e-310 0.99999999999999999999 +0.5 50% 1/3 0,5"),
+    *(" 1/2", "1/2 ", "", "9" * 5000, "0." + "1" * 3000),
 )
 WEIGHTS = "person,value,weight\nAnn,Flu,1/2\nBob,HIV,0\n"
 

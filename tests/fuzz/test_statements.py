@@ -15,9 +15,6 @@ WORDS = {"and", "or", "not", "in", "same"}
 SIGNS = set("(),;=!<>#&|~\\\"'")
 
 
-# ---- the mutator --------------------------------------------------------------------------------
-
-
 def release(chance):
     """Two small groups of people with odd names and values: a list of (names, bag)."""
     names = chance.sample([*PLAIN, "Ann Lee", "or", 'a"b'], 4) + [chance.choice(ODD) + "!"]
@@ -81,62 +78,34 @@ def name(chance, text):
     return quote + "".join(escapes.get(char, char) for char in text) + quote
 
 
-# ---- the oracle: a small reader -----------------------------------------------------------------
-
-
 class Unread(ValueError):
     """No statement of the language."""
+
+
+TOKEN = re.compile(
+    r"(?P<gap>\s+|#[^\n]*)|(?P<sign><->|->|!=|[=(),])"
+    r"|(?P<quote>[\"'])(?P<said>(?:\\[ntr\"'\\]|(?!(?P=quote))[^\\\n])*)(?P=quote)"
+    r"|(?P<name>(?:(?!->)[^\s(),;=!<>#&|~\\\"'])+)"
+)
+ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 def tokens(text):
     """Names as ("name", text), words and signs as themselves."""
     found, at = [], 0
     while at < len(text):
-        char = text[at]
-        sign = next(
-            (s for s in ("<->", "->", "!=", "=", "(", ")", ",") if text.startswith(s, at)), None
-        )
-        if char.isspace():
-            at += 1
-        elif char == "#":
-            end = text.find("\n", at)
-            at = len(text) if end < 0 else end
-        elif sign:
-            found.append(sign)
-            at += len(sign)
-        elif char in "\"'":
-            said, at = quoted(text, at)
+        part = TOKEN.match(text, at)
+        if part is None:
+            raise Unread(text[at])
+        at, plain = part.end(), part["name"]
+        if part["sign"]:
+            found.append(part["sign"])
+        elif part["quote"]:
+            said = re.sub(r"\\(.)", lambda escape: ESCAPED.get(escape[1], escape[1]), part["said"])
             found.append(("name", said))
-        else:
-            start = at
-            while at < len(text) and not text[at].isspace() and text[at] not in SIGNS:
-                if text.startswith("->", at):
-                    break
-                at += 1
-            if at == start:
-                raise Unread(char)
-            plain = text[start:at]
+        elif plain:
             found.append(plain.lower() if plain.lower() in WORDS else ("name", plain))
     return found
-
-
-def quoted(text, at):
-    """What stands in quotes from a place on, and where they end."""
-    quote, said, at = text[at], "", at + 1
-    while at < len(text) and text[at] != quote:
-        if text[at] == "\n":
-            break
-        if text[at] == "\\":
-            at += 1
-            if at == len(text) or text[at] not in "ntr\"'\\":
-                raise Unread("escape")
-            said += {"n": "\n", "t": "\t", "r": "\r"}.get(text[at], text[at])
-        else:
-            said += text[at]
-        at += 1
-    if at >= len(text) or text[at] != quote:
-        raise Unread("a quote is not closed")
-    return said, at + 1
 
 
 class Reader:
@@ -232,9 +201,6 @@ def answer(groups, text, person, value):
     if not (named <= people and told <= values):
         return None
     return posterior(worlds(groups, "single"), [said], person, value)
-
-
-# ---- the rounds ---------------------------------------------------------------------------------
 
 
 def attempt(chance, folder, worker):

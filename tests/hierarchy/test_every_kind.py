@@ -1,11 +1,15 @@
-"""All kinds of hierarchy: their tables in a policy file, and domains without values."""
+"""All kinds of hierarchy: what they refuse, their tables in a policy file; masks and orders."""
 
 import json
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from tests.hierarchy.laying import DISEASES, lay
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import examples
+from tests.hierarchy.laying import DISEASES, in_leaf_order, lay, refusal
 
 from foreknow.data.hierarchy import DateLevels, Intervals, Mask, Ordered, Tree, hierarchy_from
 from foreknow.errors import HierarchyError
@@ -104,3 +108,147 @@ def test_reprs():
     assert repr(DateLevels(["year"])) == "DateLevels(levels=('year',))"
     assert repr(Mask(5)) == "Mask(length=5, character='*')"
     assert repr(Tree(DISEASES)) == "Tree(4 values, 3 levels)"
+
+
+# ---- what is refused ----------------------------------------------------------------------------
+
+DATES = "date levels need dates, date-times or text like 2024-03-05"
+BIG = 10**5000
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "value", "shown", "why"),
+    [
+        (Intervals([5]), "7", "'7'", "intervals need numbers"),
+        (Intervals([5]), True, "True", "intervals need numbers"),
+        (Intervals([5]), date(2024, 1, 2), "2024-01-02", "intervals need numbers"),
+        (Intervals([5]), float("nan"), "nan", "intervals need finite numbers"),
+        (Intervals([5]), Decimal("Infinity"), "Infinity", "intervals need finite numbers"),
+        (Intervals([5]), Decimal("1E+999999"), "1E+999999", "it is too large"),
+        *((DateLevels(), v, repr(v), DATES) for v in ("2024-13-01", "spring", "", 20240305, True)),
+        (Mask(5), "1234", "'1234'", "a mask of 5 needs 5 characters"),
+        (Mask(5), 123456, "123456", "a mask of 5 needs 5 characters"),
+        (Mask(1), "", "''", "a mask of 1 needs 1 character"),
+        (Mask(4), True, "True", "a mask needs text or whole numbers"),
+        (Mask(3), 1.5, "1.5", "a mask needs text or whole numbers"),
+        (
+            Ordered(["low", "high"]),
+            "hihg",
+            "'hihg'",
+            "it is not in the order; did you mean 'high'?",
+        ),
+        (Ordered([1]), True, "True", "it is not in the order"),
+        (Tree(DISEASES), "fluu", "'fluu'", "the tree does not list it; did you mean 'flu'?"),
+    ],
+    ids=str,
+)
+def test_a_value_outside_a_hierarchy_is_named(hierarchy, value, shown, why):
+    inside = {Intervals: 3, DateLevels: "2024-03-05", Ordered: None, Tree: "flu"}
+    first = inside.get(type(hierarchy), "1" * getattr(hierarchy, "length", 1))
+    assert refusal(hierarchy, [first, value], "age").startswith(
+        f"column 'age': the value {shown} (first in row 17) is outside its hierarchy: {why}"
+    )
+
+
+SIZE = "must be a finite number of usual size, not"
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "message"),
+    [
+        (Intervals, [[4, 10]], "intervals must nest: 10 is not a multiple of 4"),
+        (Intervals, [["0.5", 0.75]], "intervals must nest: 0.75 is not a multiple of 0.5"),
+        (Intervals, [[10, 10]], "interval widths must increase: 10 comes after 10"),
+        (Intervals, [[0]], "an interval width must be above 0, not 0"),
+        (Intervals, [[5, -5]], "an interval width must be above 0, not -5"),
+        (Intervals, [[]], "intervals need at least one width"),
+        (Intervals, [[True]], "an interval width must be a number, not True"),
+        (Intervals, [["x"]], "an interval width must be a number, not 'x'"),
+        (Intervals, [[None]], "an interval width must be a number, not None"),
+        (Intervals, [[float("inf")]], f"an interval width {SIZE} inf"),
+        (Intervals, [["1e999"]], f"an interval width {SIZE} 1e999"),
+        (Intervals, [["1e-999"]], f"an interval width {SIZE} 1e-999"),
+        (Intervals, [5], "interval widths must be a list, not 5"),
+        (Intervals, ["5"], "interval widths must be a list, not '5'"),
+        (Intervals, [[5], "x"], "the origin must be a number, not 'x'"),
+        (Intervals, [[5], float("nan")], f"the origin {SIZE} nan"),
+        (DateLevels, [["week", "month"]], "weeks do not nest in months: leave 'week' out, or use"),
+        (DateLevels, [["months"]], "there is no date level 'months'; did you mean 'month'?"),
+        (DateLevels, [[["month"]]], "there is no date level ['month']"),
+        (DateLevels, [["year", "month"]], "date levels must coarsen: 'month' comes after 'year'"),
+        (DateLevels, [["year", "year"]], "date levels must coarsen: 'year' comes after 'year'"),
+        (DateLevels, [[]], "date levels need at least one of day, month, quarter, year, decade"),
+        (DateLevels, ["month"], "date levels must be a list, not 'month'"),
+        *((Mask, [n], "a mask length must be a whole number from 1") for n in (0, -1, True, "5")),
+        (Mask, [2.0], "a mask length must be a whole number from 1"),
+        *((Mask, [3, c], "must be one character of text, not") for c in ("", "**", 0)),
+        (Ordered, [["a", "b", "a"]], "the value 'a' is twice in the order"),
+        (Ordered, [[1, 1.0]], "the value 1.0 is twice in the order"),
+        (Ordered, [["a", None]], "an order lists texts, numbers or dates, not None"),
+        (Ordered, [[["a"]]], "an order lists texts, numbers or dates, not ['a']"),
+        (Ordered, ["ab"], "an order must be a list, not 'ab'"),
+        (Tree, [[]], "a tree needs at least one row: a value and its levels"),
+        (Tree, [[["a", "*"], ["b"]]], "row 2: needs a value and at least one level"),
+        (Tree, [[["a", "*"], ["b", "x", "*"]]], "row 2: 3 columns, but row 1 has 2"),
+        (
+            *(Tree, [[["a", "x"], ["a", "y"]]]),
+            "row 2: the value 'a' is already in row 1, with other ancestors",
+        ),
+        (
+            *(Tree, [[["a", "x", "A"], ["c", "y", "B"], ["b", "x", "B"]]]),
+            "row 3: 'x' of level 1 lies in 'B' here, but in 'A' in row 1",
+        ),
+        (Tree, [[["a", "", "*"]]], "row 1: there is no label for level 1"),
+        (Tree, [[["a", None, "*"]]], "row 1: None is neither text nor number"),
+        (Tree, [["a;*"]], "a row of a tree must be a list, not 'a;*'"),
+        (Tree, ["a;*"], "a tree must be a list, not 'a;*'"),
+        (Tree, [[[BIG, "x"]]], "row 1: a number of too many digits"),
+        (Ordered, [[1, BIG]], "a number of too many digits"),
+        (Intervals, [[BIG]], "too many digits"),
+        (Intervals, [[5], BIG], "too many digits"),
+        (Mask, [BIG], "too many digits"),
+    ],
+    ids=lambda value: None if isinstance(value, list) else str(value)[:20],
+)
+def test_a_hierarchy_is_checked_where_it_is_made(make, given, message):
+    with pytest.raises(HierarchyError) as caught:
+        make(*given)
+    assert message in str(caught.value)
+
+
+# ---- masks and orders ---------------------------------------------------------------------------
+
+
+def test_masks():
+    domain = ["1309", "1301", "2301", None, "1401"]
+    levels = lay(Mask(4), domain)
+    assert [domain[i] for i in levels.order] == [None, "1301", "1309", "1401", "2301"]
+    assert levels.labels == (
+        ("missing", "130*", "140*", "230*"),
+        ("missing", "13**", "14**", "23**"),
+        ("missing", "1***", "2***"),
+        ("*",),
+    )
+    assert lay(Mask(3, "x"), [131, "127"]).labels == (("12x", "13x"), ("1xx",), ("*",))
+    assert lay(Mask(1), ["a", "b"]).labels == (("*",),)
+    assert lay(Mask(2), ["a\0", "a\1"]).labels[0] == ("a*",)
+
+
+@examples(100)
+@given(st.lists(st.text(min_size=4, max_size=4) | st.none(), unique=True))
+def test_masks_keep_prefixes(domain):
+    levels = lay(Mask(4), domain)
+    assert len(levels.labels) == 4
+    for leaf, position in enumerate(levels.order.tolist()):
+        for j, (nodes, labels) in enumerate(zip(levels.ancestors, levels.labels, strict=True), 1):
+            if domain[position] is not None and j < 4:
+                assert labels[nodes[leaf]] == domain[position][: 4 - j] + "*" * j
+
+
+def test_orders():
+    domain = ["high", None, "low", "middle"]
+    levels = lay(Ordered(["low", "middle", "high", "unused"]), domain)
+    assert [domain[i] for i in levels.order] == [None, "low", "middle", "high"]
+    assert levels.ancestors == levels.labels == ()
+    found = in_leaf_order(Ordered([True, False, 1, 0.1]), [1, Decimal("0.1"), True])
+    assert list(map(str, found)) == ["True", "1", "0.1"]

@@ -73,10 +73,14 @@ def table(n=400):
     return fk.Microdata(rows, fk.Schema(quasi_identifiers=list(columns), sensitive="s"))
 
 
-def test_every_attribute_is_asked_about_equally_often():
+def test_every_attribute_is_asked_about_equally_often_and_the_selectivity_is_met():
     drawn = draw_queries(table(), queries=3000, predicates=1)
     asked = [(~wanted.all(axis=0)).mean() for wanted in drawn.asked]
     assert asked == pytest.approx([1 / 3] * 3, abs=0.05)
+    many = table(20_000)  # of independent values
+    together = np.zeros(20_000, dtype=int)
+    found = fk.query_error_of_groups(many, together, selectivity=0.0625, predicates=3)
+    assert found.exact.mean() / 20_000 == pytest.approx(0.0625, rel=0.05)
 
 
 def test_subsets_ask_for_every_value_equally_often_and_runs_start_everywhere():
@@ -86,10 +90,3 @@ def test_subsets_ask_for_every_value_equally_often_and_runs_start_everywhere():
     runs = draw_queries(table(), queries=5000)
     firsts = np.bincount(runs.asked[0].argmax(axis=0), minlength=10) / 5000
     assert firsts == pytest.approx([1 / 6] * 6 + [0] * 4, abs=0.03)
-
-
-def test_the_selectivity_is_met_where_values_are_independent():
-    microdata = table(20_000)
-    groups = np.zeros(20_000, dtype=int)
-    found = fk.query_error_of_groups(microdata, groups, selectivity=0.0625, predicates=3)
-    assert found.exact.mean() / 20_000 == pytest.approx(0.0625, rel=0.05)

@@ -180,9 +180,6 @@ def is_asked(age, asked, ages):
     return below in asked and above in asked
 
 
-# ---- by hand ------------------------------------------------------------------------------------
-
-
 def people(n=60):
     random = np.random.default_rng(1)
     table = pa.table(
@@ -194,14 +191,6 @@ def people(n=60):
     )
     schema = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="disease")
     return fk.Microdata(table, schema)
-
-
-def test_groups_of_one_answer_exactly_in_both_forms():
-    microdata = people()
-    for form in ("generalized", "bucketized"):
-        found = fk.query_error_of_groups(microdata, np.arange(60), form)
-        assert found.average == pytest.approx(0, abs=1e-12)
-        assert found.median == pytest.approx(0, abs=1e-12)
 
 
 def test_one_query_by_hand():
@@ -230,36 +219,32 @@ def test_one_query_by_hand():
 def test_publications_are_asked_as_they_are_written(form, format_, tmp_path):
     microdata = people()
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")])
-    options = fk.PublishOptions(form=form, format=format_, labels={"age": "set"})
+    labels = {"age": "set"}
+    options = fk.PublishOptions(form=form, format=format_, labels=labels)
     made = fk.publish(microdata, policy, options=options)
     groups = fk.Mondrian().partition(microdata, policy)
-    wanted = fk.query_error_of_groups(microdata, groups, form, labels={"age": "set"})
-    reread = _reread(made, tmp_path / "out", form, microdata)
-    some_file = next((tmp_path / "out").glob(f"*.{format_}"))
-    for found in (
-        reread,
-        fk.query_error(made, microdata),
-        fk.query_error(tmp_path / "out", microdata),
-        fk.query_error(str(some_file), microdata),
-    ):
-        assert found.form == form
-        assert found.estimated == pytest.approx(wanted.estimated, abs=1e-9)
-    assert 0 < wanted.median <= wanted.quantile(0.9) <= wanted.relative.max()
-
-
-def _reread(made, folder, form, microdata):
-    """Ask the files that were written."""
+    wanted = fk.query_error_of_groups(microdata, groups, form, labels=labels)
+    folder = tmp_path / "out"
     made.write(folder)
-    files = {path.stem: path for path in folder.iterdir() if path.suffix in {".csv", ".parquet"}}
+    files = {path.stem: path for path in folder.glob(f"*.{format_}")}
     if form == "generalized":
-        release = fk.Release.from_generalized(
-            files["release"], quasi_identifiers=["age", "sex"], sensitive="disease"
-        )
+        quasi = {"quasi_identifiers": ["age", "sex"]}
+        release = fk.Release.from_generalized(files["release"], sensitive="disease", **quasi)
     else:
         release = fk.Release.from_bucketized(
             files["sensitive"], sensitive="disease", people=files["people"]
         )
-    return fk.query_error(release, microdata, labels={"age": "set"})
+    for found in (
+        fk.query_error(release, microdata, labels=labels),
+        fk.query_error(made, microdata),
+        fk.query_error(folder, microdata),
+        fk.query_error(str(next(iter(files.values()))), microdata),
+    ):
+        assert found.form == form
+        assert found.estimated == pytest.approx(wanted.estimated, abs=1e-9)
+    assert 0 < wanted.median <= wanted.quantile(0.9) <= wanted.relative.max()
+    alone = fk.query_error_of_groups(microdata, np.arange(60), form)
+    assert (alone.average, alone.median) == pytest.approx((0, 0), abs=1e-12)
 
 
 def test_suppressed_people_cover_everything():
@@ -275,7 +260,7 @@ def test_suppressed_people_cover_everything():
     assert 0 < np.abs(found.estimated - found.exact).max() <= oldest
 
 
-def test_dropped_rows_are_no_people():
+def test_dropped_rows_are_no_people_and_empty_columns_are_not_asked_about():
     table = pa.table({"age": [20, 30, 40], "disease": ["S", None, "T"]})
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease", missing="drop")
     microdata = fk.Microdata(table, schema)
@@ -283,6 +268,9 @@ def test_dropped_rows_are_no_people():
     assert (found.people, set(found.exact)) == (2, {2.0})
     with pytest.raises(fk.InputError, match=r"row 3 of .* has no group"):
         fk.query_error_of_groups(microdata, np.array([5, -1, -1]))
+    empty = table.set_column(0, "age", pa.nulls(3, pa.int64()))
+    with pytest.raises(DataError, match="'age' is missing everywhere"):
+        fk.query_error_of_groups(fk.Microdata(empty, schema), np.array([0, -1, 0]))
 
 
 def test_a_seed_asks_the_same_of_every_release_and_none_asks_anew():
@@ -308,9 +296,6 @@ def test_a_result_is_plain_values():
     assert (told["queries"], told["attributes"], told["predicates"]) == (50, ["age"], 1)
     assert repr(found) in found._repr_html_()
     assert repr(found).startswith("QueryError(50 queries, generalized: ")
-
-
-# ---- mistakes -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -370,10 +355,3 @@ def test_what_is_no_release_or_of_another_table_is_refused():
     release = fk.Release.from_bucketized(tally, sensitive="disease", people=odd)
     with pytest.raises(DataError, match="'age': the original table has no '99'"):
         fk.query_error(release, microdata)
-
-
-def test_a_column_that_is_missing_everywhere_cannot_be_asked_about():
-    table = pa.table({"age": pa.array([None, None], pa.int64()), "disease": ["S", "T"]})
-    microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="disease"))
-    with pytest.raises(DataError, match="'age' is missing everywhere"):
-        fk.query_error_of_groups(microdata, np.array([0, 0]))

@@ -7,11 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from rich.console import Console
-from tests.people import HARD, made, people, schema, short_report
+from tests.people import FORMS, HARD, made, people, schema, short_report
 
 import foreknow as fk
 
-FORMS = [(form, fmt) for form in ("generalized", "bucketized") for fmt in ("csv", "parquet")]
 ASKING = {"queries": 40}
 
 
@@ -64,12 +63,8 @@ def test_apostrophes_before_formulas_are_nobodys(form, fmt, tmp_path):
 
 
 def test_people_with_several_values_are_measured(tmp_path):
-    table = pa.table(
-        {
-            "age": [20, 21, 30, 31, 40, 41],
-            "ill": [["Flu"], ["Flu", "Cold"], [], ["Cold"], ["Flu"], ["AIDS", "Cold"]],
-        }
-    )
+    values = [["Flu"], ["Flu", "Cold"], [], ["Cold"], ["Flu"], ["AIDS", "Cold"]]
+    table = pa.table({"age": [20, 21, 30, 31, 40, 41], "ill": values})
     roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill", semantics="set")
     publication = made(table=table, roles=roles, policy=fk.Policy([fk.Requirement(fk.Facts(), 1)]))
     publication.write(tmp_path / "out")
@@ -79,26 +74,25 @@ def test_people_with_several_values_are_measured(tmp_path):
     assert answers(found) == answers(fk.utility_report(publication, microdata, **ASKING))
 
 
-def test_suppressed_and_generalized_labels_have_their_width():
+def test_suppressed_labels_have_their_width_and_groups_of_one_keep_everything():
     microdata = fk.Microdata(people(), schema())
-    method = fk.FullDomain(suppression=0.2)
     policy = fk.Policy([fk.Requirement(fk.Facts(), "0.5")])
-    publication = fk.publish(microdata, policy, method=method)
+    publication = fk.publish(microdata, policy, method=fk.FullDomain(suppression=0.2))
     found = fk.utility_report(publication, microdata, **ASKING)
     assert found.utility.ncp == pytest.approx(publication.audit.utility.ncp)
     assert 0 < found.utility.average_ncp < 1
+    alone = people(12).append_column("g", pa.array(np.arange(12)))
+    release = fk.Release.from_groups(alone, group="g", sensitive="disease")
+    found = fk.utility_report(release, fk.Microdata(people(12), schema()), **ASKING)
+    assert found.form == "bucketized"
+    assert max(error.average for error in found.errors) == pytest.approx(0, abs=1e-12)
+    assert found.utility.discernibility == found.optimum == 12
 
 
 @pytest.fixture(scope="module")
 def report():
     microdata = fk.Microdata(people(), schema())
     return fk.utility_report(made(), microdata, predicates=[3, 1, 1], delta=0.05, **ASKING)
-
-
-def test_the_optimum_is_of_groups_as_large_as_the_smallest(report):
-    worth = report.utility
-    assert report.optimum == fk.optimal_discernibility(60, worth.smallest_group)
-    assert worth.discernibility >= report.optimum
 
 
 def test_what_is_asked_can_be_chosen(report):
@@ -115,11 +109,11 @@ def test_what_is_asked_can_be_chosen(report):
 def test_a_report_is_plain_values(report, tmp_path):
     told = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert (told["format"], told["version"]) == ("foreknow utility", 1)
-    assert told["optimal_discernibility"] == report.optimum
-    assert told["discernibility"] == report.utility.discernibility
-    assert [error["average"] for error in told["query_errors"]] == [
-        error.average for error in report.errors
-    ]
+    least = fk.optimal_discernibility(60, report.utility.smallest_group)
+    assert told["optimal_discernibility"] == report.optimum == least
+    assert told["discernibility"] == report.utility.discernibility >= least
+    averages = [error["average"] for error in told["query_errors"]]
+    assert averages == [error.average for error in report.errors]
     report.to_json(tmp_path / "u.json")
     assert json.loads((tmp_path / "u.json").read_text()) == {"may_be_published": False, **told}
 
@@ -130,11 +124,10 @@ def printed(report):
     return console.file.getvalue()
 
 
-def test_a_report_shows_itself(report):
+def test_a_report_shows_itself_and_labels_as_they_are(report):
     said = printed(report)
     assert max(map(len, said.splitlines())) <= 80
-    page = report._repr_html_()
-    for text in (said, page):
+    for text in (said, report._repr_html_()):
         flat = " ".join(text.split())
         assert "What the generalized release is still worth" in flat
         assert "times the least for groups of" in flat
@@ -143,9 +136,6 @@ def test_a_report_shows_itself(report):
         assert f"{100 * report.errors[1].median:,.1f}%" in flat
     assert repr(report).startswith("UtilityReport(generalized, ")
     assert f"queries about 3 off by {report.errors[1].median:.2%}" in repr(report)
-
-
-def test_labels_are_shown_as_they_are():
     table = pa.table({"[red]<b>": [1, 2, 3, 4], "s": ["x", "y", "x", "y"]})
     roles = fk.Schema(quasi_identifiers=["[red]<b>"], sensitive="s")
     found = fk.utility_report(made(table=table, roles=roles), fk.Microdata(table, roles), **ASKING)
@@ -161,10 +151,7 @@ def test_labels_are_shown_as_they_are():
         ({"predicates": "12"}, "predicates must be whole numbers such as"),
         ({"predicates": [1, True]}, "not True"),
         ({"predicates": [0, 1]}, "predicates must be a whole number from 1, not 0"),
-        ({"attributes": ["agee"]}, "did you mean 'age'"),
         ({"delta": 0}, "delta is a share"),
-        ({"queries": 0}, "queries must be a whole number from 1"),
-        ({"attributes": []}, "at least one"),
     ],
 )
 def test_mistakes_are_named(asking, said):
@@ -199,34 +186,18 @@ def test_a_column_without_values_has_no_width(type_, hierarchy):
         fk.utility_report(made(table=table, roles=roles, policy=policy), microdata, **ASKING)
 
 
-def test_a_folder_without_a_certificate_is_refused(tmp_path):
+def test_a_folder_without_a_certificate_or_with_a_changed_file_is_refused(tmp_path):
     microdata = fk.Microdata(people(), schema())
     (tmp_path / "table.csv").write_text("age\n1\n")
-    for path, said in (
-        (tmp_path, r"has no certificate\.json, .* Release\.from_generalized\(path"),
-        (tmp_path / "table.csv", r"has no certificate\.json"),
-        (tmp_path / "nowhere", "there is no file or folder"),
-    ):
-        for ask in (fk.query_error, fk.utility_report):
-            with pytest.raises(fk.InputError, match=said):
-                ask(path, microdata)
-
-
-def test_a_file_that_was_changed_is_refused(tmp_path):
     made().write(tmp_path / "out")
     path = tmp_path / "out" / "release.csv"
     path.write_text(path.read_text() + "1,2,3,4,5,6\n")
-    with pytest.raises(fk.InputError, match=r"release\.csv is not the file of"):
-        fk.query_error(path, fk.Microdata(people(), schema()))
-
-
-def test_groups_of_one_keep_everything():
-    microdata = fk.Microdata(people(12), schema())
-    groups = np.arange(12)
-    release = fk.Release.from_groups(
-        people(12).append_column("g", pa.array(groups)), group="g", sensitive="disease"
-    )
-    found = fk.utility_report(release, microdata, **ASKING)
-    assert found.form == "bucketized"
-    assert max(error.average for error in found.errors) == pytest.approx(0, abs=1e-12)
-    assert found.utility.discernibility == found.optimum == 12
+    for place, said in (
+        (tmp_path, r"has no certificate\.json, .* Release\.from_generalized\(path"),
+        (tmp_path / "table.csv", r"has no certificate\.json"),
+        (tmp_path / "nowhere", "there is no file or folder"),
+        (path, r"release\.csv is not the file of"),
+    ):
+        for ask in (fk.query_error, fk.utility_report):
+            with pytest.raises(fk.InputError, match=said):
+                ask(place, microdata)
