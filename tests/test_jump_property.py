@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.jumping.test_random_instances import random_functions, random_instance
+from tests.methods.test_jumping_random_instances import random_functions, random_instance
 from tests.oracle import jump_worlds
 from tests.oracle.jump_requirements import judge_of, worst_in_worlds
 

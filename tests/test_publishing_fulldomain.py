@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.anonymizers.lattice_reference import BruteForce
-from tests.anonymizers.reference import Levels
-from tests.anonymizers.tables import KINDS, Case
-from tests.anonymizers.test_fulldomain import POOLS
+from tests.methods.lattice_reference import BruteForce
+from tests.methods.reference import Levels
+from tests.methods.tables import KINDS, Case
+from tests.methods.test_fulldomain import POOLS
 from tests.examples import examples
 
 import foreknow as fk

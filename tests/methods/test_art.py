@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.anonymizers.art_tables import ArtTable, random_table
+from tests.methods.art_tables import ArtTable, random_table
 from tests.oracle.art_worlds import exists, printed_art, robust
 
 from foreknow.adversaries.priors.signature_groups import matrix

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from tests.jumping.test_random_instances import PROPERTIES, random_functions
+from tests.methods.test_jumping_random_instances import PROPERTIES, random_functions
 from tests.oracle import jump_worlds as oracle
 
 import foreknow as fk

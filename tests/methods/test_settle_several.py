@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_many import VALUES, counted, groupings, parted, weighed, worst
-from tests.anonymizers.tables import AMOUNTS
+from tests.methods.tables import AMOUNTS
 from tests.examples import examples
 
 import foreknow as fk

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.anonymizers.reference import (
+from tests.methods.reference import (
     Levels,
     Line,
     bag_of,
@@ -16,7 +16,7 @@ from tests.anonymizers.reference import (
     members_of,
     safe_cuts,
 )
-from tests.anonymizers.tables import cases, interval_path, mask_path, policies, tree_path
+from tests.methods.tables import cases, interval_path, mask_path, policies, tree_path
 from tests.examples import examples
 from tests.oracle.worlds import worst_cases
 

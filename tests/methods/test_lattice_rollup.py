@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.anonymizers.several import crowds
-from tests.anonymizers.tables import cases
+from tests.methods.several import crowds
+from tests.methods.tables import cases
 from tests.examples import examples
 
 import foreknow as fk

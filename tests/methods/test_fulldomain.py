@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.anonymizers import reference, several
-from tests.anonymizers.lattice_reference import BruteForce
-from tests.anonymizers.reference import members_of
-from tests.anonymizers.several import Crowd
-from tests.anonymizers.tables import KINDS, Case
+from tests.methods import reference, several
+from tests.methods.lattice_reference import BruteForce
+from tests.methods.reference import members_of
+from tests.methods.several import Crowd
+from tests.methods.tables import KINDS, Case
 from tests.examples import examples
 
 import foreknow as fk

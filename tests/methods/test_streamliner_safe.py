@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.anonymizers.streamliner_methods import axes, gsa, rda
+from tests.methods.streamliner_methods import axes, gsa, rda
 from tests.oracle.streamliner_lots import (
     bags,
     exchangeable,

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.anonymizers.art_tables import ArtTable, some_limits
+from tests.methods.art_tables import ArtTable, some_limits
 from tests.oracle.art_worlds import keeps
 
 import foreknow as fk

@@ -4,7 +4,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from tests.anonymizers.several import breach, crowd_of, into_intervals, safe
+from tests.methods.several import breach, crowd_of, into_intervals, safe
 
 import foreknow as fk
 from foreknow.methods.mondrian import levels

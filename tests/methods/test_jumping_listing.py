@@ -4,7 +4,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from tests.jumping.test_random_instances import random_functions
+from tests.methods.test_jumping_random_instances import random_functions
 from tests.oracle import jump_worlds as oracle
 
 import foreknow as fk

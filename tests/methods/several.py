@@ -12,8 +12,8 @@ from itertools import combinations
 
 import pyarrow as pa
 from hypothesis import strategies as st
-from tests.anonymizers.reference import parts
-from tests.anonymizers.tables import KINDS, Kind
+from tests.methods.reference import parts
+from tests.methods.tables import KINDS, Kind
 
 import foreknow as fk
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.anonymizers.reference import breach
-from tests.anonymizers.tables import requirements
+from tests.methods.reference import breach
+from tests.methods.tables import requirements
 from tests.examples import examples
 
 import foreknow as fk

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from tests.anonymizers.art_tables import some_limits
+from tests.methods.art_tables import some_limits
 from tests.oracle.art_worlds import exists, keeps
 
 from foreknow.errors import NoSafeRelease

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.anonymizers.reference import bag_of, failures, members_of
-from tests.anonymizers.reference import safe_cuts as safe_cuts_of_single
-from tests.anonymizers.several import breach, crowd_of, crowds, safe, safe_cuts
-from tests.anonymizers.tables import cases, policies
+from tests.methods.reference import bag_of, failures, members_of
+from tests.methods.reference import safe_cuts as safe_cuts_of_single
+from tests.methods.several import breach, crowd_of, crowds, safe, safe_cuts
+from tests.methods.tables import cases, policies
 from tests.diagnoses import diagnoses
 from tests.examples import examples
 from tests.oracle.many_worlds import worst_cases

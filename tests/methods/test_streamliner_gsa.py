@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.anonymizers.streamliner_methods import axes, gsa, rda
+from tests.methods.streamliner_methods import axes, gsa, rda
 from tests.examples import examples
 from tests.oracle.streamliner_blocks import tables_of, weights_of
 from tests.oracle.streamliner_lots import bags, posteriors, release_of, releases

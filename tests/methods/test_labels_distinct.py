@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.anonymizers.tables import cases, policies
+from tests.methods.tables import cases, policies
 from tests.examples import examples
 
 import foreknow as fk

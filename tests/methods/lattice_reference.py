@@ -1,7 +1,7 @@
 """Full-domain generalization by brute force: every node of the lattice, in plain Python.
 
 Nothing here uses the library. A table is a list of rows, its quasi-identifiers are the kinds of
-`tests.anonymizers.tables`; whether a release (a list of groups, lists of people) is safe is asked
+`tests.methods.tables`; whether a release (a list of groups, lists of people) is safe is asked
 of a function that is given.
 """
 
@@ -9,8 +9,8 @@ from fractions import Fraction
 from itertools import product
 from math import log2
 
-from tests.anonymizers.reference import Levels
-from tests.anonymizers.tables import _TREE
+from tests.methods.reference import Levels
+from tests.methods.tables import _TREE
 
 _PLACE = {row[0]: i for i, row in enumerate(_TREE)}
 

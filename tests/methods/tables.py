@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
-from tests.anonymizers.reference import Levels, Line
+from tests.methods.reference import Levels, Line
 
 import foreknow as fk
 
