@@ -93,7 +93,7 @@ class Facts:
         release : Release or GroupCounts
             What the adversary sees.
         value : label, optional
-            The sensitive value; the worst one when left out. A value that occurs nowhere has
+            The sensitive value; default: the worst one. A value that occurs nowhere has
             probability 0.
 
         Returns

@@ -339,7 +339,7 @@ class _Slices:
 
     def stairs(self) -> list[IntArray]:
         """Find the stairs of each value without knowing more."""
-        # Whoever knows of as many people as a group has is certain.
+        # An adversary who knows of as many people as a group has is certain.
         most = np.minimum.reduceat(self.profiles.n, self.offsets[:-1]) - 1
         everyone = np.arange(len(most))
         most_m = _search(most, lambda at, m: self.safe(everyone[at], np.zeros_like(m), m))
