@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.methods.lattice_reference import BruteForce
 from tests.methods.reference import Levels
-from tests.methods.tables import KINDS, Case
+from tests.methods.tables import KINDS, Crowd
 from tests.methods.test_fulldomain import POOLS
-from tests.examples import examples
 
 import foreknow as fk
 from foreknow.errors import InputError, PolicyError
@@ -59,7 +59,7 @@ def test_everybodys_labels_are_those_of_brute_force(seed):
     draw = random.Random(seed)
     kinds = draw.choices(KINDS, k=draw.choice([1, 2, 3]))
     rows = [tuple(draw.choice(POOLS[kind.name]) for kind in kinds) for _ in range(30)]
-    case = Case(kinds, rows, draw.choices("STUV", k=30))
+    case = Crowd(kinds, "single", rows, draw.choices("STUV", k=30))
     limit = Fraction(draw.randint(4, 10), 10)
     policy = fk.Policy([fk.Requirement(fk.Facts(), limit)])
     method = fk.FullDomain(suppression=draw.choice([0, 0.2]))

@@ -1,58 +1,74 @@
 """What Mondrian promises, in plain Python: candidate cuts as documented, and exact safety.
 
-Nothing here uses the library. A table is a list of rows (tuples of quasi-identifier values) with a
-list of sensitive values; an attribute is described by `Line` (a threshold in an order; if nominal,
-also one value and the rest) or `Levels` (the lowest node above a group is divided into its
-children, or one child and the rest).
+Nothing here uses the library. A group is a pair of how many people it has and a Counter of their
+values, a partition a list of lists of people. An attribute is described by `Line` (a threshold in
+an order; if nominal, also one value and the rest) or `Levels` (the lowest node above a group is
+divided into its children, or one child and the rest).
 """
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
+from itertools import combinations, groupby
 from typing import Any
 
-# ---- safety: Theorem 2 of "Privacy Skyline", amounts read as "at most" -------------------------
+# How near to a threshold a search may refuse what is safe where people may have several values,
+# as a share of the odds.
+CLOSE = Fraction(1, 10**9)
 
 
-def breach(bags, value, point):
-    """Breach probability of a value over groups (bags as Counters), as a fraction."""
+def breach(groups, value, point, semantics="single"):
+    """Breach probability as a fraction, by Theorem 2 of "Privacy Skyline", mended; "at most"."""
     l, k, m = point  # noqa: E741
 
-    def odds(bag, known):
-        others = sorted((n for x, n in bag.items() if x != value), reverse=True)
-        return Fraction(max(sum(others[l:]) - known, 0), bag[value])
+    def odds(group, known):
+        n, bag = group
+        s, others = bag[value], sorted((c for x, c in bag.items() if x != value), reverse=True)
+        if semantics == "single":
+            return Fraction(max(sum(others[l:]) - known, 0), s)
+        if semantics == "set":
+            spare = Fraction(max(n - s - known, 0), s)
+            for count in others[:l]:
+                spare *= Fraction(n - count, n)
+            return spare
+        if n - known - 1 <= 0:
+            return Fraction(0)
+        none = Fraction(n - known - 1, n - known) ** s
+        return none / (1 - none) * Fraction(n - 1, n) ** sum(others[:l])
 
-    def nobody(bag, known):
-        people = sum(bag.values()) - known
-        healthy = people - bag[value]
+    def nobody(group, known):
+        n, bag = group
+        s = bag[value]
+        if m == 0:
+            return Fraction(1)
+        if semantics == "multiset":
+            left = n - known - m
+            return Fraction(left, n - known) ** s if left > 0 else Fraction(0)
         chance = Fraction(1)
         for i in range(m):
-            if healthy - i <= 0:
+            if n - s - known - i <= 0:
                 return Fraction(0)
-            chance *= Fraction(healthy - i, people - i)
+            chance *= Fraction(n - s - known - i, n - known - i)
         return chance
 
-    held = [bag for bag in bags if bag.get(value)]
+    held = [group for group in groups if group[1][value]]
     if not held:
         return Fraction(0)
     ratio = min(
-        min(odds(bag, k) * nobody(bag, k + 1) for bag in held),
-        min(odds(bag, 0) for bag in held) * min(nobody(bag, k) for bag in held),
-        min(odds(bag, k) for bag in held) * min(nobody(bag, 0) for bag in held),
+        min(odds(group, k) * nobody(group, k + 1) for group in held),
+        min(odds(group, 0) for group in held) * min(nobody(group, k) for group in held),
+        min(odds(group, k) for group in held) * min(nobody(group, 0) for group in held),
     )
     return 1 / (1 + ratio)
 
 
-def failures(bags, rules):
-    """The (values, point, c) rules that a release breaks; a rule wants every value below c."""
-    return [
-        (value, point, c)
+def safe(groups, rules, semantics="single", margin=0):
+    """Whether every value of every (values, point, c) rule stays below c, or well below."""
+    return all(
+        breach(groups, value, point, semantics) < c - margin * c * (1 - c)
         for values, point, c in rules
         for value in values
-        if breach(bags, value, point) >= c
-    ]
+    )
 
 
 # ---- candidate cuts ----------------------------------------------------------------------------
@@ -116,38 +132,34 @@ def _most_even(scored, most):
     return classes
 
 
-# ---- the promise -------------------------------------------------------------------------------
-
-
-def bag_of(members, sensitive):
-    """Count the sensitive values of some rows."""
-    return Counter(sensitive[i] for i in members)
+# ---- what could be ----------------------------------------------------------------------------
 
 
 def parts(members, sides):
-    """Rows of a group, by side."""
+    """People of a group, by side."""
     found = {}
     for i, side in zip(members, sides, strict=True):
         found.setdefault(side, []).append(i)
     return list(found.values())
 
 
-def safe_cuts(groups, rows, sensitive, attributes, rules, most):
+def safe_cuts(crowd, groups, rules, most):
     """Candidate cuts of a release that would keep it safe; a minimal release has none.
 
     Where several cuts are equally even and only some of them are candidates, which ones is not
     documented; then more safe ones than there are non-candidates are reported.
     """
+    bags, margin = crowd.bags(groups), 0 if crowd.semantics == "single" else CLOSE
     found = []
     for g, members in enumerate(groups):
-        others = [bag_of(group, sensitive) for i, group in enumerate(groups) if i != g]
+        others = [bag for i, bag in enumerate(bags) if i != g]
 
         def stays_safe(sides, members=members, others=others):
-            bags = [bag_of(part, sensitive) for part in parts(members, sides)]
-            return not failures(others + bags, rules)
+            after = others + crowd.bags(parts(members, sides))
+            return safe(after, rules, crowd.semantics, margin)
 
-        for a, attribute in enumerate(attributes):
-            certain, classes = attribute.split([rows[i][a] for i in members], most)
+        for a, attribute in enumerate(crowd.attributes):
+            certain, classes = attribute.split([crowd.rows[p][a] for p in members], most)
             found += [(members, a, sides) for sides in certain if stays_safe(sides)]
             for wanted, equal in classes:
                 allowed = [sides for sides in equal if stays_safe(sides)]
@@ -156,8 +168,10 @@ def safe_cuts(groups, rows, sensitive, attributes, rules, most):
     return found
 
 
-def members_of(partition):
-    """Rows of each group, numbered 0..n-1; rows of group -1 are left out."""
-    numbers = sorted({g for g in partition if g >= 0})
-    assert numbers == list(range(len(numbers)))
-    return [[i for i, g in enumerate(partition) if g == n] for n in numbers]
+def into_intervals(crowd):
+    """Every partition into intervals of the first quasi-identifier, everybody in one first."""
+    values = sorted({row[0] for row in crowd.rows})
+    for n in range(len(values)):
+        for starts in combinations(values[1:], n):
+            place = [sum(row[0] >= start for start in starts) for row in crowd.rows]
+            yield [[p for p, at in enumerate(place) if at == i] for i in range(n + 1)]

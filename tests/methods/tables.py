@@ -1,5 +1,7 @@
-"""Random small tables for the tests of anonymizers, with every kind of quasi-identifier."""
+"""Tables for the tests of methods: given ones, and random ones with every kind of column."""
 
+import random
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -92,13 +94,17 @@ KINDS = [
 ]
 
 
+SEVERAL = ["set", "multiset"]
+
+
 @dataclass(frozen=True)
-class Case:
-    """A table, as plain lists and as what the library takes."""
+class Crowd:
+    """People with quasi-identifiers and any number of values, as plain lists."""
 
     kinds: list[Kind]
+    semantics: str
     rows: list[tuple]
-    sensitive: list[str]
+    held: list[str]  # one letter for each value
 
     @property
     def names(self):
@@ -109,36 +115,102 @@ class Case:
         return [kind.attribute for kind in self.kinds]
 
     @property
+    def sensitive(self):
+        return self.held
+
+    @property
+    def values(self):
+        return sorted({x for own in self.held for x in own})
+
+    @property
+    def everyone(self):
+        return list(range(len(self.rows)))
+
+    @property
     def schema(self):
         named = zip(self.names, self.kinds, strict=True)
+        several = {} if self.semantics == "single" else {"person": "pid"}
         return fk.Schema(
             quasi_identifiers=self.names,
             sensitive="disease",
+            semantics=self.semantics,
             hierarchies={name: kind.hierarchy for name, kind in named if kind.hierarchy},
+            **several,
         )
 
-    def frame(self, order=None):
-        at = range(len(self.rows)) if order is None else order
+    def entries(self, seed=None):
+        """A row (person, value) for each value, one without for who has none; mixed by a seed."""
+        found = [(p, x) for p, own in enumerate(self.held) for x in own or [None]]
+        if seed is not None:
+            random.Random(seed).shuffle(found)
+        return found
+
+    def microdata(self, seed=None):
+        entries = self.entries(seed)
         columns = {
-            name: pa.array([self.rows[i][a] for i in at], kind.type)
+            name: pa.array([self.rows[p][a] for p, _ in entries], kind.type)
             for a, (name, kind) in enumerate(zip(self.names, self.kinds, strict=True))
         }
-        return pa.table({**columns, "disease": [self.sensitive[i] for i in at]})
+        if self.semantics != "single":
+            columns["pid"] = [f"person {p}" for p, _ in entries]
+        disease = pa.array([x for _, x in entries], pa.string())
+        return fk.Microdata(pa.table({**columns, "disease": disease}), self.schema)
 
-    def microdata(self, order=None):
-        return fk.Microdata(self.frame(order), self.schema)
+    def groups_of(self, partition, seed=None):
+        """People of each group, numbered without gaps; all rows of a person must agree."""
+        group_of = {}
+        for (person, _), group in zip(self.entries(seed), partition, strict=True):
+            assert group_of.setdefault(person, group) == group
+        assert set(group_of) == set(self.everyone)
+        numbers = sorted(set(group_of.values()))
+        assert numbers == list(range(len(numbers)))
+        return [[p for p, g in sorted(group_of.items()) if g == n] for n in numbers]
+
+    def bag(self, people):
+        """One group, counted."""
+        return len(people), Counter(x for p in people for x in self.held[p])
+
+    def bags(self, groups):
+        return [self.bag(people) for people in groups]
+
+
+def crowd_of(values, held, semantics="single"):
+    """People along one number."""
+    return Crowd([KINDS[0]], semantics, [(value,) for value in values], list(held))
 
 
 @st.composite
-def cases(draw, most_rows=14, most_attributes=3, nulls=True):
+def crowds(draw, most_people=12, most_attributes=2, letters="STUV", semantics=SEVERAL, least=4):
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=most_attributes))
-    cell = [
-        st.one_of(k.values, k.values, k.values, st.none()) if nulls else k.values for k in kinds
-    ]
-    size = draw(st.integers(1, most_rows))
+    size = draw(st.integers(least, most_people))
+    cell = [st.one_of(k.values, k.values, k.values, st.none()) for k in kinds]
     rows = draw(st.lists(st.tuples(*cell), min_size=size, max_size=size))
-    sensitive = draw(st.lists(st.sampled_from("STUV"), min_size=size, max_size=size))
-    return Case(kinds, rows, sensitive)
+    semantics = draw(st.sampled_from(semantics))
+    letters = letters[: draw(st.integers(2, len(letters)))]
+    if semantics == "single":
+        own = st.sampled_from(letters)
+    else:
+        unique = semantics == "set"
+        own = st.lists(st.sampled_from(letters), max_size=len(letters), unique=unique).map("".join)
+    held = draw(st.lists(own, min_size=size, max_size=size).filter(any))
+    return Crowd(kinds, semantics, rows, held)
+
+
+def cases(most_rows=14, most_attributes=3):
+    """Tables of people with one value each."""
+    return crowds(most_rows, most_attributes, semantics=["single"], least=1)
+
+
+def microdata(columns, sensitive, **schema):
+    """A table of these quasi-identifiers, or of so many ages, with these sensitive values."""
+    columns = {"age": list(columns)} if not isinstance(columns, dict) else columns
+    schema = fk.Schema(quasi_identifiers=list(columns), sensitive="disease", **schema)
+    return fk.Microdata(pa.table({**columns, "disease": list(sensitive)}), schema)
+
+
+def asking(below, point=(), **about):
+    """A policy of one requirement about facts."""
+    return fk.Policy([fk.Requirement(fk.Facts(*point), below, **about)])
 
 
 AMOUNTS = st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2))

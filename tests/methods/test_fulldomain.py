@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.methods import reference, several
-from tests.methods.lattice_reference import BruteForce
-from tests.methods.reference import members_of
-from tests.methods.several import Crowd
-from tests.methods.tables import KINDS, Case
 from tests.examples import examples
+from tests.methods.lattice_reference import BruteForce
+from tests.methods.reference import breach, safe
+from tests.methods.tables import KINDS, Crowd
 
 import foreknow as fk
 
@@ -42,7 +40,6 @@ class Table:
 
     def __init__(self, seed, many=False):
         draw = random.Random(seed)
-        self.many = many
         kinds = draw.choices(KINDS, k=draw.choice([1, 2, 3, 3]))
         people = range(draw.randint(4, 20) if many else draw.randint(10, 60))
         pools = [POOLS[kind.name][: draw.choice([1, 2, 2, 3, 6])] + [None] for kind in kinds]
@@ -60,12 +57,11 @@ class Table:
             held = [draw.choices([*own[row[0]], *letters], k=draw.randint(0, 2)) for row in rows]
             held = ["".join(sorted(set(x) if semantics == "set" else x)) for x in held]
             held[0] = held[0] or "S"
-            self.case = Crowd(kinds, semantics, rows, held)
-            self.values = self.case.values
         else:
-            sensitive = draw.choices(letters, range(2, len(letters) + 2), k=len(rows))
-            self.case = Case(kinds, rows, sensitive)
-            self.values = sorted(set(sensitive))
+            semantics = "single"
+            held = draw.choices(letters, range(2, len(letters) + 2), k=len(rows))
+        self.case = Crowd(kinds, semantics, rows, held)
+        self.values = self.case.values
         # About one value only, merging can hurt where people may have several.
         about = draw.choice([self.values, [draw.choice(self.values)]])
         few = draw.random() < 0.7
@@ -84,21 +80,15 @@ class Table:
         most = int(Fraction(str(self.share)) * len(rows))
         self.every = BruteForce(kinds, rows, self.is_safe, most)
 
-    def breach(self, groups, value, amounts):
-        if self.many:
-            return several.breach(self.case.bags(groups), value, amounts, self.case.semantics)
-        return reference.breach(self.bags(groups), value, amounts)
-
     def worst(self, groups, values, amounts):
-        return max(self.breach(groups, value, amounts) for value in values)
+        bags = self.case.bags(groups)
+        return max(breach(bags, value, amounts, self.case.semantics) for value in values)
+
+    def counts(self, groups):
+        return fk.GroupCounts.from_bags([[self.case.held[p] for p in group] for group in groups])
 
     def is_safe(self, groups):
-        if self.many:
-            return several.safe(self.case.bags(groups), self.rules, self.case.semantics)
-        return not reference.failures(self.bags(groups), self.rules)
-
-    def bags(self, groups):
-        return [reference.bag_of(group, self.case.sensitive) for group in groups]
+        return safe(self.case.bags(groups), self.rules, self.case.semantics)
 
     def search(self, **settings):
         """What the library finds; None where it says that there is nothing."""
@@ -119,7 +109,7 @@ class Table:
         """The groups are those of the chosen node, suppressed people the last of them."""
         groups, outliers = self.every.released[found.chosen]
         partition = found.groups.tolist()
-        made = self.case.groups_of(partition) if self.many else members_of(partition)
+        made = self.case.groups_of(partition)
         assert alike(made) == alike([*groups, outliers])
         assert found.suppressed.get(found.chosen, 0) == len(outliers)
         assert (found.outlier_group is None) == (not outliers)
@@ -218,7 +208,7 @@ def test_it_serves_several_adversaries_at_once(seed, find):
     adversary, limit = kind(draw.randint(0, 2)), Fraction(draw.choice(["2/3", "0.8", "0.95"]))
     if draw.random() < 0.5:  # just above what some node attains, or just what it attains
         node = draw.choice(table.every.nodes)
-        counts = fk.GroupCounts.from_bags(table.bags(table.every.groups(node)))
+        counts = table.counts(table.every.groups(node))
         near = adversary.disclosure(counts).exact + draw.choice(
             [0, Fraction(1, 10**9), Fraction(1, 10**12)]
         )
@@ -226,7 +216,7 @@ def test_it_serves_several_adversaries_at_once(seed, find):
     facts_hold = table.is_safe
 
     def is_safe(groups):
-        counts = fk.GroupCounts.from_bags(table.bags(groups))
+        counts = table.counts(groups)
         return facts_hold(groups) and adversary.disclosure(counts).below(limit)
 
     both = [*table.policy.requirements, fk.Requirement(adversary, limit)]
@@ -243,12 +233,12 @@ def test_it_serves_several_adversaries_at_once(seed, find):
 @given(seed=SEEDS, objective=OBJECTIVES, find=st.sampled_from(["best", "minimal", "chain"]))
 def test_it_is_deterministic_and_ignores_the_order_of_rows(seed, objective, find):
     table = Table(seed)
-    order = random.Random(seed).sample(range(len(table.case.rows)), len(table.case.rows))
+    order = [p for p, _ in table.case.entries(seed)]
     method = fk.FullDomain(objective, find, suppression=table.share)
     try:
         one = method.search(table.case.microdata(), table.policy)
     except fk.NoSafeRelease:
         return
-    other = method.search(table.case.microdata(order), table.policy)
+    other = method.search(table.case.microdata(seed), table.policy)
     assert one.to_dict() == other.to_dict()
     assert one.groups[order].tolist() == other.groups.tolist()

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.methods.several import crowds
-from tests.methods.tables import cases
 from tests.examples import examples
+from tests.methods.tables import cases, crowds
 
 import foreknow as fk
 from foreknow.methods.fulldomain import rollup as module

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.methods.streamliner_methods import axes, gsa, rda
 from tests.examples import examples
+from tests.methods.streamliner_methods import axes, gsa, rda
 from tests.oracle.streamliner_blocks import tables_of, weights_of
 from tests.oracle.streamliner_lots import bags, posteriors, release_of, releases
 from tests.oracle.streamliner_symmetry import released

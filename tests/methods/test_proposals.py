@@ -1,6 +1,7 @@
-"""PolicyEvaluation.settle where minima may rise: what is safe together, and by halves otherwise."""
+"""Proposals are accepted as one by one; where minima may rise, together, and else by halves."""
 
 import random
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -8,10 +9,120 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_many import VALUES, counted, groupings, parted, weighed, worst
-from tests.methods.tables import AMOUNTS
 from tests.examples import examples
+from tests.methods.reference import safe
+from tests.methods.tables import AMOUNTS, policies
 
 import foreknow as fk
+from foreknow.data.labels import Labels
+
+# ==== test_settle.py
+
+
+LETTERS = Labels("STUV")
+
+
+def counts_of_bags(bags):
+    rows = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
+    codes = np.array([LETTERS.codes[x] for bag in bags for x in bag])
+    return fk.GroupCounts.from_pairs(rows, codes, values=LETTERS, n_groups=len(bags))
+
+
+def proposals_of(random, n_proposals, n_values, least, most):
+    """Bags in proposals of one to three, each bag mixed to another degree."""
+    bags, owner = [], []
+    for proposal in range(n_proposals):
+        for _ in range(random.integers(1, 4)):
+            size = int(random.integers(least, most + 1))
+            weights = random.dirichlet(np.full(n_values, random.choice([0.3, 1, 5])))
+            bags.append("".join(random.choice(list("STUV")[:n_values], size, p=weights)))
+            owner.append(proposal)
+    return bags, np.array(owner)
+
+
+def one_by_one(ledger, bags, owner):
+    """Ask `admits` for each proposal and commit it at once if it may be."""
+    accepted = []
+    for proposal in range(owner.max() + 1):
+        mine = counts_of_bags([bag for bag, p in zip(bags, owner, strict=True) if p == proposal])
+        accepted.append(ledger.admits(None, mine))
+        if accepted[-1]:
+            ledger.commit(None, mine)
+    return accepted
+
+
+def plainly(root, bags, owner, rules):
+    """The same with fractions, from scratch each time."""
+    held, accepted = [(len(root), Counter(root))], []
+    for proposal in range(owner.max() + 1):
+        mine = [
+            (len(bag), Counter(bag)) for bag, p in zip(bags, owner, strict=True) if p == proposal
+        ]
+        accepted.append(safe(held + mine, rules))
+        if accepted[-1]:
+            held += mine
+    return accepted
+
+
+@examples(80)
+@given(data=st.data(), seed=st.integers(0, 2**32), n_proposals=st.integers(1, 12))
+def test_with_one_value_each_it_is_asking_one_by_one(data, seed, n_proposals):
+    policy, rules = data.draw(policies("STUV"))
+    random = np.random.default_rng(seed)
+    bags, owner = proposals_of(random, n_proposals, 4, 1, 6)
+    root = "STUV" * 4
+    batch, single = policy.ledger(LETTERS), policy.ledger(LETTERS)
+    for ledger in (batch, single):
+        ledger.commit(None, counts_of_bags([root]))
+    accepted = batch.evaluate(None, counts_of_bags(bags), owner).accept_greedily().tolist()
+    assert accepted == one_by_one(single, bags, owner)
+    if batch.admits(None, counts_of_bags([root])):  # the root itself is safe
+        assert accepted == plainly(root, bags, owner, rules)
+
+
+def crossing_bags(random, n_proposals):
+    """Groups that are weak in one of two ways each, and unsafe beside the other kind only.
+
+    With l = 1, a group of S and many T leaves the target few others (T of Theorem 2 is small); one
+    with a large share of S makes a family likely to have it (V is small).
+    """
+    bags = []
+    for _ in range(n_proposals):
+        if random.random() < 0.5:
+            bags.append("S" + "T" * int(random.integers(10, 60)) + "U" * int(random.integers(1, 9)))
+        else:
+            share = int(random.integers(3, 12))
+            bags.append("S" * share + "TUV" * int(random.integers(2, 5) * share))
+    return bags, np.arange(n_proposals)
+
+
+@pytest.mark.parametrize(
+    ("seed", "n"), [(0, 40), *(pytest.param(seed, 120, marks=pytest.mark.slow) for seed in (1, 2))]
+)
+def test_of_many_proposals_some_are_refused_beside_others_only(seed, n):
+    bags, owner = crossing_bags(np.random.default_rng(seed), n)
+    points = [(fk.Facts(l=1, m=8), "0.5"), (fk.Facts(l=1, k=1, m=8), "0.53")]
+    policy = fk.Policy([fk.Requirement(points, values=["S"])])
+    batch, single = policy.ledger(LETTERS), policy.ledger(LETTERS)
+    weighing = batch.evaluate(None, counts_of_bags(bags), owner)
+    alone = weighing.safe_each()
+    accepted = weighing.accept_greedily()
+    assert accepted.tolist() == one_by_one(single, bags, owner)
+    rules = [(["S"], (1, 0, 8), Fraction("0.5")), (["S"], (1, 1, 8), Fraction("0.53"))]
+    assert accepted.tolist() == plainly("TUV", bags, owner, rules)
+    assert accepted.sum() + n // 24 < alone.sum() < n
+
+
+def test_nothing_proposed_is_nothing_accepted():
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "1/2")])
+    ledger = policy.ledger(LETTERS)
+    ledger.commit(None, counts_of_bags(["STUV"]))
+    empty = counts_of_bags(["S"]).take(np.array([], dtype=np.int64))
+    nothing = ledger.evaluate(None, empty, np.array([], dtype=np.int64))
+    assert nothing.accept_greedily().tolist() == []
+
+
+# ==== test_settle_several.py
 
 
 def policy_of(rules, semantics):
@@ -103,7 +214,7 @@ def settled_as_by_halves(semantics, groups, proposals, rules):
 
 @examples(100)
 @given(situations())
-def test_settle_accepts_what_is_safe_by_halves_and_commits_just_that(case):
+def test_it_accepts_what_is_safe_by_halves_and_commits_just_that(case):
     settled_as_by_halves(*case)
 
 
