@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 from tests.methods.reference import Levels, Line
 
 import foreknow as fk
+from foreknow.data.microdata import Attribute
 
 _TREE = [
     ("a", "p", "u", "*"),
@@ -206,6 +208,22 @@ def microdata(columns, sensitive, **schema):
     columns = {"age": list(columns)} if not isinstance(columns, dict) else columns
     schema = fk.Schema(quasi_identifiers=list(columns), sensitive="disease", **schema)
     return fk.Microdata(pa.table({**columns, "disease": list(sensitive)}), schema)
+
+
+def axes(*places):
+    """Quasi-identifiers: everybody's place on each."""
+    return [
+        Attribute(
+            str(i),
+            np.array(place, dtype=np.uint8),
+            list(range(max(place) + 1)),
+            "ordered",
+            (),
+            (),
+            np.arange(max(place) + 1.0),
+        )
+        for i, place in enumerate(places)
+    ]
 
 
 def asking(below, point=(), **about):

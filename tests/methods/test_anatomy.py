@@ -1,22 +1,16 @@
 """Anatomy: its rounds are those of the greedy method, its groups have l different values."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.methods.tables import microdata
 from tests.oracle.streamliner_lots import exchangeable, releases
 
 import foreknow as fk
-from foreknow.errors import UnsupportedError
 from foreknow.methods import anatomy as anatomy_rounds
 from foreknow.methods.anatomy import rounds_of
-
-
-def people(values, **roles):
-    table = pa.table({"age": list(range(len(values))), "disease": values})
-    return fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="disease", **roles))
 
 
 @st.composite
@@ -86,28 +80,13 @@ def test_groups_have_l_different_values_and_nobody_shares_theirs(case, seed, ran
     counts, l = case  # noqa: E741
     values = [f"v{v}" for v, count in enumerate(counts) for _ in range(count)]
     random.shuffle(values)
-    groups = fk.Anatomy(l).partition(people(values), seed=seed)
+    groups = fk.Anatomy(l).partition(microdata(range(len(values)), values), seed=seed)
     assert (groups.dtype, len(groups)) == (np.int64, len(values))
     bags = [[values[i] for i in np.flatnonzero(groups == g)] for g in range(int(groups.max()) + 1)]
     assert len(bags) == len(values) // l
     for bag in bags:
         assert len(set(bag)) == len(bag) >= l
     assert sum(len(bag) - l for bag in bags) == len(values) % l
-
-
-def test_a_seed_repeats_the_draws_and_none_draws_anew():
-    microdata = people(list("abcd") * 30)
-    first = fk.Anatomy(3).partition(microdata, seed=5)
-    assert (first == fk.Anatomy(3).partition(microdata, seed=5)).all()
-    assert (first != fk.Anatomy(3).partition(microdata, seed=6)).any()
-    fresh = [fk.Anatomy(3).partition(microdata) for _ in "ab"]
-    assert (fresh[0] != fresh[1]).any()
-
-
-def test_rows_without_a_value_are_in_no_group():
-    groups = fk.Anatomy(2).partition(people(["a", None, "b", "a", "b"], missing="drop"), seed=1)
-    assert groups[1] == -1
-    assert sorted(groups.tolist()) == [-1, 0, 0, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -123,62 +102,6 @@ def test_an_adversary_who_knows_the_algorithm_but_not_the_seed_learns_no_more_th
 
     def method(table, lots):
         monkeypatch.setattr(np.random, "default_rng", lambda seed: lots)
-        return fk.Anatomy(l).partition(people(list(table)))
+        return fk.Anatomy(l).partition(microdata(range(len(table)), table))
 
     assert exchangeable(releases(bag, method))
-
-
-# ---- publishing ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("form", ["bucketized", "generalized"])
-def test_it_publishes_what_the_policy_allows(form):
-    values = [("Flu", "Cold", "AIDS", "Gout", "Mumps")[i % 5] for i in range(53)]
-    policy = fk.Policy(
-        [fk.Requirement(fk.Facts(), below="0.3")], options=fk.PublishOptions(form=form)
-    )
-    made = fk.publish(people(values), policy, method=fk.Anatomy(4))
-    assert made.audit.safe
-    assert made.audit.verdicts[0].disclosure.probability <= 1 / 4
-
-
-# ---- mistakes -----------------------------------------------------------------------------------
-
-
-def test_a_value_that_is_too_frequent_is_named_with_by_how_many():
-    with pytest.raises(
-        fk.NoSafeRelease,
-        match=r"at most one in 3 people, here 3 of 10: 'b' is had "
-        r"by 5, which is 2 too many; 1 more are too frequent",
-    ):
-        fk.Anatomy(3).partition(people(list("aaaabbbbbc")))
-    with pytest.raises(
-        fk.NoSafeRelease, match=r"here 1 of 4: 'a' is had by 2, which is 1 too many$"
-    ):
-        fk.Anatomy(4).partition(people(list("aabc")))
-
-
-def test_fewer_people_than_l_are_said_to_be_too_few():
-    with pytest.raises(fk.NoSafeRelease, match="l = 4 exceeds the number of people, 2"):
-        fk.Anatomy(4).partition(people(list("aa")))
-
-
-@pytest.mark.parametrize("seed", [-1, "x", 1.5, True])
-def test_a_seed_that_is_no_whole_number_is_refused(seed):
-    with pytest.raises(fk.InputError, match="seed must be a whole number from 0, or None, not"):
-        fk.Anatomy(2).partition(people(list("ab")), seed=seed)
-
-
-def test_people_with_several_values_are_refused():
-    table = pa.table({"pid": [1, 1], "age": [3, 3], "disease": ["a", "b"]})
-    schema = fk.Schema(
-        quasi_identifiers=["age"], sensitive="disease", semantics="set", person="pid"
-    )
-    with pytest.raises(UnsupportedError, match="'set'"):
-        fk.Anatomy().partition(fk.Microdata(table, schema))
-
-
-@pytest.mark.parametrize("l", [1, 0, -3, 2.0, "3", True, None])
-def test_an_l_that_is_none_is_refused(l):  # noqa: E741
-    with pytest.raises(fk.InputError, match="l must be a whole number from 2"):
-        fk.Anatomy(l)

@@ -47,7 +47,7 @@ few groups stay as RDA made them.
 - *Joint facts, and beliefs about values that quasi-identifiers give*, which RDA withstands. The
   values a, a, b, b of people 1 to 4, l = 2: {1, 3} and {2, 4} are grouped only when {1, 2} | {3, 4}
   could not be, so who happens to know 1's value knows 2's. Nothing that hides this can prefer
-  {1, 2} | {3, 4}: see ``tests/methods/test_streamliner_rigid.py``.
+  {1, 2} | {3, 4}: see ``tests/methods/test_streamliner_posteriors.py``.
 
 **Sizes.** Groups must have equally many members of each cell, at most 1/l of them with the same
 value: usually l, where as many divisions failed as l has the factor 2, and up to eight times that

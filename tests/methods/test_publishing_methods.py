@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.methods.tables import microdata
 from typer.testing import CliRunner
 
 import foreknow as fk
@@ -99,29 +100,35 @@ def test_anatomy_is_judged_by_the_policy(folder):
     assert not (folder / "other").exists()
 
 
-def test_art_needs_a_requirement_about_priors():
-    rows = people()
-    schema = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
-    options = fk.PublishOptions(method="art", form="bucketized")
-    facts = fk.Requirement(fk.Facts(), 0.9)
-    known = fk.Priors.learn(pa.table(rows), ["sex"], "disease")
-    microdata = fk.Microdata(pa.table(rows), schema)
+def bucketized(rows, *requirements, method="art", settings=None, **how):
+    """Publish a table by a method of the policy."""
+    names = [name for name in rows if name != "disease"]
+    schema = fk.Schema(quasi_identifiers=names, sensitive="disease")
+    options = fk.PublishOptions(method=method, form="bucketized", settings=settings or {})
+    policy = fk.Policy(list(requirements))
+    return fk.publish(fk.Microdata(pa.table(rows), schema), policy, options=options, **how)
+
+
+def by_sex(rows, **how):
+    return fk.Priors.learn(pa.table(rows), ["sex"], "disease", **how)
+
+
+def test_art_needs_a_requirement_about_priors_and_serves_others_beside_it():
+    rows, facts = people(), fk.Requirement(fk.Facts(), 0.9)
     with pytest.raises(PolicyError, match=r"requirements about priors.*the policy has none"):
-        fk.publish(microdata, fk.Policy([facts]), options=options)
-    both = fk.Policy([facts, fk.Requirement(known, at_most="1/3")])
-    made = fk.publish(microdata, both, options=options, seed=3)
-    assert made.audit.safe
-    assert len(made.audit.verdicts) == 2
+        bucketized(rows, facts)
+    known = by_sex(rows)
+    made = bucketized(rows, facts, fk.Requirement(known, at_most="1/3"), seed=3)
+    assert (made.audit.safe, len(made.audit.verdicts)) == (True, 2)
+    strict = fk.Requirement(fk.Facts(l=2), "0.4")
+    with pytest.raises(fk.NoSafeRelease, match="ART made groups that do not hold"):
+        bucketized(rows, strict, fk.Requirement(known, at_most="1/2"), seed=3)
 
 
 def test_art_serves_limits_of_both_forms_at_once(tmp_path):
     rows = people()
-    schema = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
-    known = fk.Priors.learn(pa.table(rows), ["sex"], "disease")
-    options = fk.PublishOptions(method="art", form="bucketized")
-    half = fk.Requirement(known, at_most="1/2")
-    policy = fk.Policy([half, fk.Requirement(known, at_most_times=2, values=["hiv"])])
-    made = fk.publish(fk.Microdata(pa.table(rows), schema), policy, options=options)
+    half = fk.Requirement(by_sex(rows), at_most="1/2")
+    made = bucketized(rows, half, fk.Requirement(by_sex(rows), at_most_times=2, values=["hiv"]))
     made.write(tmp_path / "out")
     first, second = made.audit.verdicts
     assert first.disclosure.exact <= Fraction(1, 2)
@@ -129,67 +136,36 @@ def test_art_serves_limits_of_both_forms_at_once(tmp_path):
     assert fk.Certificate.load(tmp_path / "out" / "certificate.json").check(tmp_path / "out") == []
 
 
-def test_other_requirements_may_fail_what_art_makes():
-    rows = people()
-    schema = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
-    known = fk.Priors.learn(pa.table(rows), ["sex"], "disease")
-    strict = fk.Requirement(fk.Facts(l=2), "0.4")
-    both = fk.Policy([strict, fk.Requirement(known, at_most="1/2")])
-    options = fk.PublishOptions(method="art", form="bucketized")
-    with pytest.raises(fk.NoSafeRelease, match="ART made groups that do not hold"):
-        fk.publish(fk.Microdata(pa.table(rows), schema), both, options=options, seed=3)
-
-
-def test_smoothed_priors_are_kept_with_the_owner(tmp_path):
+def test_smoothed_priors_are_kept_with_the_owner():
     """The true frequencies follow from them: 24 people, one alone in signature X."""
-    sexes = ["x", *"mf" * 12]
-    rows = {"sex": sexes, "disease": ["hiv", *(VALUES[i % 5] for i in range(24))]}
-    schema = fk.Schema(quasi_identifiers=["sex"], sensitive="disease")
-    known = fk.Priors.learn(pa.table(rows), ["sex"], "disease", smoothing=20)
-    microdata = fk.Microdata(pa.table(rows), schema)
-    policy = fk.Policy([fk.Requirement(known, at_most="1/2")])
-    options = fk.PublishOptions(method="art", form="bucketized")
-    made = fk.publish(microdata, policy, options=options)
+    rows = {"sex": ["x", *"mf" * 12], "disease": ["hiv", *(VALUES[i % 5] for i in range(24))]}
+    made = bucketized(rows, fk.Requirement(by_sex(rows, smoothing=20), at_most="1/2"))
     (table,) = made.certificate.policy["require"][0]["priors"]["tables"]
     assert set(table) == {"attributes", "digest"}
 
 
 def test_what_art_makes_is_not_said_to_be_about_several_values():
     rows = people()
-    schema = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
-    known = fk.Priors.learn(pa.table(rows), ["sex"], "disease")
-    options = fk.PublishOptions(method="art", form="bucketized")
-    policy = fk.Policy([fk.Requirement(known, at_most="1/3")])
-    made = fk.publish(fk.Microdata(pa.table(rows), schema), policy, options=options, seed=3)
+    made = bucketized(rows, fk.Requirement(by_sex(rows), at_most="1/3"), seed=3)
     (note,) = made.certificate.notes
     assert note.startswith("the priors by sex were learned from the table itself")
     assert "at_most=1/3" in str(made.certificate.method["limits"])
 
 
 def test_a_setting_that_is_needed_and_not_given_is_named():
-    schema = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
-    policy = fk.Policy([fk.Requirement(fk.Facts(), 0.9)])
-    microdata = fk.Microdata(pa.table(people()), schema)
+    facts = fk.Requirement(fk.Facts(), 0.9)
     with pytest.raises(PolicyError, match=r"publish\.streamliner: l is missing.*--set l="):
-        fk.publish(microdata, policy, method="streamliner")
-    options = fk.PublishOptions(
-        method="streamliner", form="bucketized", settings={"streamliner": {"l": 2}}
-    )
-    assert fk.publish(microdata, policy, options=options).audit.safe
+        bucketized(people(), facts, method="streamliner")
+    settings = {"streamliner": {"l": 2}}
+    assert bucketized(people(), facts, method="streamliner", settings=settings).audit.safe
 
 
 # ---- what methods say of themselves --------------------------------------------------------
 
 
-def noted(method, form="bucketized", seed=None):
-    table = pa.table({"age": [20, 30, 40, 50] * 2, "disease": ["Flu", "Cold", "HIV", "Gout"] * 2})
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "2/3")], schema)
-    options = fk.PublishOptions(form=form)
-    made = fk.publish(
-        fk.Microdata(table, schema), policy, method=method, options=options, seed=seed
-    )
-    return [note.partition(":")[0] for note in made.certificate.notes]
+def four(limit="3/4", times=1):
+    table = microdata([20, 30, 40, 50] * times, ["Flu", "Cold", "HIV", "Gout"] * times)
+    return table, fk.Policy([fk.Requirement(fk.Facts(), limit)], table.schema)
 
 
 @pytest.mark.parametrize(
@@ -209,15 +185,14 @@ def noted(method, form="bucketized", seed=None):
     ],
 )
 def test_a_certificate_notes_what_who_knows_the_method_can_do(method, form, seed, notes):
-    assert noted(method, form, seed) == notes
+    options = fk.PublishOptions(form=form)
+    made = fk.publish(*four("2/3", times=2), method=method, options=options, seed=seed)
+    assert [note.partition(":")[0] for note in made.certificate.notes] == notes
 
 
 def test_what_may_help_is_said_for_the_method():
-    table = pa.table({"age": [20, 30, 40, 50], "disease": ["Flu", "Cold", "HIV", "Gout"]})
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "1/3")], schema)
     with pytest.raises(NoSafeRelease, match="does not ask the whole policy: a larger l may help"):
-        fk.publish(fk.Microdata(table, schema), policy, method=fk.Streamliner(2))
+        fk.publish(*four("1/3"), method=fk.Streamliner(2))
 
 
 def test_a_subclass_that_groups_otherwise_is_asked_itself():
@@ -225,22 +200,9 @@ def test_a_subclass_that_groups_otherwise_is_asked_itself():
         def partition(self, microdata, policy=None, seed=None):
             return np.array([0, 0, 1, 1])
 
-    table = pa.table({"age": [20, 30, 40, 50], "disease": ["Flu", "Cold", "HIV", "Gout"]})
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
-    for limit, safe in (("2/3", True), ("1/2", False)):
-        policy = fk.Policy([fk.Requirement(fk.Facts(), limit)], schema)
-        if safe:
-            made = fk.publish(fk.Microdata(table, schema), policy, method=Pairs())
-            assert made.release.counts.n_groups == 2
-            continue
-        with pytest.raises(NoSafeRelease, match="Pairs made groups that do not hold"):
-            fk.publish(fk.Microdata(table, schema), policy, method=Pairs())
-
-
-def four():
-    table = pa.table({"age": [20, 30, 40, 50], "disease": ["Flu", "Cold", "HIV", "Gout"]})
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
-    return fk.Microdata(table, schema), fk.Policy([fk.Requirement(fk.Facts(), "3/4")], schema)
+    assert fk.publish(*four("2/3"), method=Pairs()).release.counts.n_groups == 2
+    with pytest.raises(NoSafeRelease, match="Pairs made groups that do not hold"):
+        fk.publish(*four("1/2"), method=Pairs())
 
 
 @pytest.mark.parametrize("base", [fk.Mondrian, fk.Safe, fk.Naive])

@@ -1,11 +1,7 @@
-"""Exact disclosure sets against plain enumeration, on a thousand random small instances."""
+"""Functions, tables and properties for the tests of jumps, drawn at random."""
 
-import os
-import random
-from collections import Counter
 from fractions import Fraction
 
-import pytest
 from tests.oracle import jump_worlds as oracle
 
 from foreknow.criteria.properties import (
@@ -17,9 +13,10 @@ from foreknow.criteria.properties import (
     MaxRatio,
     Recursive,
 )
-from foreknow.methods.jump import Jump, Naive, Safe
 
-ROUNDS = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
+ILLNESSES = ["flu", "cold", "cancer", "cancer", "headache", "toothache"]
+PATIENTS = dict(zip("ABCDEF", ILLNESSES, strict=True))
+LETTERS = ["AB|CD|EF", "ABC|DEF", "ABCD|EF"]
 
 
 def no_half_a(shares):
@@ -102,45 +99,12 @@ def random_instance(chance):
     return random_functions(n, chance), tuple(values)
 
 
-def algorithms(functions, prop, chance):
-    given = [[list(group) for group in function] for function in functions]
-    n = len(functions)
-    k = [chance.randint(1, 3) for _ in range(n)]
-    yield "naive", Naive(given, prop), None
-    yield "safe", Safe(given, prop), None
-    yield "jump", Jump(given, 1, prop), [1] * n
-    yield "jump", Jump(given, k, prop), k
+def lists(functions):
+    """Functions as people give them."""
+    return [[list(group) for group in function] for function in functions]
 
 
-def compare(functions, table, name, chance):
-    prop, judge = PROPERTIES[name]
-    tables = oracle.all_tables(table)
-    for kind, fast, distances in algorithms(functions, prop, chance):
-        slow = oracle.Algorithm(kind, functions, judge, tables, distances)
-        run = fast.run(table)
-        assert run.released == slow.released(table), (functions, table, name, kind, distances)
-        for i in range(len(functions)):
-            expected = slow.disclosure_set(i, table)
-            found = run.disclosure_set(i)
-            assert found.size == len(expected), (functions, table, name, kind, distances, i)
-            assert found.permutation_size == len(slow.permutation_set(i, table))
-            if expected:
-                assert list(found.marginals.values()) == oracle.marginals(expected)
-        silent = [t for t in tables if slow.released(t) is None]
-        found = run.nothing_set()
-        assert found.size == len(silent)
-        if silent:
-            assert list(found.marginals.values()) == oracle.marginals(silent)
-
-
-@pytest.mark.parametrize("name", PROPERTIES)
-def test_exact_sets_are_those_of_enumeration(name):
-    chance = random.Random(name)
-    reached, people = Counter(), Counter()
-    for _ in range(60 * ROUNDS):
-        functions, table = random_instance(chance)
-        compare(functions, table, name, chance)
-        reached[len(functions)] += 1
-        people[len(table)] += 1
-    assert len(reached) > 2
-    assert set(people) == {1, 2, 3, 4, 5, 6}
+def blocks(n, size, shift=0):
+    """Groups of so many people who follow each other."""
+    order = [(person + shift) % n for person in range(n)]
+    return [order[i : i + size] for i in range(0, n, size)]

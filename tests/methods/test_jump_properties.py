@@ -1,4 +1,4 @@
-"""A policy as a property: the same verdicts on releases, and the right ones on disclosure sets."""
+"""A highest ratio with values ruled out: against enumeration, its limits, and its convexity."""
 
 import random
 from fractions import Fraction
@@ -8,17 +8,229 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.methods.test_jumping_random_instances import random_functions, random_instance
+from tests.methods.jump_instances import lists, random_functions, random_instance
 from tests.oracle import jump_worlds
 from tests.oracle.jump_requirements import judge_of, worst_in_worlds
 
 import foreknow as fk
-from foreknow.criteria.properties import Distinct, MaxRatio, Recursive, RuledOut
+from foreknow.criteria.properties import (
+    All,
+    Distinct,
+    Each,
+    Entropy,
+    KAnonymity,
+    MaxRatio,
+    Recursive,
+    RuledOut,
+    survives,
+)
 from foreknow.errors import PolicyError
 from foreknow.methods.jump import Jump, Naive, Safe
 from foreknow.methods.jump.policy_property import property_of
 
 F = Fraction
+VALUES = "abcde"
+LIMITS = [F(1), F(1, 2), F(2, 3), F(3, 4), F(2, 5), F(1, 3), F(9, 10), F(1, 10)]
+counts = st.lists(st.integers(0, 6), min_size=1, max_size=5).filter(any)
+abouts = st.one_of(
+    st.none().map(lambda _: (None, ())),
+    st.lists(st.sampled_from(VALUES), unique=True).map(lambda some: (some, ())),
+    st.lists(st.sampled_from(VALUES), unique=True).map(lambda some: (None, some)),
+)
+limits = st.one_of(st.sampled_from(LIMITS), st.fractions(F(1, 20), 1, max_denominator=20))
+
+
+def row_of(prop, numbers):
+    return [(prop.colour(v), n) for v, n in zip(VALUES, numbers, strict=False) if n]
+
+
+def about_of(values, excluded):
+    return lambda value: (values is None or value in values) and value not in excluded
+
+
+@examples(800, deadline=None)
+@given(counts, limits, st.integers(0, 5), abouts)
+def test_it_is_what_enumeration_of_ruled_out_values_says(numbers, limit, l, about):  # noqa: E741
+    prop = RuledOut(limit, l, *about)
+    total = sum(numbers)
+    shares = {v: F(n, total) for v, n in zip(VALUES, numbers, strict=False) if n}
+    expected = judge_of([(limit, l, about_of(*about))])(shares, total)
+    assert prop.allows(row_of(prop, numbers), total, total) == expected
+    # The limit itself is never allowed, and a limit just above is not reached.
+    if l == 0:
+        plain = MaxRatio(limit, strict=True, values=about[0], excluded=about[1])
+        assert plain.allows(row_of(plain, numbers), total, total) == expected
+
+
+@examples(400, deadline=None)
+@given(counts, limits, st.integers(0, 4), abouts)
+def test_a_group_that_passes_keeps_the_limits(numbers, limit, l, about):  # noqa: E741
+    size = sum(numbers)
+    for prop in (RuledOut(limit, l, *about), MaxRatio(limit, True, *about)):
+        row = row_of(prop, numbers)
+        if prop.allows(row, size, size):
+            assert all(n <= prop.limit(size, colour) for colour, n in row)
+
+
+def test_the_limit_is_attained_where_a_group_can_be_so():
+    for size in range(1, 9):
+        for limit in LIMITS:
+            for l in range(4):  # noqa: E741
+                prop = RuledOut(limit, l)
+                most = prop.limit(size, 0)
+                fits = [
+                    n
+                    for n in range(1, size + 1)
+                    if prop.allows([(0, n), *[(0, 1)] * (size - n)], size, size)
+                ]
+                assert most == max(fits, default=0)
+
+
+@examples(400, deadline=None)
+@given(counts, counts, st.integers(0, 6), limits, st.integers(0, 4), abouts)
+def test_a_mixture_of_what_passes_passes(one, other, part, limit, l, about):  # noqa: E741
+    """What `convex` promises: no disclosure set is safe in a permutation set that is not."""
+    prop = RuledOut(limit, l, *about)
+    pair = [numbers + [0] * (5 - len(numbers)) for numbers in (one, other)]
+    if all(prop.allows(row_of(prop, numbers), sum(numbers), 9) for numbers in pair):
+        sums = [sum(numbers) for numbers in pair]
+        mixed = [part * a * sums[1] + (6 - part) * b * sums[0] for a, b in zip(*pair, strict=True)]
+        assert prop.allows(row_of(prop, mixed), 6 * sums[0] * sums[1], 9)
+
+
+def test_values_are_compared_as_they_print():
+    assert MaxRatio("1/2", values=["5"]).colour(5) == 0
+    assert RuledOut("1/2", 1, values=[5]).colour("5") == 0
+    assert RuledOut("1/2", 1, excluded=[5]).colour("5") == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: RuledOut(0, 1), "above 0 and at most 1"),
+        (lambda: RuledOut("3/2", 1), "above 0 and at most 1"),
+        (lambda: RuledOut("1/2", -1), "whole number from 0"),
+        (lambda: RuledOut("1/2", True), "whole number from 0"),
+        (lambda: RuledOut("1/2", 1, values="flu"), "values is a list"),
+        (lambda: RuledOut("1/2", 1, excluded="flu"), "excluded is a list"),
+        (lambda: MaxRatio("1/2", excluded="flu"), "excluded is a list"),
+    ],
+)
+def test_mistakes_are_named(make, message):
+    with pytest.raises(fk.InputError, match=message):
+        make()
+
+
+def test_they_say_what_they_are():
+    assert repr(RuledOut("1/2", 2, ["a"])) == "RuledOut('1/2', 2, values=['a'])"
+    assert repr(MaxRatio("1/2", excluded=["a"])) == "MaxRatio('1/2', excluded=['a'])"
+
+
+# ---- what survives the loss of a share of the tables -------------------------------------------
+
+PROPERTIES = [
+    fk.MaxRatio("1/2"),
+    fk.MaxRatio("2/3", strict=True),
+    fk.Distinct(2),
+    fk.Recursive(2, 2),
+    fk.Recursive("3/2", 3),
+    RuledOut("3/4", 1),
+    RuledOut("1/2", 2),
+    RuledOut("2/3", 1, values=["a"]),
+]
+
+
+@pytest.mark.parametrize("prop", PROPERTIES, ids=repr)
+@examples(120)
+@given(
+    counts=st.lists(st.integers(1, 5), min_size=1, max_size=4),
+    loss=st.fractions(0, 1, max_denominator=12),
+)
+def test_what_survives_holds_whatever_is_taken_away(prop, counts, loss):
+    total = sum(counts)
+    colours = [prop.colour(value) for value in "abcd"[: len(counts)]]
+    said = survives(prop, list(zip(colours, counts, strict=True)), total, 9, loss)
+    holds = True
+    for left in product(*(range(count + 1) for count in counts)):
+        if sum(left) > 0 and total - sum(left) <= loss * total:
+            row = [(c, n) for c, n in zip(colours, left, strict=True) if n]
+            holds &= prop.allows(row, sum(left), 9)
+    assert holds or not said
+    if not loss:
+        assert said == holds
+
+
+def test_a_small_loss_is_survived_by_a_wide_margin():
+    row = [(0, 30), (0, 31), (0, 39)]
+    for prop in (fk.MaxRatio("1/2"), fk.Recursive(2, 2), RuledOut("3/4", 1)):
+        assert survives(prop, row, 100, 100, Fraction(1, 100)), prop
+
+
+# ---- what calls itself convex is ---------------------------------------------------------------
+
+CONVEX = [
+    MaxRatio("1/2"),
+    MaxRatio("1/2", strict=True),
+    MaxRatio("1/3", values=["a", "b"]),
+    MaxRatio("2/5", excluded=["a"]),
+    Distinct(3),
+    Entropy(2),
+    Entropy("5/2"),
+    Recursive(1, 2),
+    Recursive("3/2", 3),
+    KAnonymity(3),
+    RuledOut("1/2", 1),
+    RuledOut("2/3", 2),
+    RuledOut(1, 3),
+    RuledOut("1/2", 1, values=["a"]),
+    RuledOut("3/4", 2, values=["a", "b"]),
+    RuledOut("1/2", 2, excluded=["a"]),
+    All(MaxRatio("2/3"), RuledOut("3/4", 1, values=["a"])),
+]
+
+
+def counts_in(total, chance, most):
+    """Whole numbers that add up, many of them 0 or on a boundary."""
+    drawn = [chance.choice([0, 0, 1, 1, 2, 3, most]) for _ in VALUES]
+    drawn[chance.randrange(len(drawn))] += 1
+    return [n * total // sum(drawn) for n in drawn] if total % sum(drawn) == 0 else None
+
+
+@pytest.mark.parametrize("prop", CONVEX, ids=repr)
+def test_mixtures_of_what_has_the_property_have_it(prop):
+    assert prop.convex
+    chance = random.Random(repr(prop))
+    total, have, edge = 2520, [], 0
+    while len(have) < 60:
+        counts = counts_in(total, chance, 4)
+        if counts and holds(prop, dict(zip(VALUES, counts, strict=True)), sum(counts), 4):
+            have.append(counts)
+    for one in have:
+        for other in have:
+            a = chance.choice([1, 1, 2, 7])
+            b = chance.choice([1, 1, 3, 50])
+            mixed = [a * x + b * y for x, y in zip(one, other, strict=True)]
+            assert holds(prop, dict(zip(VALUES, mixed, strict=True)), sum(mixed), 4), (
+                one,
+                other,
+                a,
+                b,
+            )
+            edge += one != other
+    assert edge > 1000 or isinstance(prop, KAnonymity)
+
+
+def test_a_property_that_is_not_convex_is_caught():
+    """The same test would notice."""
+    some = Each(lambda shares: shares.get("a", 0) <= F(1, 4) or shares.get("b", 0) <= F(1, 4))
+    assert holds(some, dict(zip(VALUES, [3, 1, 0, 0, 0], strict=True)), sum([3, 1, 0, 0, 0]), 4)
+    assert holds(some, dict(zip(VALUES, [1, 3, 0, 0, 0], strict=True)), sum([1, 3, 0, 0, 0]), 4)
+    assert not holds(some, dict(zip(VALUES, [4, 4, 0, 0, 0], strict=True)), sum([4, 4, 0, 0, 0]), 4)
+    assert not some.convex
+    assert not All(MaxRatio("1/2"), some).convex
+
+
+# ---- a policy as a property --------------------------------------------------------------------
 
 
 def holds(prop, shares, total, size):
@@ -109,10 +321,6 @@ def test_of_any_set_of_worlds_it_says_what_enumeration_says(chance):
     assert said == expected
 
 
-def about_of(values, excluded):
-    return lambda v: (values is None or v in values) and v not in excluded
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_algorithms_with_it_are_those_of_enumeration(seed):
     """From a policy to what is released and to every disclosure set: nothing is shared but it."""
@@ -128,7 +336,7 @@ def test_algorithms_with_it_are_those_of_enumeration(seed):
             [(c, known, about_of(yes, no)) for points, yes, no in plans for known, c in points]
         )
         tables = jump_worlds.all_tables(table)
-        given_functions = [[list(group) for group in function] for function in functions]
+        given_functions = lists(functions)
         k = [chance.randint(1, 3) for _ in functions]
         for kind, fast in (
             ("naive", Naive(given_functions, prop)),
@@ -155,7 +363,7 @@ def test_no_release_of_any_table_reaches_a_limit():
             )
             prop = property_of(policy_of(plans))
             functions = random_functions(len(multiset), chance)
-            given_functions = [[list(group) for group in function] for function in functions]
+            given_functions = lists(functions)
             k = [chance.randint(1, 3) for _ in functions]
             for algorithm in (Safe(given_functions, prop), Jump(given_functions, k, prop)):
                 led = {}
