@@ -5,11 +5,11 @@ from fractions import Fraction
 from math import sqrt
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.methods.tables import microdata
 from tests.oracle.streamliner_lots import bags, outcomes, tables
 
 import foreknow as fk
@@ -17,9 +17,7 @@ from foreknow.errors import UnsupportedError
 
 
 def people(values, ages=None):
-    rows = {"age": list(range(len(values))) if ages is None else ages, "value": list(values)}
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="value")
-    return fk.Microdata(pa.table(rows), schema)
+    return microdata(range(len(values)) if ages is None else ages, values)
 
 
 def numbered(groups):
@@ -67,10 +65,14 @@ def same(method, microdata, others=True):
 LETTERS = "abcdef"
 
 
+def made(kind, l):  # noqa: E741
+    return fk.Anatomy(l) if kind == "anatomy" else fk.Streamliner(l, kind)
+
+
 @pytest.mark.parametrize(("n", "l"), [(2, 2), (3, 2), (4, 2), (5, 2), (3, 3), (5, 3), (5, 4)])
 @pytest.mark.parametrize("kind", ["rda", "gda", "gsa", "anatomy"])
 def test_every_partition_of_few_people(kind, n, l):  # noqa: E741
-    method = fk.Anatomy(l) if kind == "anatomy" else fk.Streamliner(l, kind)
+    method = made(kind, l)
     for bag in bags(n, l):
         for table in list(tables(bag))[:: 19 if n > 4 else 5]:
             values = [LETTERS[v] for v in table]
@@ -83,21 +85,19 @@ def test_every_partition_of_few_people(kind, n, l):  # noqa: E741
 )
 @pytest.mark.parametrize("kind", ["rda", "gda", "anatomy"])
 def test_six_people(kind, values, l):  # noqa: E741
-    method = fk.Anatomy(l) if kind == "anatomy" else fk.Streamliner(l, kind)
+    method = made(kind, l)
     same(method, people(values, [3, 1, 1, 2, 3, 3]))
+
+
+MANY = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
     ("values", "l"),
-    [("ab", 2), ("abc", 2), ("abc", 3), ("aabb", 2), ("aabc", 2), ("aabbc", 2)],
+    [("ab", 2), ("abc", 2), ("abc", 3), ("aabb", 2), ("aabc", 2), ("aabbc", 2)]
+    + [pytest.param("abcd", l, marks=MANY) for l in (2, 3, 4)],  # noqa: E741
 )
 def test_ria(values, l):  # noqa: E741
-    same(fk.Streamliner(l, "ria"), people(values))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("values", "l"), [("abcd", 2), ("abcd", 3), ("abcd", 4)])
-def test_ria_with_many_lots(values, l):  # noqa: E741
     same(fk.Streamliner(l, "ria"), people(values))
 
 
@@ -111,7 +111,7 @@ def test_chances_add_up_to_one(data):
     ages = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
     table = people(values, ages)
     for kind in ("rda", "ria", "gda", "gsa", "anatomy"):
-        method = fk.Anatomy(l) if kind == "anatomy" else fk.Streamliner(l, kind)
+        method = made(kind, l)
         whole = sum(method.chance(table, None, groups) for groups in partitions(n))
         stuck = kind == "gda" and not drawn(method, table)
         assert whole == (0 if stuck else 1), kind
@@ -132,7 +132,7 @@ def test_chances_add_up_to_one(data):
 )
 def test_seeded_runs_come_out_as_often(kind, values, l):  # noqa: E741
     """All that came out of many runs, by bags: within six standard deviations of its chance."""
-    method = fk.Anatomy(l) if kind == "anatomy" else fk.Streamliner(l, kind)
+    method = made(kind, l)
     table, runs = people(values, [i % 3 for i in range(len(values))]), 1000
     seen = Counter(numbered(method.partition(table, seed=seed)) for seed in range(runs))
     by_chance, times, most = Counter(), Counter(), {}
@@ -179,7 +179,7 @@ def _ways(values, shape):
 @pytest.mark.parametrize("kind", ["rda", "anatomy"])
 def test_chances_of_many_people(kind):
     """Fifty pairs of a and b: one order of fifty in fifty factorial."""
-    method = fk.Anatomy(2) if kind == "anatomy" else fk.Streamliner(2, kind)
+    method = made(kind, 2)
     table = people("ab" * 50)
     chance = Fraction(1)
     for i in range(1, 51):

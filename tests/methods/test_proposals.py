@@ -16,9 +16,6 @@ from tests.methods.tables import AMOUNTS, policies
 import foreknow as fk
 from foreknow.data.labels import Labels
 
-# ==== test_settle.py
-
-
 LETTERS = Labels("STUV")
 
 
@@ -120,9 +117,6 @@ def test_nothing_proposed_is_nothing_accepted():
     empty = counts_of_bags(["S"]).take(np.array([], dtype=np.int64))
     nothing = ledger.evaluate(None, empty, np.array([], dtype=np.int64))
     assert nothing.accept_greedily().tolist() == []
-
-
-# ==== test_settle_several.py
 
 
 def policy_of(rules, semantics):
