@@ -53,7 +53,7 @@ $(LOWEST)/.ready: pyproject.toml .ci/lowest.py
 lowest: $(LOWEST)/.ready
 	$(LOWEST)/bin/foreknow --help > $(LOWEST)/help.txt
 	$(LOWEST)/bin/python -m pytest -n auto tests/cli tests/frames tests/report \
-		tests/test_publishing*.py tests/test_verifier.py
+		tests/test_publishing*.py tests/methods/test_publishing*.py tests/test_verifier.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -20,7 +20,7 @@ from statistics import median
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from tests.anonymizers.art_tables import random_table
+from tests.methods.art_tables import random_table
 from tests.oracle.art_worlds import (
     exists,
     highest_binary,

@@ -164,6 +164,7 @@ SIZE = "must be a finite number of usual size, not"
         (Intervals, [[]], "intervals need at least one width"),
         (Intervals, [[True]], "an interval width must be a number, not True"),
         (Intervals, [["x"]], "an interval width must be a number, not 'x'"),
+        (Intervals, [["५"]], "an interval width must be a number, not '५'"),
         (Intervals, [[None]], "an interval width must be a number, not None"),
         (Intervals, [[float("inf")]], f"an interval width {SIZE} inf"),
         (Intervals, [["1e999"]], f"an interval width {SIZE} 1e999"),

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from tests.anonymizers.tables import interval_path, mask_path, tree_path
+from tests.methods.tables import interval_path, mask_path, tree_path
 
 PATHS = {"tree": tree_path, "interval": interval_path, "mask": mask_path}
 DEPTH = 3

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.anonymizers.tables import cases
+from tests.methods.tables import cases
 from tests.examples import examples
 
 import foreknow as fk

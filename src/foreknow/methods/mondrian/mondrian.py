@@ -21,7 +21,7 @@ from foreknow.methods.mondrian.levels import Level
 from foreknow.methods.protocol import Traits
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
-from foreknow.settings import Settings
+from foreknow.settings import FromOne, Settings
 
 _log = logging.getLogger(__name__)
 # How many cuts in a row may fail to bring an unsafe release nearer to safety.
@@ -31,7 +31,7 @@ _PATIENCE = 50
 class MondrianSettings(Settings):
     """``[publish.mondrian]`` in a policy file."""
 
-    cuts: int = 5
+    cuts: FromOne = 5
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,515 @@
+"""Lattice nodes as functions: how they are written, what they group, and the default order."""
+
+import datetime as dt
+import json
+import math
+import random
+from dataclasses import FrozenInstanceError
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.methods.jump_instances import LETTERS, PATIENTS
+from tests.oracle import jump_worlds as oracle
+
+import foreknow as fk
+from foreknow.criteria.entropy import at_least
+from foreknow.criteria.properties import (
+    All,
+    Distinct,
+    Each,
+    Entropy,
+    KAnonymity,
+    MaxRatio,
+    Recursive,
+    RuledOut,
+)
+from foreknow.methods.jump import HALF, Jump, Naive, Safe
+from foreknow.methods.jump.functions import Function, default_nodes, least_group, settled
+from foreknow.methods.jump.secret import SecretChoice
+
+SCHEMA = fk.Schema(
+    quasi_identifiers=["age", "sex", "zip"],
+    sensitive="disease",
+    hierarchies={"age": {"intervals": [5, 10, 20]}, "zip": {"mask": 3}},
+)
+TOPS = (4, 1, 3)
+
+
+def rows(n, seed=0, values="abcdef"):
+    draw = random.Random(seed)
+    return {
+        "age": [draw.randint(20, 59) for _ in range(n)],
+        "sex": [draw.choice("mf") for _ in range(n)],
+        "zip": [draw.choice(["012", "013", "024", "135"]) for _ in range(n)],
+        "disease": [draw.choice(values) for _ in range(n)],
+    }
+
+
+def label(row, node):
+    """What a person looks like at a node; written here by itself."""
+    age, sex, code = row
+    width = [1, 5, 10, 20, 1000][node[0]]
+    return age // width, sex if node[1] == 0 else "*", code[: 3 - node[2]]
+
+
+def grouping(table, node):
+    people = list(zip(table["age"], table["sex"], table["zip"], strict=True))
+    found = {}
+    return tuple(found.setdefault(label(row, node), len(found)) for row in people)
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["age=2, sex=*, zip=1", {"age": 2, "zip": 1}, "zip=1,age=2", (2, 1, 1), {"zip": 1, "age": 2}],
+)
+def test_a_node_may_be_written_in_several_ways(given):
+    table = rows(30)
+    (found,) = settled([Function.of(given)], fk.Microdata(pa.table(table), SCHEMA))
+    assert found.numbers == grouping(table, (2, 1, 1))
+    assert str(found) == "age=2, sex=*, zip=1"
+
+
+def test_every_node_groups_by_what_would_be_published():
+    table = rows(25, seed=4)
+    data = fk.Microdata(pa.table(table), SCHEMA)
+    nodes = [tuple(node) for node in np.ndindex(5, 2, 4)]
+    found = settled([Function.of(node) for node in nodes], data)
+    assert [one.numbers for one in found] == [grouping(table, node) for node in nodes]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("age=2, age=3", "names 'age' twice"),
+        ("age=2, zip", "give a level for each column"),
+        ("age=-1", "give a level for each column"),
+        ("height=1", "'height' is no quasi-identifier"),
+        ("agee=1", "did you mean 'age'"),
+        ("age=5", r"'age' has the levels 0 \(exact\) to 4"),
+        ({"age": "two"}, "level of 'age' is a whole number"),
+        ({"age": True}, "level of 'age' is a whole number"),
+        ((0, 0), "neither one level for each of the 3"),
+        (tuple(range(30)), "as a tuple, nor one group"),
+        ([0, 0, 0], "neither one level"),
+        ("AB|CD", "'A' is no combination of the quasi-identifiers"),
+    ],
+)
+def test_wrong_nodes_are_named(function, message):
+    data = fk.Microdata(pa.table(rows(30)), SCHEMA)
+    with pytest.raises(fk.InputError, match=message):
+        Safe([function]).partition(data)
+
+
+def test_nodes_need_rows():
+    for algorithm in (Jump(["age=1"]), Jump()):
+        with pytest.raises(fk.InputError, match=r"only a Microdata has|functions is missing"):
+            algorithm.run(["flu", "cold"])
+        with pytest.raises(fk.InputError, match=r"only a Microdata has|functions is missing"):
+            algorithm.estimate(["flu", "cold"], 0)
+
+
+@pytest.mark.parametrize("steps", [0, True, 1.5, "many"])
+def test_steps_are_a_whole_number(steps):
+    with pytest.raises(fk.InputError, match="steps is a whole number from 1"):
+        Safe(["AB|CD"], steps=steps)
+
+
+def test_distances_without_functions_are_checked_when_these_are_known():
+    data = fk.Microdata(pa.table(rows(60, values="abcdefgh")), SCHEMA)
+    assert Jump(distances=2).distances == 2
+    assert Jump(distances=[1, 2]).distances == (1, 2)
+    with pytest.raises(fk.InputError, match="whole number from 1, not 0"):
+        Jump(distances=[1, 0])
+    with pytest.raises(fk.InputError, match="whole number from 1, not 'x'"):
+        Jump(distances="x")
+    own = Jump(distances=2).settled(data)
+    assert own.distances == (2,) * len(own.functions)
+    assert own.settled(data) == own
+    with pytest.raises(fk.InputError, match="9 jump distances for"):
+        Jump(distances=[1] * 9).partition(data)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_default_order_goes_from_specific_to_general(seed):
+    draw = random.Random(seed)
+    table = rows(draw.choice([5, 12, 40, 150]), seed)
+    data = fk.Microdata(pa.table(table), SCHEMA)
+    least = draw.choice([2, 3, 5])
+    nodes = default_nodes(data.attributes, least)
+    assert nodes[-1] == TOPS
+    assert len(set(nodes)) == len(nodes)
+    sizes = [np.bincount(grouping(table, node)) for node in nodes]
+    for lower, upper in pairwise(nodes):
+        assert all(a <= b for a, b in zip(lower, upper, strict=True))
+    for i, people in enumerate(sizes[:-1]):
+        assert people.min() >= least
+        assert 2 * len(sizes[i + 1]) <= len(people) or nodes[i + 1] == TOPS
+    # Below the first, any step further leaves a group that is too small.
+    for a, level in enumerate(nodes[0]):
+        if level:
+            lower = (*nodes[0][:a], level - 1, *nodes[0][a + 1 :])
+            assert np.bincount(grouping(table, lower)).min() < least
+
+
+def test_the_default_order_does_not_look_at_sensitive_values():
+    table = rows(80, seed=3)
+    for values in ("abcdef", "ab", "a"):
+        other = {**table, "disease": rows(80, seed=9, values=values)["disease"]}
+        own = Jump(property=MaxRatio("1/3")).settled(fk.Microdata(pa.table(other), SCHEMA))
+        first = Jump(property=MaxRatio("1/3")).settled(fk.Microdata(pa.table(table), SCHEMA))
+        assert own.functions == first.functions
+
+
+@pytest.mark.parametrize(
+    ("prop", "least"),
+    [
+        (MaxRatio("1/2"), 2),
+        (MaxRatio("1/3", strict=True), 4),
+        (MaxRatio("1/3", values=["hiv"]), 2),
+        (All(MaxRatio("1/9", values=["hiv"]), MaxRatio("1/2", strict=True)), 3),
+        (Distinct(4), 4),
+        (Recursive(1, 3), 4),
+        (Entropy(3), 3),
+        (RuledOut("1/2", 2, excluded=["flu"]), 5),
+        (RuledOut("1/2", 2, values=["hiv"]), 2),
+        (Each(lambda shares: shares["flu"] > 0), 2),
+        (MaxRatio("1/1000"), 30),
+    ],
+)
+def test_smaller_groups_cannot_have_the_property(prop, least):
+    assert least_group(prop, 30) == least
+
+
+def test_what_is_known_to_treat_rows_alike():
+    assert Jump().symmetric
+    assert Safe(["age=1", (1, 0, 0), {"zip": 2}]).symmetric
+    assert not Safe(["age=1", [0, 0, 1]]).symmetric
+    assert Naive(["AB|CD", [[(21, "f")], [(30, "m")]]]).symmetric  # quasi-identifiers
+
+
+def test_the_order_of_rows_is_not_told():
+    table = rows(6, values="abc")
+    data = fk.Microdata(pa.table(table), SCHEMA)
+    own = Safe([[0, 0, 0, 1, 1, 1], "age=3"]).settled(data).to_dict()
+    assert own["functions"] == ["<2 groups of 6 people>", "age=3, sex=*, zip=*"]
+    assert Safe().to_dict()["functions"] is None
+
+
+# ---- groups of quasi-identifier values ---------------------------------------------------------
+
+TWO = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="disease")
+ONE = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+ROWS = {
+    "age": [21, 38, 21, 25, 38, 21],
+    "sex": ["f", "m", "f", "f", "m", "m"],
+    "disease": ["flu", "cold", "gout", "flu", "acne", "cold"],
+}
+
+
+def numbers(function, schema=TWO, rows=ROWS):
+    (found,) = settled([Function.of(function)], fk.Microdata(pa.table(rows), schema))
+    return found.numbers
+
+
+@pytest.mark.parametrize(
+    ("function", "schema", "expected"),
+    [
+        ([[(21, "f"), (25, "f")], [(38, "m"), (21, "m")]], TWO, (0, 1, 0, 0, 1, 1)),
+        ([[[21, "f"]], [[38, "m"], [21, "m"], [25, "f"]]], TWO, (0, 1, 0, 1, 1, 1)),
+        ([[("21", "f")], [("38", "m"), ("21", "m"), ("25", "f")]], TWO, (0, 1, 0, 1, 1, 1)),
+        ([[(21, "f"), (99, "m")], [(38, "m"), (21, "m"), (25, "f")]], TWO, (0, 1, 0, 1, 1, 1)),
+        ([[21], [25, 38]], ONE, (0, 1, 0, 1, 1, 0)),
+        ([[(21,)], [(25,), (38,)]], ONE, (0, 1, 0, 1, 1, 0)),
+        ("21, 25|38 40", ONE, (0, 1, 0, 0, 1, 0)),
+    ],
+)
+def test_groups_of_quasi_identifiers(function, schema, expected):
+    assert numbers(function, schema) == expected
+
+
+def test_values_of_other_types():
+    day = dt.date(2020, 2, 1)
+    rows = {"age": [day, None, day], "sex": [True, False, False], "disease": list("abc")}
+    assert numbers([[(day, True), (None, False)], [(day, False)]], rows=rows) == (0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("function", "schema", "message"),
+    [
+        ([[(21, "f")], [(38, "m"), (25, "f")]], TWO, "nothing about age 21, sex 'm', of row 6"),
+        ([[21], [38]], TWO, r"21 is no combination of the quasi-identifiers \(age, sex\)"),
+        ([[(21, "f", 1)], [(38, "m")]], TWO, "no combination"),
+        ([[(21, "f"), ("21", "f")], [(38, "m")]], TWO, r"names \('21', 'f'\) twice|nothing about"),
+        ([[(21, "f")], [("21", "f")]], TWO, "twice"),
+        ([[21, 21], [38]], ONE, "names 21 twice"),
+        ([[]], ONE, "empty group"),
+        ([[{}]], ONE, "can be nobody's name"),
+    ],
+)
+def test_wrong_groups_of_values_are_named(function, schema, message):
+    with pytest.raises(fk.InputError, match=message):
+        numbers(function, schema)
+
+
+@pytest.mark.parametrize("apart", [[0, 0, 1, 0, 0, 0], [0, 1, 0, 0, 2, 0]])
+def test_people_of_equal_quasi_identifiers_are_not_put_apart(apart):
+    rows = "rows 1 and 3" if apart[2] else "rows 2 and 5"
+    with pytest.raises(fk.InputError, match=f"puts {rows} of the pyarrow frame apart, which are"):
+        Safe([apart]).partition(fk.Microdata(pa.table(ROWS), TWO))
+
+
+def test_rows_are_named_as_in_the_table_where_some_are_left_out():
+    rows = {**ROWS, "disease": [None, "cold", "gout", "flu", "acne", "cold"]}
+    schema = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="disease", missing="drop")
+    with pytest.raises(fk.InputError, match="puts rows 2 and 5 of"):
+        Safe([[0, 0, 0, 0, 1, 0]]).partition(fk.Microdata(pa.table(rows), schema))
+    # Rows 1 and 3 are alike, but row 1 is not published.
+    made = Naive([[0, 1, 1, 1, 1, 1]]).partition(fk.Microdata(pa.table(rows), schema))
+    assert made.tolist() == [-1, 0, 0, 0, 0, 0]
+
+
+def test_exact_quasi_identifiers_are_not_published():
+    given = [[(21, "f"), (25, "f")], [(38, "m"), (21, "m")]]
+    data = fk.Microdata(pa.table(ROWS), TWO)
+    for method in (Jump([given]), Jump([given]).settled(data), Jump(["21 f|38 m"])):
+        assert method.to_dict()["functions"] == ["<2 groups>"]
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below=1)], schema=TWO)
+    made = fk.publish(data, policy, method=Jump([given], property=fk.Distinct(2)), seed=1)
+    assert made.certificate.method["functions"] == ["<2 groups>"]
+
+
+def test_the_same_as_row_numbers_and_symmetric_to_an_attack():
+    """Against enumeration of all worlds; an attack finds nothing in what Safe makes."""
+    draw = random.Random(3)
+    released = 0
+    for _ in range(25):
+        n = draw.choice([5, 6])
+        ages = [draw.choice([1, 2, 3, 4]) for _ in range(n)]
+        values = tuple(draw.choice("aabcd") for _ in range(n))
+        partitions = [[draw.choice([0, 1]) for _ in range(5)] for _ in range(3)]
+        functions = [[[a for a in range(1, 5) if p[a] == g] for g in (0, 1)] for p in partitions]
+        functions = [[group for group in function if group] for function in functions]
+        data = fk.Microdata(pa.table({"age": ages, "disease": list(values)}), ONE)
+        by_values = Safe(functions)
+        of_rows = [[p[age] for age in ages] for p in partitions]
+        split = [
+            tuple(tuple(i for i in range(n) if row[i] == g) for g in sorted(set(row)))
+            for row in of_rows
+        ]
+        slow = oracle.Algorithm(
+            "safe", split, oracle.max_ratio(Fraction(1, 2)), oracle.all_tables(values)
+        )
+        expected = slow.released(values)
+        found = by_values.search(data)
+        assert found.run.released == expected
+        assert Safe(of_rows).search(data).run.released == expected
+        if expected is not None:
+            released += 1
+            assert len(set(zip(found.groups, of_rows[expected], strict=True))) == len(
+                set(found.groups)
+            )
+            attacked = fk.attack(data, by_values)
+            assert attacked.exact
+            assert not attacked.certain
+            rows = range(1, n + 1)
+            assert max(attacked.posterior(r, v) for r in rows for v in set(values)) <= Fraction(
+                1, 2
+            )
+    assert released > 4
+
+
+def test_groups_of_values_may_come_from_anywhere():
+    data = fk.Microdata(pa.table(ROWS), ONE)
+    given = [np.array([21]), (25, 38)]
+    assert Naive([given], fk.Distinct(2)).partition(data).tolist() == [0, 1, 0, 1, 1, 0]
+
+
+# ---- functions, properties, results and errors as users meet them ------------------------------
+
+
+@pytest.mark.parametrize(
+    "functions",
+    [
+        LETTERS,
+        ["A, B|C, D|E, F", "A B C|D E F", ["ABCD", "EF"]],
+        [[["A", "B"], ["C", "D"], ["E", "F"]], [{"A", "B", "C"}, ("D", "E", "F")], "ABCD|EF"],
+        [[0, 0, 1, 1, 2, 2], np.array([7, 7, 7, 3, 3, 3]), (0, 0, 0, 0, 1, 1)],
+    ],
+)
+def test_functions_may_be_given_in_several_ways(functions):
+    run = Safe(functions, HALF).run(PATIENTS)
+    assert (run.released, run.disclosure_set().size) == (2, 8)
+
+
+def test_people_without_names_are_numbered():
+    run = Safe([[[0, 1], [2, 3], [4, 5]], [[0, 1, 2], [3, 4, 5]]]).run(list(PATIENTS.values()))
+    assert list(run.disclosure_set(1).marginals) == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Naive([]), "no functions"),
+        (lambda: Naive("AB|CD"), "functions is a list"),
+        (lambda: Naive(["AB||CD"]), "empty group"),
+        (lambda: Naive(["AB|BC"]), "names 'B' twice"),
+        (lambda: Naive([3]), "is no function"),
+        (lambda: Naive([[["A"], 3]]), "is no group of people"),
+        (lambda: Naive([np.array([0.5, 1])]), "one whole number per person"),
+        (lambda: Naive(["AB|CD"]).run(PATIENTS), "says nothing about 'E'"),
+        (lambda: Naive(["AB|CDEFG"]).run(PATIENTS), "groups 'G', who is not in the table"),
+        (lambda: Naive([[0, 1]]).run(PATIENTS), "2 group numbers, the table 6 people"),
+        (lambda: Naive(LETTERS).run("flu"), "a table is a dict"),
+        (lambda: Naive(LETTERS).run({}), "no people"),
+        (lambda: Naive(LETTERS).run({**PATIENTS, "A": None}), "'A' has no value"),
+        (lambda: Naive(LETTERS).run({**PATIENTS, "A": math.nan}), "'A' has no value"),
+        (lambda: Jump(LETTERS, 0), "whole number from 1, not 0"),
+        (lambda: Jump(LETTERS, [1, 2]), "2 jump distances for 3 functions"),
+        (lambda: Jump(LETTERS, "12"), "whole number from 1, not '12'"),
+        (lambda: Naive(LETTERS, None), "property must be"),
+        (lambda: Naive(LETTERS, MaxRatio), "property must be"),
+        (lambda: MaxRatio("x"), "must be a number"),
+        (lambda: MaxRatio(0), "above 0"),
+        (lambda: MaxRatio("1/2", values="AIDS"), "list of values"),
+        (lambda: Distinct(0), "whole number from 1"),
+        (lambda: Entropy("1/2"), "at least 1"),
+        (lambda: Recursive(0, 2), "above 0"),
+        (lambda: All(), "at least one"),
+        (lambda: Jump(LETTERS, 2).run(PATIENTS).disclosure_set(), "nothing was released"),
+        (lambda: Jump(LETTERS, 2).run(PATIENTS).disclosure_set(3), "functions are 0 to 2"),
+        (lambda: SecretChoice(LETTERS[:1]), "among 2 to 12"),
+        (lambda: SecretChoice(LETTERS).run(PATIENTS, chosen=[1]), "at least two"),
+        (lambda: Naive(LETTERS).estimate(PATIENTS, 0, samples=0), "samples"),
+        (lambda: Naive(LETTERS).estimate(PATIENTS, "x"), "functions are 0 to 2, not 'x'"),
+        (lambda: Naive(LETTERS).estimate(PATIENTS, True), "functions are 0 to 2, not True"),
+        (lambda: Naive(LETTERS).estimate(PATIENTS, 3), "functions are 0 to 2, not 3"),
+        (lambda: Naive(LETTERS).estimate(PATIENTS, 0, seed=-1), "seed is a whole number from 0"),
+        (lambda: Naive(LETTERS).estimate(PATIENTS, 0, seed=True), "seed is a whole number from 0"),
+        (lambda: Jump(LETTERS, np.array([1, 2])), "2 jump distances for 3 functions"),
+        (lambda: Jump(LETTERS, np.array([[1, 2, 3]])), "one dimension, not the shape"),
+        (lambda: Jump(LETTERS, np.array([1.0, 2.0, 2.0])), "whole number from 1"),
+        (lambda: Jump(distances=np.array([0])), "whole number from 1"),
+        (lambda: Naive([[[["A", []]], ["B"]]]), "can be nobody's name"),
+        (lambda: Naive(LETTERS).run(PATIENTS).worlds(3), "functions are 0 to 2, not 3"),
+        (lambda: Naive(LETTERS).run(PATIENTS).worlds(most=35), "36 tables agree"),
+    ],
+)
+def test_mistakes_are_named(make, message):
+    with pytest.raises(fk.InputError, match=message):
+        make()
+
+
+def test_results_are_frozen_short_and_plain():
+    run = Jump(LETTERS, 1, HALF).run(PATIENTS)
+    with pytest.raises(FrozenInstanceError):
+        run.released = 0
+    assert repr(run) == "<Run: function 2 released after 5 verdicts>"
+    assert json.loads(json.dumps(run.to_dict()))["released"] == 2
+    seen = json.loads(json.dumps(run.disclosure_set().to_dict()))
+    assert (seen["size"], seen["max ratio"]) == (8, "1/2")
+    secret = SecretChoice(LETTERS).run(PATIENTS, seed=1)
+    assert json.loads(json.dumps(secret.to_dict()))["chosen"] == list(secret.chosen)
+    assert "permutation set of g1 = AB|CD|EF: not safe" in run.report
+
+
+def test_properties_read_numbers_exactly():
+    assert MaxRatio(0.1) == MaxRatio("1/10") == MaxRatio(Fraction(1, 10))
+    assert [repr(p) for p in (MaxRatio(0.5, strict=True), Entropy(2), Recursive("3/2", 2))] == [
+        "MaxRatio('1/2', strict=True)",
+        "Entropy(2)",
+        "Recursive('3/2', 2)",
+    ]
+
+
+def test_a_property_of_some_values_only():
+    prop = MaxRatio("1/3", values=["cancer"])
+    run = Safe(LETTERS, prop).run(PATIENTS)
+    assert run.path[0] == (0, "disclosure", False)
+
+
+def test_several_properties_at_once():
+    both = All(HALF, KAnonymity(3), Distinct(2))
+    assert Naive(LETTERS, both).run(PATIENTS).released == 1
+    assert All(HALF, Distinct(3)).convex
+    assert not All(HALF, Each(lambda shares: True)).convex
+
+
+def test_entropy_is_decided_exactly():
+    huge = 10**40
+    assert at_least([huge, huge], Fraction(2))
+    assert not at_least([huge, huge + 1], Fraction(2))
+    # 2^(3/2): equality with two values of one half and ... one of each quarter
+    assert at_least([2, 1, 1], Fraction(2828427, 10**6))
+    assert not at_least([2, 1, 1], Fraction(2828428, 10**6))
+    assert at_least([4, 4, 4, 4], Fraction(4))
+    assert at_least([3], Fraction(1))
+
+
+# As methods on a table
+
+SIX = pa.table(
+    {
+        "age": [21, 23, 31, 33, 41, 43],
+        "zip": ["a", "a", "b", "b", "c", "c"],
+        "disease": list(PATIENTS.values()),
+    }
+)
+AGES = fk.Schema(
+    quasi_identifiers=["age", "zip"],
+    sensitive="disease",
+    hierarchies={"age": {"intervals": [10, 40]}},
+)
+
+
+def test_functions_as_rows_and_as_nodes():
+    data = fk.Microdata(SIX, AGES)
+    rows = Safe([[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 1, 1]]).partition(data)
+    assert rows.tolist() == [0, 0, 0, 0, 1, 1]
+    nodes = Jump([(0, 0), (1, 0), (2, 1), (3, 1)], 1, MaxRatio("1/2")).partition(data)
+    assert nodes.tolist() == [0, 0, 0, 0, 1, 1]
+
+
+def test_nothing_released_is_no_safe_release():
+    data = fk.Microdata(SIX, AGES)
+    safe = Safe([(0, 0), (1, 0)])
+    with pytest.raises(fk.NoSafeRelease, match=r"Safe releases nothing .* see Run\.nothing_set"):
+        safe.partition(data)
+    assert safe.search(data).run.nothing_set().size > 0
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ((9, 0), "levels 0"),
+        ("AB|CD", "'A' is no combination of the quasi-identifiers"),
+        ([0, 1, 2], "neither one level"),
+    ],
+)
+def test_functions_that_do_not_fit_a_table(function, message):
+    with pytest.raises(fk.InputError, match=message):
+        Safe([function]).partition(fk.Microdata(SIX, AGES))
+
+
+def test_functions_are_equal_by_what_they_say():
+    assert Function.of("AB|CD") == Function.of([["A", "B"], ["C", "D"]])
+    assert Jump(LETTERS, 2) == Jump(LETTERS, [2, 2, 2])
+
+
+@pytest.mark.parametrize("given", [np.array([2, 2, 2]), np.int64(2), (2, np.int32(2), 2)])
+def test_distances_may_be_arrays(given):
+    found = Jump(LETTERS, given)
+    assert found == Jump(LETTERS, 2)
+    assert json.loads(json.dumps(found.to_dict()))["distances"] == [2, 2, 2]
+    assert Jump(distances=given).distances in (2, (2, 2, 2))
+
+
+def test_a_function_may_be_any_whole_number():
+    jump = Jump(LETTERS, 1)
+    assert jump.estimate(PATIENTS, np.int64(2), seed=np.int64(1)) == jump.estimate(
+        PATIENTS, 2, seed=1
+    )
+    run = jump.run(PATIENTS)
+    assert run.disclosure_set(np.int64(1)) == run.disclosure_set(1)

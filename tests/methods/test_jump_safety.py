@@ -1,0 +1,442 @@
+"""No unsafe release ever: all tables of small multisets, and the counterexamples to the paper."""
+
+import contextlib
+import random
+from collections import Counter
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+from tests.examples import NIGHTLY
+from tests.methods.jump_instances import LETTERS, PATIENTS, PROPERTIES, lists, random_functions
+from tests.methods.tables import microdata
+from tests.oracle import jump_worlds as oracle
+
+import foreknow as fk
+from foreknow.criteria.properties import Distinct, Each, Entropy, MaxRatio, Recursive, as_property
+from foreknow.errors import UnsupportedError
+from foreknow.methods.jump import Jump, Naive, Safe
+from foreknow.methods.jump.secret import SecretChoice
+
+F = Fraction
+MULTISETS = ["aabc", "aabb", "aabcd", "aabbc", "aaabc", "aabbcd", "aabcde"]
+
+
+def shown(function, table):
+    """What is published: groups of people, each with its values."""
+    return frozenset((tuple(sorted(g)), tuple(sorted(table[p] for p in g))) for g in function)
+
+
+def unsafe_releases(algorithm, functions, tables, judge, *, told=False):
+    """Releases after which someone's chances fail, by running the algorithm on all tables.
+
+    told: whether it is published which function was released; otherwise only groups are seen.
+    """
+    found = {}
+    for table in tables:
+        i = algorithm.run(table).released
+        if i is not None:
+            release = (i if told else None, shown(functions[i], table))
+            found.setdefault(release, []).append(table)
+    unsafe = []
+    for release, leading in found.items():
+        size = {p: len(group) for group, _ in release[1] for p in group}
+        rows = oracle.marginals(leading)
+        if not all(judge(row, size[p]) for p, row in enumerate(rows)):
+            unsafe.append(release)
+    return unsafe
+
+
+def group_alike(functions):
+    groupings = {frozenset(tuple(sorted(group)) for group in function) for function in functions}
+    return len(groupings) < len(functions)
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_safe_and_jump_never_release_what_is_not_safe(name):
+    """An adversary who sees the groups alone cannot tell which function was released.
+
+    Of a property that is not convex, that is safe only where no two functions group people alike.
+    """
+    chance = random.Random(name)
+    prop, judge = PROPERTIES[name]
+    alike = 0
+    for multiset in MULTISETS:
+        tables = oracle.all_tables(tuple(multiset))
+        for _ in range(3 if NIGHTLY else 1):
+            functions = random_functions(len(multiset), chance)
+            given = lists(functions)
+            k = [chance.randint(1, 3) for _ in functions]
+            alike += group_alike(functions)
+            told = not as_property(prop).convex and group_alike(functions)
+            for algorithm in (Safe(given, prop), Jump(given, 1, prop), Jump(given, k, prop)):
+                assert unsafe_releases(algorithm, functions, tables, judge, told=told) == []
+    assert alike
+
+
+def test_naive_is_caught():
+    chance = random.Random(1)
+    prop, judge = PROPERTIES["ratio 1/2"]
+    caught = 0
+    for multiset in MULTISETS:
+        tables = oracle.all_tables(tuple(multiset))
+        for _ in range(20):
+            functions = random_functions(len(multiset), chance)
+            given = lists(functions)
+            caught += bool(unsafe_releases(Naive(given, prop), functions, tables, judge))
+    assert caught > 5
+
+
+# Functions that group people alike, with a property that is not convex
+
+NOT_HALF = Each(lambda shares: max(shares.values()) != F(1, 2), symmetric=True)
+REUSED = [[1, 0, 0, 1, 1], [1, 1, 0, 0, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 0]]
+
+
+def test_a_mixture_of_what_is_safe_need_not_be_safe():
+    """Each disclosure set has the property; both together, which look alike, have not."""
+    functions = [[[p for p in range(5) if f[p] == g] for g in (0, 1)] for f in REUSED]
+    jump = Jump(REUSED, [2, 2, 1, 2], NOT_HALF)
+    tables = oracle.all_tables(tuple("bbabc"))
+
+    def judge(shares, size):
+        return max(shares.values()) != F(1, 2)
+
+    assert unsafe_releases(jump, functions, tables, judge, told=True) == []
+    assert unsafe_releases(jump, functions, tables, judge) != []
+
+
+@pytest.mark.parametrize(
+    "algorithm", [Jump(REUSED, [2, 2, 1, 2], NOT_HALF), Safe(REUSED, NOT_HALF)]
+)
+def test_such_functions_are_refused_where_groups_alone_are_published(algorithm):
+    data = microdata(range(5), "bbabc")
+    with pytest.raises(UnsupportedError, match="g3 and g4 group people alike"):
+        algorithm.partition(data)
+    with pytest.raises(UnsupportedError, match="g3 and g4 group people alike"):
+        fk.attack(data, algorithm)
+
+
+def test_they_are_not_where_nothing_is_claimed_or_the_property_is_convex_or_they_differ():
+    data = microdata(range(5), "bbabc")
+    assert Naive(REUSED, NOT_HALF).partition(data).tolist() == [0, 0, 0, 0, 1]
+    assert Jump(REUSED, [2, 2, 1, 2], MaxRatio("2/3")).partition(data).max() == 1
+    assert Jump(REUSED[:3], [2, 2, 1], NOT_HALF).partition(data).tolist() == [0, 0, 0, 0, 1]
+
+
+def test_labels_of_groups_that_are_no_nodes_may_look_alike():
+    data = microdata(range(1, 7), "aabbcd")
+    schema = data.schema
+    twice = fk.Policy([fk.Requirement(fk.Facts(), below=1)], schema=schema)
+    # Labels are 1 to 6 and 2 to 5, of three people each, in both.
+    functions = [[0, 1, 0, 1, 1, 0], [0, 1, 1, 0, 1, 0]]
+    some = Each(lambda shares: len(shares) > 1, name="some")
+    with pytest.raises(UnsupportedError, match=r"labels of g1 = .* may not tell who"):
+        fk.publish(data, twice, method=Safe(functions, some))
+    assert fk.publish(data, twice, method=Safe(functions, Distinct(2)))
+    assert fk.publish(data, twice, method=Safe([(1,)], some))
+    options = fk.PublishOptions(form="bucketized")
+    separate = fk.Policy([fk.Requirement(fk.Facts(), below=1)], schema=schema, options=options)
+    assert fk.publish(data, separate, method=Safe(functions, some))
+
+
+# Corollary 1, and more properties than it names
+
+CONVEX = [
+    MaxRatio("1/2"),
+    MaxRatio("2/3", strict=True),
+    Distinct(2),
+    Distinct(3),
+    Entropy(2),
+    Entropy("1.6"),
+    Recursive(2, 2),
+    Recursive(3, 3),
+]
+
+
+@pytest.mark.parametrize("prop", CONVEX, ids=repr)
+def test_safe_is_jump_by_one_for_convex_properties(prop):
+    """Also for entropy and recursive diversity, where Theorem 6 says "generally incomparable"."""
+    chance = random.Random(repr(prop))
+
+    # The same property, about which nothing is known: Safe asks every disclosure set.
+    class Unknown:
+        convex, complete = False, False
+        colour, limit, allows = prop.colour, lambda self, size, colour: size, prop.allows
+
+    for _ in range(60):
+        n = chance.choice([5, 6])
+        table = [chance.choice("aabbcd") for _ in range(n)]
+        functions = [list(map(list, f)) for f in random_functions(n, chance)]
+        expected = Jump(functions, 1, prop).run(table).released
+        assert Safe(functions, prop).run(table).released == expected
+        assert Safe(functions, Unknown()).run(table).released == expected
+
+
+def test_safe_and_jump_by_one_differ_for_some_other_property():
+    """A property that is not convex: the highest ratio is anything but 1/2 (Theorem 6)."""
+    even = Each(lambda shares: max(shares.values()) != F(1, 2), symmetric=True)
+    chance = random.Random(3)
+    better = set()
+    for _ in range(600):
+        n = chance.choice([5, 6])
+        table = [chance.choice("aabcd") for _ in range(n)]
+        functions = [list(map(list, f)) for f in random_functions(n, chance)]
+        one, other = (
+            a.run(table).released for a in (Safe(functions, even), Jump(functions, 1, even))
+        )
+        key = [len(functions) if r is None else r for r in (one, other)]
+        better.add((key[0] > key[1]) - (key[0] < key[1]))
+    assert better == {-1, 0, 1}
+
+
+# Counterexamples to the paper
+
+
+def test_the_printed_table_13_would_release_what_is_not_safe():
+    """With a jump of k[i] instead of k[j] in ds, the third function would be released at 2/3."""
+    functions = ["023|14", "03|124", "012|34"]
+    split = [tuple(tuple(map(int, g)) for g in f.split("|")) for f in functions]
+    tables = oracle.all_tables(tuple("aabcd"))
+
+    class Printed(oracle.Algorithm):
+        def disclosure_set(self, i, table):
+            kept = []
+            for t in self.permutation_set(i, table):
+                j = 0
+                while j < i:
+                    if not self.permutation_safe(j, t):
+                        j += 1
+                    elif self.disclosure_safe(j, t):
+                        break
+                    else:
+                        j += self.distances[i]
+                else:
+                    if j == i:
+                        kept.append(t)
+            return kept
+
+    judge = oracle.max_ratio(F(1, 2))
+    printed = Printed("jump", split, judge, tables, [1, 1, 2])
+    worst = F(0)
+    for table in tables:
+        if printed.released(table) == 2:
+            seen = oracle.generalization(split[2], table)
+            leading = [
+                t
+                for t in tables
+                if printed.released(t) == 2 and oracle.generalization(split[2], t) == seen
+            ]
+            worst = max(worst, *(max(row.values()) for row in oracle.marginals(leading)))
+    assert worst == F(2, 3)
+    named = ["|".join(f.split("|")) for f in functions]
+    mended = Jump([[list(map(int, g)) for g in f.split("|")] for f in named], [1, 1, 2])
+    assert unsafe_releases(mended, split, tables, judge) == []
+
+
+def test_releasing_nothing_can_tell_everything_to_those_who_know_the_values():
+    """Theorem 1 is false where the multiset of values is known, as the paper's T assumes."""
+    functions = [[[1, 2, 3], [0, 4]], [[0, 2, 3], [1, 4]]]
+    naive = Naive(functions, MaxRatio("1/2"))
+    tables = oracle.all_tables(tuple("aabcd"))
+    silent = [t for t in tables if naive.run(t).released is None]
+    assert len(silent) == 6
+    assert {t[2] for t in silent} == {"a"}
+    nothing = naive.run(silent[0]).nothing_set()
+    assert (nothing.size, nothing.max_ratio, nothing.worst) == (6, 1, (2, "a"))
+
+
+def test_the_safe_strategy_tells_as_much_by_releasing_nothing():
+    safe = Safe(LETTERS, MaxRatio("1/2"))
+    nothing = safe.run(PATIENTS).nothing_set()
+    assert (nothing.size, nothing.max_ratio, nothing.worst) == (24, 1, ("E", "cancer"))
+
+
+def test_releasing_nothing_is_safe_where_only_the_domain_is_known():
+    """Over all tables with any values, exchanging two values changes nothing: all are alike."""
+    functions = [[[1, 2, 3], [0, 4]], [[0, 2, 3], [1, 4]]]
+    naive = Naive(functions, MaxRatio("1/2"))
+    domain = "abcd"
+    silent = []
+    for code in range(len(domain) ** 5):
+        table = tuple(domain[code // len(domain) ** p % len(domain)] for p in range(5))
+        if naive.run(table).released is None:
+            silent.append(table)
+    assert all(set(row.values()) == {F(1, 4)} for row in oracle.marginals(silent))
+
+
+def test_only_effective_distances_matter():
+    """Theorem 4 needs more than different vectors: the first distance and jumps past the end."""
+    chance = random.Random(5)
+    for _ in range(40):
+        functions = [list(map(list, f)) for f in random_functions(5, chance)]
+        n = len(functions)
+        k = [chance.randint(1, 2) for _ in range(n)]
+        same = [9, *(kj if j + kj < n else kj + 3 for j, kj in enumerate(k))][: n + 1]
+        same = [9, *same[2:]]
+        table = [chance.choice("aabc") for _ in range(5)]
+        one, other = Jump(functions, k).run(table), Jump(functions, same).run(table)
+        assert one.path == other.path
+        assert one.nothing_set() == other.nothing_set()
+
+
+def test_a_reused_function_may_see_tables_that_it_did_not_before():
+    """The text says that ds_i' is a subset of ds_i where g_i is reused; with jumps it is not."""
+    functions = [((3, 4), (0, 1, 2)), ((0, 2, 3), (1, 4)), ((0, 1, 4), (2, 3))]
+    functions.append(functions[2])
+    k, table = [3, 2, 2, 3], tuple("bcada")
+    tables = oracle.all_tables(table)
+    slow = oracle.Algorithm("jump", functions, oracle.max_ratio(F(1, 2)), tables, k)
+    before, after = slow.disclosure_set(2, table), slow.disclosure_set(3, table)
+    assert not set(after) <= set(before)
+    run = Jump(lists(functions), k).run(table)
+    assert (run.disclosure_set(2).size, run.disclosure_set(3).size) == (2, 4)
+    assert (len(before), len(after)) == (2, 4)
+
+
+# ---- a secret choice ---------------------------------------------------------------------------
+
+HALF = MaxRatio("1/2")
+
+
+def believed(functions, secrets, tables, outcome):
+    """By Bayes, over every secret and table; what is seen is the index and its groups' values."""
+    judge = oracle.max_ratio(F(1, 2))
+    leading = []
+    for secret in secrets:
+        slow = oracle.Algorithm("naive", [functions[i] for i in secret], judge, tables)
+        for table in tables:
+            place = slow.released(table)
+            i = None if place is None else secret[place]
+            bags = None if i is None else oracle.generalization(functions[i], table)
+            leading += [table] if (i, bags) == outcome else []
+    return oracle.marginals(leading)
+
+
+def test_nothing_is_never_taken_for_safe():
+    """Theorem 1 is false for known values: an adversary who sees nothing is certain of C and D."""
+    run = SecretChoice(["BCD|AE", "ACD|BE"], HALF).run(dict(zip("ABCDE", "bcaad", strict=True)))
+    assert run.released is None
+    assert run.max_ratio == 1
+    assert run.posterior()["C"] == run.posterior()["D"] == {"a": 1}
+    assert run.to_dict()["max ratio"] == "1"
+    assert repr(run) == "<SecretRun: nothing released, 1 secret possible>"
+
+
+def test_posteriors_are_those_of_enumeration_also_of_nothing():
+    chance = random.Random(9)
+    seen = Counter()
+    for _ in range(60):
+        n = chance.choice([3, 4, 5])
+        functions = random_functions(n, chance)
+        table = tuple(chance.choice("aabbc") for _ in range(n))
+        choice = SecretChoice(lists(functions), HALF)
+        run = choice.run(table, seed=chance.randrange(100))
+        i = run.released
+        bags = None if i is None else oracle.generalization(functions[i], table)
+        tables = oracle.all_tables(table)
+        expected = believed(functions, choice.secrets(), tables, (i, bags))
+        assert list(run.posterior().values()) == expected
+        assert run.max_ratio == max(max(row.values()) for row in expected)
+        assert all(one.size for one in run.sets.values())
+        seen[i is None] += 1
+    assert min(seen[True], seen[False]) > 5
+
+
+def test_chances_are_shares_of_secrets():
+    chance = random.Random(4)
+    unequal = 0
+    for _ in range(120):
+        n = chance.choice([2, 4, 5])
+        functions = random_functions(n, chance)
+        values = [chance.choice("aabbc") for _ in range(n)]
+        data = microdata(range(n), values)
+        given = [[next(g for g, m in enumerate(f) if p in m) for p in range(n)] for f in functions]
+        choice = SecretChoice(given, HALF)
+        judge = oracle.max_ratio(F(1, 2))
+        made = Counter()
+        for secret in choice.secrets():
+            slow = oracle.Algorithm(
+                "naive", [functions[i] for i in secret], judge, oracle.all_tables(tuple(values))
+            )
+            place = slow.released(tuple(values))
+            if place is not None:
+                groups = functions[secret[place]]
+                made[frozenset(frozenset(group) for group in groups)] += 1
+        total = F(0)
+        for groups, times in made.items():
+            of_row = [next(g for g, m in enumerate(groups) if p in m) for p in range(n)]
+            found = choice.chance(data, None, of_row)
+            assert found == F(times, len(choice.secrets()))
+            total += found
+            unequal += found < 1
+        assert total <= 1
+        assert choice.chance(data, None, [-1] * n) == 0
+    assert unequal > 10
+
+
+# Theorem 8: people D to I are of one kind, so that the groups are groups of quasi-identifiers.
+
+ROWS = {
+    "kind": ["A", "B", "C"] + ["D"] * 6,
+    "disease": ["C0", "C0", "C0", "C1", "C2", "C3", "C4", "C5", "C6"],
+}
+SCHEMA = fk.Schema(quasi_identifiers=["kind"], sensitive="disease")
+CHOICE = SecretChoice(["AB|CD", "AC|BD", "BC|AD", "ABC|D", "ABCD"], HALF)
+
+
+def test_theorem_8_an_attack_finds_17_of_23():
+    data = fk.Microdata(pa.table(ROWS), SCHEMA)
+    found = fk.attack(data, CHOICE, groups=[0] * 9)
+    assert found.exact
+    assert [found.posterior(row, "C0") for row in (1, 2, 3)] == [F(17, 23)] * 3
+    with pytest.raises(fk.NoSafeRelease):
+        fk.attack(data, SecretChoice(["ABC|D", "A|B|C|D"], HALF))
+    drawn = fk.attack(data, SecretChoice(["ABCD", "AB|CD", "AC|BD"], HALF), seed=1)
+    assert drawn.exact
+
+
+def test_theorem_8_so_does_whoever_holds_the_release():
+    release = fk.Release.from_groups(
+        pa.table({**ROWS, "group": [1] * 9}), group="group", sensitive="disease"
+    )
+    found = fk.Algorithm(CHOICE, schema=SCHEMA).disclosure(release, "C0")
+    assert found.exact == F(17, 23)
+    assert found.witness.share == F(1, 3)
+
+
+def test_what_a_secret_makes_is_published_with_nothing_said_of_it():
+    data = fk.Microdata(pa.table(ROWS), SCHEMA)
+    made = Counter()
+    for seed in range(30):
+        try:
+            made[tuple(CHOICE.partition(data, seed=seed).tolist())] += 1
+        except fk.NoSafeRelease:
+            made[None] += 1
+    assert set(made) == {(0,) * 9, None}
+    assert CHOICE.chance(data, None, [0] * 9) == F(15, 26)
+    aab = fk.Microdata(pa.table({"kind": list("ABC"), "disease": list("aab")}), SCHEMA)
+    with pytest.raises(fk.NoSafeRelease):
+        SecretChoice(["AB|C", "A|BC"], HALF).partition(aab)
+    assert not SecretChoice([[0, 0, 1], [0, 1, 1]]).symmetric
+    assert CHOICE.symmetric
+
+
+def test_it_is_not_published():
+    data = fk.Microdata(pa.table(ROWS), SCHEMA)
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below=1)], schema=SCHEMA)
+    with pytest.raises(fk.InputError, match="to be attacked, not to be published; take Jump"):
+        fk.publish(data, policy, method=CHOICE, seed=1)
+    assert CHOICE.to_dict()["functions"] == ["<2 groups>"] * 4 + ["<1 group>"]
+
+
+def test_naive_is_what_each_secret_runs():
+    data = fk.Microdata(pa.table(ROWS), SCHEMA)
+    chances = Counter()
+    for secret in CHOICE.secrets():
+        naive = Naive([CHOICE.functions[i] for i in secret], HALF)
+        with contextlib.suppress(fk.NoSafeRelease):
+            chances[tuple(naive.partition(data).tolist())] += F(1, 26)
+    assert chances
+    for groups, chance in chances.items():
+        assert CHOICE.chance(data, None, list(groups)) == chance
