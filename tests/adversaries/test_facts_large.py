@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries import formulas
-from tests.adversaries.splitting import counted
 from tests.examples import examples
 
 from foreknow.adversaries.facts.facts import Facts
@@ -98,15 +97,6 @@ def test_huge_amounts_mean_everything_there_is(amounts):
         witness = d.witness
         assert len(witness.ruled_out) <= 3
         assert sum(witness.known.values()) + witness.family < 4
-
-
-@pytest.mark.parametrize("point", [(HUGE, 0, 0), (0, HUGE, 0), (0, 0, HUGE), (HUGE, HUGE, HUGE)])
-def test_huge_amounts_pass_through_a_ledger(point):
-    root, parts = counted(["aabb"], "ab"), counted(["ab", "ab"], "ab")
-    ledger = Facts(*point).ledger(1)
-    assert not ledger.admits(None, root)
-    ledger.commit(None, root)
-    assert not ledger.admits(root, parts)
 
 
 def test_huge_amounts_of_each_kind_just_above_64_bits():
