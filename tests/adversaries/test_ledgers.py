@@ -1,25 +1,19 @@
 """Ledgers on cases made by hand: where two groups meet, where minima rise again, the edges."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.adversaries import formulas
 from tests.adversaries.releases_many import (
     VALUES,
     counted,
-    histories,
-    right,
     stands,
     started,
     weighed,
     worst,
 )
-from tests.examples import examples
 from tests.oracle.implication_worlds import group_by_group
 
 import foreknow as fk
@@ -31,7 +25,6 @@ from foreknow.errors import InternalError
 
 ONLY_A = np.array([True, False, False, False])
 ALL = pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
-POINTS = st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 4))
 
 
 def about(counts, value):
@@ -39,30 +32,6 @@ def about(counts, value):
 
 
 # ---- Facts, one value each -------------------------------------------------------------------
-
-
-@ALL
-def test_only_where_merging_can_hurt_everything_present_is_kept(semantics):
-    assert Facts(1, 1, 1).ledger("1/2", None, semantics).falling is (semantics == "single")
-
-
-def test_an_empty_ledger_has_seen_nothing():
-    assert Facts(1, 1, 1).ledger("1/2").minima("a") == (math.inf, math.inf, math.inf, 1.0, 1.0)
-
-
-@examples(150)
-@given(histories("single", falling=True), POINTS)
-def test_the_five_numbers_are_the_minima_over_the_present_groups(history, point):
-    ledger, before = Facts(*point).ledger(1), None
-    for groups in history[0]:
-        tallies = [{x: group.count(x) for x in group} for group in groups]
-        # Without what is removed: noting all groups again is the same by Theorem 4.
-        ledger.commit(before, counted(groups, "single"))
-        before = counted(groups, "single")
-        for value in {x for group in groups for x in group}:
-            five = formulas.five(tallies, value, point)
-            assert ledger.minima(value) == pytest.approx(list(map(float, five)), rel=1e-12, abs=0)
-            assert Facts(*point).disclosure(before, value).exact == formulas.breach(five)
 
 
 FIVE_NINTHS = GroupCounts.from_bags(["abbbbbcc", "abcde"])  # by the third term of Theorem 2 alone
@@ -155,26 +124,6 @@ def test_an_evaluation_of_nothing_is_safe():
     assert ledger.admits(None, counts)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "threshold", "safe"),
-    [
-        ([True, False], "4/5", True),  # everybody in the first part has b; only a counts
-        ([False, True], "4/5", False),
-        ([False, False], "4/5", True),
-        (None, "4/5", False),
-        (None, 1, False),  # at threshold one, only certainty is refused
-        ([True, False], 1, True),
-    ],
-)
-@pytest.mark.parametrize("adversary", [Facts(), Implications(0)], ids=repr)
-def test_values_that_do_not_count_may_be_certain(adversary, wanted, threshold, safe):
-    root = GroupCounts.from_bags(["aaabbbbb"])
-    parts = counted(["bbbb", "aaab"], "single", Labels("ab"))
-    ledger = adversary.ledger(threshold, None if wanted is None else np.array(wanted))
-    ledger.commit(None, root)
-    assert ledger.admits(root, parts) is safe
-
-
 # Figure 6 of the paper, whose fifth number is misprinted.
 SMALL = {"AIDS": 2, "Flu": 2} | {f"rare {i}": 2 for i in range(8)}
 LARGE = {"AIDS": 98, "Flu": 851, "rare 0": 16} | {f"rare {i}": 5 for i in range(1, 8)}
@@ -208,10 +157,6 @@ def test_a_cut_that_figure_6_as_printed_accepts_is_refused():
     evaluation = ledger.evaluate(whole, both, np.array([0, 0]))
     assert evaluation.safe_each().tolist() == [False]
     assert evaluation.safe_jointly(np.array([True])) is False
-
-
-def test_an_unsafe_root_is_refused_though_figure_6_never_looks():
-    assert not Facts().ledger("1/2").admits(None, GroupCounts.from_bags(["aab"]))
 
 
 # ---- minima that rise again ------------------------------------------------------------------
@@ -349,24 +294,6 @@ def test_a_group_that_is_not_there_cannot_be_replaced(semantics):
 
 
 # ---- Implications ----------------------------------------------------------------------------
-
-
-@examples(60)
-@given(
-    st.data(), st.lists(st.lists(st.sampled_from("aaabbcd"), min_size=2, max_size=6), max_size=3)
-)
-def test_the_verdict_is_that_of_enumeration(data, others):
-    """Groups that come one by one, against enumerated worlds and not against `disclosures`."""
-    groups, k = [list("aabbcd"), *others], data.draw(st.integers(0, 3))
-    truths = [
-        max(group_by_group(groups[: i + 1], x, 3)[k] for x in "abcd") for i in range(len(groups))
-    ]
-    threshold = data.draw(st.sampled_from([*truths, Fraction(4, 5), Fraction(1)]))
-    ledger = Implications(k).ledger(threshold)
-    for group, truth in zip(groups, truths, strict=True):
-        added = counted([group], "single")
-        assert right(ledger.admits(None, added), truth, threshold), (groups, k, threshold)
-        ledger.commit(None, added)
 
 
 @pytest.mark.parametrize("values", [None, ["v5", "v6"]])
