@@ -31,7 +31,14 @@ def microdata(values, hierarchies=None, **columns):
     return fk.Microdata(rows, schema)
 
 
+def release_of(values, groups, **columns):
+    """People in groups, as a release of which the method is not known."""
+    rows = table(values, **columns, gid=groups)
+    return fk.Release.from_groups(rows, group="gid", sensitive="disease")
+
+
 def policy_for(policy, found):
+    """The same requirements, for a table."""
     return fk.Policy(policy.requirements, schema=found.schema, options=policy.options)
 
 
@@ -48,6 +55,15 @@ def random_table(random, people, kinds, n_values, hierarchies=None):
     columns = {name: random.integers(0, most, people).tolist() for name, most in kinds.items()}
     values = ["abcdef"[code] for code in random.integers(0, n_values, people)]
     return values, columns, microdata(values, hierarchies, **columns)
+
+
+def random_of_which(random, made, *how):
+    """A random table of which something is made (of its values, columns and microdata)."""
+    while True:
+        values, columns, found = random_table(random, *how)
+        release = made(values, columns, found)
+        if release is not None:
+            return values, columns, found, release
 
 
 def agrees(found, values, expected, n_worlds, n_possible):

@@ -53,6 +53,20 @@ def test_mondrian_leaks(policy, columns, values, worlds, certain):
 BELOW_3_4 = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")])
 
 
+# Found by random search, too; by which search, ages and sexes, and diseases: everybody is certain.
+SEARCHES = [
+    ("best", [4, 4, 1, 2, 4], [1, 0, 0, 1, 1], "caabc"),
+    ("chain", [1, 0, 3, 4, 4], [0, 1, 0, 1, 0], "cbcba"),
+]
+
+
+@pytest.mark.parametrize(("find", "ages", "sexes", "values"), SEARCHES)
+def test_full_domain_leaks_by_any_search(find, ages, sexes, values):
+    found = microdata(values, {"age": fk.Intervals([2, 4])}, age=ages, sex=sexes)
+    made = fk.attack(found, fk.FullDomain(find=find), policy_for(DIVERSE, found))
+    assert made.certain == (1, 2, 3, 4, 5)
+
+
 def test_full_domain_leaks():
     columns = {"age": [2, 1, 1, 1, 2, 1, 1, 1], "sex": [0, 0, 0, 0, 1, 0, 1, 0]}
     found = microdata(list("cbaacccb"), LEVELS, **columns)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.attacks import BUCKETS, DIVERSE, LEVELS, microdata, policy_for
+from tests.attacks import BUCKETS, DIVERSE, LEVELS, microdata, policy_for, release_of
 
 import foreknow as fk
 from foreknow.adversaries.algorithm.observation import Reader
@@ -66,12 +66,16 @@ def test_how_it_is_shown(leaking, harmless, tmp_path):
     assert (written["worlds"], written["consistent"]) == ("6", "2")
 
 
-def test_what_a_witness_says():
+@pytest.fixture
+def mondrian():
+    """A policy, and the release that Mondrian makes by it."""
     found = microdata(VALUES, age=AGES)
     policy = policy_for(DIVERSE, found)
-    groups = fk.Mondrian().partition(found, policy)
-    rows = pa.table({"age": AGES, "disease": VALUES, "gid": groups})
-    release = fk.Release.from_groups(rows, group="gid", sensitive="disease")
+    return policy, release_of(VALUES, fk.Mondrian().partition(found, policy), age=AGES)
+
+
+def test_what_a_witness_says(mondrian):
+    policy, release = mondrian
     adversary = fk.Algorithm(fk.Mondrian(), policy)
     disclosure = adversary.disclosure(release, "hiv")
     assert disclosure.exact == 1
@@ -85,30 +89,21 @@ def test_what_a_witness_says():
         adversary.ledger("1/2")
 
 
-def test_it_can_be_required_in_a_policy():
-    found = microdata(VALUES, age=AGES)
-    policy = policy_for(DIVERSE, found)
-    groups = fk.Mondrian().partition(found, policy)
-    rows = pa.table({"age": AGES, "disease": VALUES, "gid": groups})
-    release = fk.Release.from_groups(rows, group="gid", sensitive="disease")
+def test_it_can_be_required_in_a_policy(mondrian):
+    policy, release = mondrian
     stricter = fk.Policy([fk.Requirement(fk.Algorithm(fk.Mondrian(), policy), below="0.9")])
     assert fk.audit(release, policy).safe
     assert not fk.audit(release, stricter).safe
 
 
 def test_a_release_of_another_method_is_told():
-    rows = pa.table({"age": [1, 2, 3, 4], "disease": list("abab"), "gid": [0, 0, 0, 0]})
-    release = fk.Release.from_groups(rows, group="gid", sensitive="disease")
-    policy = fk.Policy(
-        DIVERSE.requirements, fk.Schema(quasi_identifiers=["age"], sensitive="disease")
-    )
-    rows = rows.set_column(2, "gid", pa.array([0, 1, 0, 1]))
-    other = fk.Release.from_groups(rows, group="gid", sensitive="disease")
-    assert fk.Algorithm(fk.Mondrian(), policy).disclosure(release).exact is not None
-    with pytest.raises(fk.InputError, match="is it the method"):
-        fk.Algorithm(fk.Mondrian(), policy).disclosure(other)
-    with pytest.raises(fk.InputError, match="is it the method"):
-        fk.Algorithm(fk.Mondrian(), policy, worlds=3).disclosure(other)
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    policy = fk.Policy(DIVERSE.requirements, schema)
+    own, other = (release_of("abab", g, age=[1, 2, 3, 4]) for g in ([0] * 4, [0, 1, 0, 1]))
+    assert fk.Algorithm(fk.Mondrian(), policy).disclosure(own).exact is not None
+    for more in ({}, {"worlds": 3}):
+        with pytest.raises(fk.InputError, match="is it the method"):
+            fk.Algorithm(fk.Mondrian(), policy, **more).disclosure(other)
 
 
 def test_rows_that_are_left_out():
@@ -311,18 +306,15 @@ def test_more_that_is_refused():
     rows = pa.table({"pid": [1, 1, 2], "age": [3, 3, 4], "disease": ["a", "b", "a"]})
     with pytest.raises(fk.InputError, match="one sensitive value"):
         fk.attack(fk.Microdata(rows, several), fk.Mondrian())
-    release = fk.GroupCounts.from_bags([["a", "b"]])
-    with pytest.raises(fk.InputError, match="schema"):
-        fk.Algorithm(fk.Mondrian()).disclosure(release)
-    with pytest.raises(fk.InputError, match="who is in which group"):
-        fk.Algorithm(fk.Mondrian(), schema=found.schema).disclosure(release)
-    rows = pa.table({"age": [1, 2], "disease": ["a", "b"], "gid": [0, 0]})
-    release = fk.Release.from_groups(rows, group="gid", sensitive="disease")
-    with pytest.raises(fk.InputError, match="symmetric=True"):
-        fk.Algorithm(lambda table: [0, 0], schema=found.schema).disclosure(release)
-    assert np.isclose(
-        fk.Algorithm(lambda table: [0, 0], schema=found.schema, symmetric=True)
-        .disclosure(release)
-        .probability,
-        0.5,
-    )
+    counts = fk.GroupCounts.from_bags([["a", "b"]])
+    release = release_of("ab", [0, 0], age=[1, 2])
+    constant = lambda table: [0, 0]  # noqa: E731
+    for adversary, judged, says in [
+        (fk.Algorithm(fk.Mondrian()), counts, "schema"),
+        (fk.Algorithm(fk.Mondrian(), schema=found.schema), counts, "who is in which group"),
+        (fk.Algorithm(constant, schema=found.schema), release, "symmetric=True"),
+    ]:
+        with pytest.raises(fk.InputError, match=says):
+            adversary.disclosure(judged)
+    adversary = fk.Algorithm(constant, schema=found.schema, symmetric=True)
+    assert adversary.disclosure(release).probability == pytest.approx(0.5)

@@ -84,11 +84,7 @@ WARD = [
 def test_texts_and_sentence_under_single():
     release = release_of(WARD)
     named = fk.name_people(release, fk.Facts(1, 1, 1).disclosure(release, "AIDS"))
-    assert named.statements == (
-        "Tom != Flu",
-        '"Ann Lee" = Cold',
-        "Ed = AIDS -> Tom = AIDS",
-    )
+    assert named.statements == ("Tom != Flu", '"Ann Lee" = Cold', "Ed = AIDS -> Tom = AIDS")
     assert named.sentence() == (
         "Someone who knows that Tom does not have Flu, that Ann Lee has Cold and that Tom has AIDS "
         "if Ed has it can be 60% sure that Tom has AIDS."

@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import foreknow as fk
@@ -69,19 +70,16 @@ def test_at_the_points_and_beside_them_is_what_facts_disclose(counts, confidence
 
 
 @every_case
-def test_what_is_withstood_is_what_stays_below(counts, confidence):
-    report = fk.skyline_report(counts, confidence=confidence)
-    value = report.values[0]
-    for point in box(report, value):
-        below = fk.Facts(*point).disclosure(counts, value).below(confidence)
-        assert report.withstands(value, point) == below, point
-
-
-@every_case
-def test_the_least_beyond_has_the_fewest_facts(counts, confidence):
+def test_what_is_withstood_stays_below_and_the_least_beyond_has_the_fewest_facts(
+    counts, confidence
+):
     report = fk.skyline_report(counts, confidence=confidence)
     for value in report.values:
         beyond = [point for point in box(report, value) if not report.withstands(value, point)]
+        if value == report.values[0]:
+            for point in box(report, value):
+                below = fk.Facts(*point).disclosure(counts, value).below(confidence)
+                assert (point not in beyond) == below, point
         least = report.least_beyond(value)
         assert least in beyond
         assert sum(least) == min(map(sum, beyond))
@@ -147,8 +145,6 @@ def test_json_holds_every_point_with_its_version_and_is_written_whole(tmp_path):
 
 
 def test_a_release_says_what_its_sensitive_column_is_called():
-    import pyarrow as pa
-
     table = pa.table({"gid": [1, 1, 2, 2], "job": ["Cook", "Boss", "Cook", "Boss"]})
     release = fk.Release.from_groups(table, group="gid", sensitive="job")
     report = fk.skyline_report(release, confidence="0.9")

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from tests.adversaries.checks import same
+from tests.adversaries.judging import same
 from tests.oracle.implication_worlds import Dealing, Truth
 from tests.oracle.worlds import members, posterior, worlds
 

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.minima import FactsMeasure
 from foreknow.adversaries.ledger import MinLedger
+from foreknow.criteria.protocol import Criterion
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
 
 VALUES = Labels("abcd")
-SEMANTICS = st.sampled_from(["set", "multiset", "multiset", "single"])
-POINTS = st.tuples(*[st.integers(0, 3)] * 3)
 
 
 def counted(groups, semantics, values=VALUES):
@@ -35,16 +34,24 @@ def counted(groups, semantics, values=VALUES):
     )
 
 
-def worst(groups, semantics, point, wanted=None):
-    """The highest disclosure among the wanted values as a fraction, judged from scratch."""
-    found = Facts(*point).disclosures(counted(groups, semantics))
+def worst(groups, semantics, asked, wanted=None):
+    """The highest disclosure among the wanted values as a fraction, judged from scratch.
+
+    Of an adversary, or of facts in these amounts; 1 where a criterion does not hold, else 0.
+    """
+    counts = counted(groups, semantics)
+    if isinstance(asked, Criterion):
+        return Fraction(bool(groups) and not asked.holds(counts))
+    found = (Facts(*asked) if isinstance(asked, tuple) else asked).disclosures(counts)
     chosen = [x for code, x in enumerate(VALUES) if wanted is None or wanted[code]]
     return max((found[x].exact for x in chosen), default=Fraction(0))
 
 
-def right(said, truth, threshold):
+def right(said, truth, threshold, exact=False):
     """Whether a ledger's word may stand: never wrongly safe, and unsafe only if (nearly) so."""
-    return truth < threshold if said else truth > threshold - Fraction(1, 10**9)
+    if said or exact or truth >= threshold:
+        return said == (truth < threshold)
+    return bool(truth) and 1 / truth - 1 <= (1 / threshold - 1) * (1 + Fraction(1, 10**8))
 
 
 def people(semantics, letters="aabcd"):
@@ -95,16 +102,24 @@ def changed(groups, change):
 
 
 @st.composite
-def histories(draw, steps=5):
-    """A semantics, groups to begin with, and changes; each of what the earlier ones left."""
-    semantics = draw(SEMANTICS)
+def divisions(draw, groups):
+    """Draw one group (by place) and the parts that replace it."""
+    at = draw(st.integers(0, len(groups) - 1))
+    return [at], draw(parted(groups[at]))
+
+
+@st.composite
+def histories(draw, semantics, falling, steps=5):
+    """Groups to begin with, and changes of what the earlier ones left; where only cutting is
+    allowed (`falling`), cuts only.
+    """
     first = draw(groupings(semantics, 1, 4))
     stages, steps_taken = [first], []
     for _ in range(draw(st.integers(0, steps))):
-        change = draw(changes(stages[-1], semantics))
+        change = draw(divisions(stages[-1]) if falling else changes(stages[-1], semantics))
         steps_taken.append(change)
         stages.append(changed(stages[-1], change))
-    return semantics, stages, steps_taken
+    return stages, steps_taken
 
 
 @st.composite
@@ -118,14 +133,26 @@ def thresholds(draw, attained):
 MASKS = st.none() | st.lists(st.booleans(), min_size=4, max_size=4).map(np.array)
 
 
-def started(semantics, point, threshold, wanted, stages, steps):
-    """A ledger that has seen the first groups and every change, asked for or not."""
-    if semantics == "single":  # where nothing else would use it
-        limit = Fraction(threshold)
+def start(asked, threshold, wanted, semantics, rising=False):
+    """An empty ledger of an adversary or a criterion, or of facts in these amounts.
+
+    `rising` keeps all groups though minima only fall, which nothing else asks for.
+    """
+    if isinstance(asked, Criterion):
+        return asked.ledger(semantics)
+    adversary = Facts(*asked) if isinstance(asked, tuple) else asked
+    if rising:
+        limit, point = Fraction(threshold), (adversary.l, adversary.k, adversary.m)
         measure = FactsMeasure(point, limit, wanted, semantics)
-        ledger = MinLedger(measure, limit, wanted, falling=False)
-    else:
-        ledger = Facts(*point).ledger(threshold, wanted, semantics)
+        return MinLedger(measure, limit, wanted, falling=False)
+    return adversary.ledger(threshold, wanted, semantics)
+
+
+def started(semantics, asked, threshold, wanted, stages, steps, rising=None):
+    """A ledger that has seen the first groups and every change, asked for or not."""
+    ledger = start(
+        asked, threshold, wanted, semantics, semantics == "single" if rising is None else rising
+    )
     ledger.commit(None, counted(stages[0], semantics))
     for groups, change in zip(stages, steps, strict=False):
         ledger.commit(*proposal(groups, change, semantics))

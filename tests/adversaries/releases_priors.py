@@ -92,6 +92,15 @@ class Scene:
                     assert known.setdefault((group, signature, value), chance) == chance
         return known
 
+    def ratios(self, truth):
+        """Posterior by prior of every cell of what enumeration says, where that is possible."""
+        return {
+            (own, *cell): p / self.tables[own][cell[1]][cell[2]]
+            for own, known in truth.items()
+            for cell, p in known.items()
+            if self.tables[own][cell[1]][cell[2]]
+        }
+
     def truth(self, reading, only=None):
         """{attribute set: posteriors}; None where a group has none."""
         sets = self.tables if only is None else [only]

@@ -3,9 +3,11 @@
 from fractions import Fraction
 
 import pytest
+from foreknow.criteria.classical import is_recursively_diverse, k_anonymity
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.checks_implications import check_negations
+from tests.adversaries.judging import some
 from tests.examples import examples
 from tests.oracle.implication_worlds import Truth
 from tests.oracle.worlds import small_releases
@@ -13,7 +15,7 @@ from tests.oracle.worlds import small_releases
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.data.counts import GroupCounts
-from foreknow.errors import InputError, UnsupportedError
+from foreknow.errors import InputError
 
 BAGS = st.lists(
     st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 12), min_size=1),
@@ -27,8 +29,7 @@ BAGS = st.lists(
 
 @pytest.mark.parametrize("people", [1, 2, 3, 4, 5])
 def test_negations_about_anybody_tell_no_more_than_those_about_the_target(people):
-    compared = sum(check_negations(bags, 4) for bags in small_releases(people, 3, 3))
-    assert compared >= 15 * people - 10
+    assert sum(check_negations(bags, 4) for bags in some(small_releases(people, 3, 3)))
 
 
 @pytest.mark.parametrize("bag", ["aabbccd", "aaabbcd", "abcdef", "aaaabbc", "aabcdef"])
@@ -67,83 +68,54 @@ def test_negations_never_tell_more_than_implications(bags, k):
         assert len(found.witness.ruled_out) <= k
 
 
-# ---- diversity -------------------------------------------------------------------------------
+# ---- classical criteria are special cases ------------------------------------------------------
 
 
-def diverse(bags, c, size):
-    """Recursive (c, size)-diversity, strict: n0 < c (n - n0 - n1 - ... - n_(size - 2))."""
-    for bag in bags:
-        held = sorted(bag.values(), reverse=True)
-        if not held[0] < c * (sum(held) - sum(held[: size - 1])):
-            return False
-    return True
+def diverse(bag, c, l):  # noqa: E741
+    """Recursive (c, l)-diversity of one bag, as Machanavajjhala et al. define it, strict."""
+    held = sorted(bag.values(), reverse=True)
+    return held[0] < c * sum(held[l - 1 :])
 
 
-@examples(250, deadline=None)
-@given(
-    BAGS,
-    st.one_of(
-        st.fractions(Fraction(1, 9), 9, max_denominator=12), st.sampled_from([1, 2, Fraction(1, 2)])
-    ),
-    st.integers(0, 5),
-)
+FACTORS = st.fractions(Fraction(1, 9), 9, max_denominator=12) | st.sampled_from([1, 2])
+
+
+@examples(250)
+@given(BAGS, FACTORS, st.integers(0, 5))
 def test_safety_is_strict_recursive_diversity(bags, c, k):
-    counts = GroupCounts.from_bags(bags)
-    limit = Fraction(c) / (c + 1)
+    counts, limit = GroupCounts.from_bags(bags), Fraction(c) / (c + 1)
     safe = Negations(k).disclosure(counts).below(limit)
-    assert safe == diverse(bags, c, k + 2)
+    assert safe == all(diverse(bag, c, k + 2) for bag in bags)
+    assert safe == is_recursively_diverse(counts, c, k + 2)
     assert safe == all(d.below(limit) for d in Negations(k).disclosures(counts).values())
-
-
-@given(BAGS, st.integers(0, 4))
-def test_the_limit_that_is_attained_is_not_diverse(bags, k):
-    counts = GroupCounts.from_bags(bags)
     attained = Negations(k).disclosure(counts).exact
     if attained < 1:
         c = attained / (1 - attained)
-        assert not diverse(bags, c, k + 2)
-        assert diverse(bags, c + Fraction(1, 10**9), k + 2)
+        assert not is_recursively_diverse(counts, c, k + 2)
+        assert is_recursively_diverse(counts, c + Fraction(1, 10**9), k + 2)
 
 
 def test_diversity_with_at_most_in_place_of_below_lets_the_limit_through():
     # n0 <= c (n - n0): 1 <= 1, and yet the disclosure is c/(c + 1), not below it.
-    found = Negations(0).disclosure(GroupCounts.from_bags(["ab"]))
+    counts = GroupCounts.from_bags(["ab"])
+    found = Negations(0).disclosure(counts)
     assert found.exact == Fraction(1, 2)
     assert not found.below("1/2")
-    assert not diverse([{"a": 1, "b": 1}], 1, 2)
+    assert not is_recursively_diverse(counts, c=1, l=2)
 
 
-# ---- as a value ------------------------------------------------------------------------------
+def test_anonymity_is_the_least_size():
+    assert k_anonymity(GroupCounts.from_bags(["abc", "aa"])) == 2
+    assert k_anonymity(GroupCounts.from_people([[{"a"}, set()], [set()]])) == 1
+    assert k_anonymity(GroupCounts.from_bags([])) == 0
 
 
-@pytest.mark.parametrize("wrong", [1.0, 0.5, "1", None, True, [1], -1])
-def test_amounts_that_are_no_whole_numbers_from_0_are_refused(wrong):
-    with pytest.raises(InputError, match="Negations: k must be"):
-        Negations(wrong)
+@pytest.mark.parametrize(("c", "l"), [(0, 2), (-1, 2), (1, 1), (1, 0), (1, 2.5), ("x", 2)])
+def test_amounts_out_of_range_are_refused(c, l):  # noqa: E741
+    with pytest.raises(InputError):
+        is_recursively_diverse(GroupCounts.from_bags(["ab"]), c, l)
 
 
-@pytest.mark.parametrize("semantics", ["set", "multiset"])
-def test_people_with_several_values_are_refused(semantics):
-    counts = GroupCounts.from_people([[{"a"}, {"b", "c"}]], semantics=semantics)
-    for judge in (Negations(1).disclosure, Negations(1).disclosures):
-        with pytest.raises(UnsupportedError, match=semantics):
-            judge(counts)
-    with pytest.raises(UnsupportedError, match=semantics):
-        Negations(1).ledger("1/2", semantics=semantics)
-    assert Negations(1).monotone()
-    assert not Negations(1).monotone(semantics)
-
-
-def test_negations_list_themselves_as_in_a_policy_file():
-    assert Negations(2).to_dict() == {"negations": {"k": 2}}
-    assert Negations() == Negations(0)
-    assert hash(Negations(3)) == hash(Negations(3))
-
-
-@examples(60, deadline=None)
-@given(BAGS, st.integers(0, 3))
-def test_the_ledger_is_about_the_same_limit(bags, k):
-    counts = GroupCounts.from_bags(bags)
-    attained = Negations(k).disclosure(counts).exact
-    for limit in (attained, min(attained + Fraction(1, 10**9), 1), Fraction(3, 4)):
-        assert Negations(k).ledger(limit).admits(None, counts) is (attained < limit)
+def test_several_values_per_person_are_refused():
+    with pytest.raises(InputError, match="one value per person"):
+        is_recursively_diverse(GroupCounts.from_people([[{"a"}, set()]]), 1, 2)

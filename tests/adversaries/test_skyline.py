@@ -10,21 +10,55 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.adversaries.checks_many import counts_of
-from tests.adversaries.skylines import box_of, brute_skyline, exceeds
+from tests.adversaries.judging import counts_of, small_releases, worst_cases
 from tests.examples import examples
-from tests.oracle import many_worlds, worlds
 
 import foreknow as fk
-from foreknow.adversaries.facts import skyline as fronts
 from foreknow.adversaries.facts import skyline as skylines
 from foreknow.errors import DataError
 
 ALL = pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
 
 # Over the worlds of small releases: people, groups and values at most.
-SMALL = [(1, 1, 2), (2, 2, 2), (3, 2, 2), (4, 2, 2), (5, 1, 3)]
-LARGER = [(3, 3, 3), (4, 3, 2), (5, 2, 2), (6, 2, 2), (6, 1, 3)]
+SMALL = [(1, 1, 2), (2, 2, 2), (3, 2, 2), (4, 2, 2), (4, 1, 3)]
+LARGER = [(5, 1, 3), (3, 3, 3), (4, 3, 2), (5, 2, 2), (6, 2, 2), (6, 1, 3)]
+
+
+def brute_skyline(box, safe):
+    """List the safe points that no other safe point exceeds, sorted.
+
+    Parameters
+    ----------
+    box : (l, k, m)
+        All points up to it are tried; no safe point may lie beyond. The first amount is capped
+        (more values to rule out or to co-occur than there are add nothing), the others must
+        leave the last layer unsafe, which is checked.
+    safe : callable (l, k, m) -> bool
+
+    >>> brute_skyline((1, 3, 3), lambda l, k, m: l + k + m < 2)
+    [(0, 0, 1), (0, 1, 0), (1, 0, 0)]
+    >>> brute_skyline((1, 3, 3), lambda l, k, m: False)
+    []
+    """
+    inside = {point for point in product(*(range(top + 1) for top in box)) if safe(*point)}
+    assert all(k < box[1] and m < box[2] for _, k, m in inside), (box, inside)
+    return sorted(point for point in inside if not any(exceeds(other, point) for other in inside))
+
+
+def exceeds(other, point):
+    """Whether another point is at least as great in every amount, and greater in one."""
+    return other != point and all(a >= b for a, b in zip(other, point, strict=True))
+
+
+def box_of(groups, value):
+    """Amounts beyond which nothing can be safe, or nothing changes.
+
+    Who knows all others of a group that has the value, or is told that each of them brings it to
+    the target, is certain; so is, all the more, who knows of as many as the smallest such group
+    has people.
+    """
+    most = min(size for size, bag in groups if value in bag)
+    return len({x for _, bag in groups for x in bag} - {value}), most, most
 
 
 def check_release(groups, semantics):
@@ -33,16 +67,10 @@ def check_release(groups, semantics):
     Those are the probabilities that some amounts attain (where strictness shows), numbers just
     above them, and 1.
     """
-    bags, sizes = [bag for _, bag in groups], [size for size, _ in groups]
-    single = semantics == "single"
-    counts = fk.GroupCounts.from_bags(bags) if single else counts_of(groups, semantics)
-    truths = {}
+    counts, truths = counts_of(groups, semantics), {}
     for value in counts.values:
-        box = box_of(bags, sizes, value)
-        if single:
-            truths[value] = box, worlds.worst_cases(bags, value, box)
-        else:
-            truths[value] = box, many_worlds.worst_cases(groups, value, box, semantics)
+        box = box_of(groups, value)
+        truths[value] = box, worst_cases(groups, value, box, semantics)
     attained = {chance for _, truth in truths.values() for chance in truth.values()}
     thresholds = {1, *attained, *(chance + Fraction(1, 10**9) for chance in attained - {1})}
     for c in thresholds:
@@ -66,25 +94,12 @@ def same(counts, expected, c):
         assert all(type(amount) is int for point in found for amount in point), (where, value)
 
 
-def small_releases(people, most_groups, values, semantics):
-    if semantics == "single":
-        made = worlds.small_releases(people, most_groups, values)
-        return [[(len(bag), bag) for bag in bags] for bags in made]
-    return many_worlds.small_releases(people, most_groups, values, 2, semantics)
-
-
 @ALL
-@pytest.mark.parametrize("limits", SMALL, ids=str)
+@pytest.mark.parametrize(
+    "limits", [*SMALL, *(pytest.param(x, marks=pytest.mark.slow) for x in LARGER)], ids=str
+)
 def test_skylines_of_every_small_release_are_those_of_enumeration(limits, semantics):
-    for groups in small_releases(*limits, semantics):
-        check_release(groups, semantics)
-
-
-@pytest.mark.slow
-@ALL
-@pytest.mark.parametrize("limits", LARGER, ids=str)
-def test_skylines_of_every_larger_release_are_those_of_enumeration(limits, semantics):
-    for groups in small_releases(*limits, semantics):
+    for groups in small_releases(*limits, 2, semantics):
         check_release(groups, semantics)
 
 
@@ -111,11 +126,9 @@ def larger(draw, most_people, most_groups, most_values):
             often = [draw(st.integers(x == "a", min(top, 6))) for x in letters]
             bag = "".join(x * n for x, n in zip(letters, often, strict=True))
         groups.append((size, bag))
-    bags, sizes = [bag for _, bag in groups], [size for size, _ in groups]
-    single = semantics == "single"
-    counts = fk.GroupCounts.from_bags(bags) if single else counts_of(groups, semantics)
+    counts = counts_of(groups, semantics)
     value = draw(st.sampled_from(sorted(counts.values)))
-    box = box_of(bags, sizes, value)
+    box = box_of(groups, value)
     if draw(st.booleans()):
         point = [draw(st.integers(0, top)) for top in box]
         c = fk.Facts(*point).disclosure(counts, value).exact
@@ -124,27 +137,23 @@ def larger(draw, most_people, most_groups, most_values):
     return counts, value, box, c
 
 
-def check_by_facts(drawn):
-    counts, value, box, c = drawn
-    expected = brute_skyline(
-        box,
-        lambda l, k, m: fk.Facts(l, k, m).disclosure(counts, value).below(c),  # noqa: E741
-    )
-    assert fk.knowledge_skyline(counts, value=value, confidence=c) == expected
-    assert fk.knowledge_skylines(counts, confidence=c)[value] == expected
+@pytest.mark.parametrize(
+    ("drawn", "many"),
+    [(larger(10, 4, 4), 60), pytest.param(larger(25, 6, 6), 300, marks=pytest.mark.slow)],
+)
+def test_skylines_of_larger_counts_are_those_of_facts_at_every_point(drawn, many):
+    @examples(many)
+    @given(drawn)
+    def check(drawn):
+        counts, value, box, c = drawn
+        expected = brute_skyline(
+            box,
+            lambda l, k, m: fk.Facts(l, k, m).disclosure(counts, value).below(c),  # noqa: E741
+        )
+        assert fk.knowledge_skyline(counts, value=value, confidence=c) == expected
+        assert fk.knowledge_skylines(counts, confidence=c)[value] == expected
 
-
-@examples(250, deadline=None)
-@given(larger(10, 4, 4))
-def test_skylines_of_larger_counts_are_those_of_facts_at_every_point(drawn):
-    check_by_facts(drawn)
-
-
-@pytest.mark.slow
-@examples(300, deadline=None)
-@given(larger(25, 6, 6))
-def test_skylines_of_yet_larger_counts_are_those_of_facts_at_every_point(drawn):
-    check_by_facts(drawn)
+    check()
 
 
 @ALL
@@ -153,7 +162,7 @@ def test_every_point_of_a_large_skyline_is_safe_and_every_next_one_is_not(semant
     rng = np.random.default_rng(7)
     people = [
         [[x] for x in rng.choice(list("abcdef"), size, p=[0.1, 0.3, 0.2, 0.2, 0.1, 0.1]).tolist()]
-        for size in rng.integers(40, 60, 30).tolist()
+        for size in rng.integers(20, 30, 15).tolist()
     ]
     counts = fk.GroupCounts.from_people(people, semantics=semantics)
     for c in ["1/2", 0.8, 1]:
@@ -179,16 +188,8 @@ def test_every_point_of_a_large_skyline_is_safe_and_every_next_one_is_not(semant
 def test_the_skyline_of_six_people_is_known_by_hand():
     counts = fk.GroupCounts.from_bags(["sxxyyz"])
     found = fk.knowledge_skyline(counts, value="s", confidence="3/4")
-    assert found == [
-        (0, 2, 2),
-        (0, 3, 1),
-        (0, 4, 0),
-        (1, 0, 4),
-        (1, 1, 3),
-        (1, 2, 1),
-        (2, 0, 3),
-    ]
-    truth = worlds.worst_cases(["sxxyyz"], "s", (3, 6, 6))
+    assert found == [(0, 2, 2), (0, 3, 1), (0, 4, 0), (1, 0, 4), (1, 1, 3), (1, 2, 1), (2, 0, 3)]
+    truth = worst_cases([(6, "sxxyyz")], "s", (3, 6, 6), "single")
     expected = brute_skyline((3, 6, 6), lambda l, k, m: truth[l, k, m] < Fraction(3, 4))  # noqa: E741
     assert found == expected
 
@@ -210,21 +211,16 @@ def test_a_threshold_that_is_attained_is_not_met(c, most, semantics):
 @ALL
 def test_nothing_is_on_the_skyline_when_no_knowledge_is_too_much(semantics):
     counts = fk.GroupCounts.from_people([[["a"], ["a"]], [["a"], ["b"]]], semantics=semantics)
-    top = fk.Facts().disclosure(counts, "a").exact
-    assert fk.knowledge_skyline(counts, value="a", confidence=top) == []
-    assert fk.knowledge_skyline(counts, value="a", confidence="1/100") == []
-    if semantics != "multiset":  # everyone in the first group has it
-        assert fk.knowledge_skyline(counts, value="a", confidence=1) == []
-        assert fk.knowledge_skylines(counts, confidence=1)["a"] == []
-
-
-@ALL
-def test_a_group_of_one_who_has_the_value_is_never_safe(semantics):
-    counts = fk.GroupCounts.from_people([[["a"]], [["a"], ["b"], ["c"]]], semantics=semantics)
-    found = fk.knowledge_skylines(counts, confidence=1)
+    # Unless occurrences are labelled, everyone in the first group has it.
+    for c in [fk.Facts().disclosure(counts, "a").exact, "1/100", 1][
+        : 2 + (semantics != "multiset")
+    ]:
+        assert fk.knowledge_skyline(counts, value="a", confidence=c) == []
+        assert fk.knowledge_skylines(counts, confidence=c)["a"] == []
+    alone = fk.GroupCounts.from_people([[["a"]], [["a"], ["b"], ["c"]]], semantics=semantics)
+    found = fk.knowledge_skylines(alone, confidence=1)
     assert found["a"] == []
-    assert found["b"]
-    assert found["c"] == found["b"]
+    assert found["c"] == found["b"] != []
 
 
 @ALL
@@ -270,31 +266,21 @@ def test_people_without_values_have_no_skylines(semantics):
 @ALL
 def test_skylines_are_the_same_a_few_values_at_a_time(semantics, monkeypatch):
     rng = random.Random(11)
-    whole = {}
-    for case in range(12):
-        people = [
-            [
-                [rng.choice("abcdef")]
-                if semantics == "single"
-                else rng.sample("abcdef", rng.randint(0, 3))
-                for _ in range(rng.randint(1, 9))
-            ]
-            for _ in range(rng.randint(1, 8))
-        ]
-        whole[case] = (
-            people,
-            fk.knowledge_skylines(fk.GroupCounts.from_people(people, semantics=semantics), "2/3"),
-        )
-    for module, name, small in (
-        (skylines, "_FEW", 0),
-        (skylines, "_BLOCK", 5),
-        (fronts, "_BLOCK", 4),
-        (fronts, "_AT_ONCE", 0),
-        (fronts, "_REMEMBERED", 0),
-    ):
-        monkeypatch.setattr(module, name, small)
-    for people, expected in whole.values():
-        same(fk.GroupCounts.from_people(people, semantics=semantics), expected, "2/3")
+
+    def person():
+        if semantics == "single":
+            return [rng.choice("abcdef")]
+        return rng.sample("abcdef", rng.randint(0, 3))
+
+    whole = []
+    for _ in range(12):
+        groups = [[person() for _ in range(rng.randint(1, 9))] for _ in range(rng.randint(1, 8))]
+        counts = fk.GroupCounts.from_people(groups, semantics=semantics)
+        whole.append((groups, fk.knowledge_skylines(counts, "2/3")))
+    for name, small in (("_FEW", 0), ("_BLOCK", 4), ("_AT_ONCE", 0), ("_REMEMBERED", 0)):
+        monkeypatch.setattr(skylines, name, small)
+    for groups, expected in whole:
+        same(fk.GroupCounts.from_people(groups, semantics=semantics), expected, "2/3")
 
 
 @pytest.mark.slow

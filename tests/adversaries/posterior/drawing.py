@@ -4,7 +4,6 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import strategies as st
 from tests.oracle.posterior_worlds import binary, joint
 
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups
@@ -74,21 +73,6 @@ def random_scene(random, n_groups=20, most=5, kind=None):
         for _ in range(n_groups)
     ]
     return held, groups_of(*held), priors
-
-
-@st.composite
-def scenes(draw):
-    """One group with its priors, as Hypothesis shrinks them."""
-    n_signatures, n_values = draw(st.integers(1, 4)), draw(st.integers(1, 4))
-    size = draw(st.integers(1, 5))
-    chance = st.sampled_from(WITH_ZEROS)
-    rows = st.lists(chance, min_size=n_values, max_size=n_values)
-    table = draw(st.lists(rows, min_size=n_signatures, max_size=n_signatures))
-    held = (
-        draw(st.lists(st.integers(0, n_signatures - 1), min_size=size, max_size=size)),
-        draw(st.lists(st.integers(0, n_values - 1), min_size=size, max_size=size)),
-    )
-    return held, groups_of(held), PriorMatrix.from_fractions(table)
 
 
 def people_rows(signatures, priors):

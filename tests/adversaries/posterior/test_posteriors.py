@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
 from tests.adversaries.posterior.drawing import (
     close,
     groups_of,
@@ -14,7 +13,6 @@ from tests.adversaries.posterior.drawing import (
     random_group,
     random_scene,
     random_table,
-    scenes,
     table_of,
     truth,
 )
@@ -22,7 +20,6 @@ from tests.oracle.posterior_worlds import joint, joint_by_permanents
 
 from foreknow.adversaries.priors import bounds
 from foreknow.adversaries.priors import posteriors as kernel
-from foreknow.adversaries.priors.bounds import possible
 from foreknow.adversaries.priors.exact import exact_group, exact_joint
 from foreknow.adversaries.priors.posteriors import posteriors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
@@ -63,16 +60,8 @@ def check(held, groups, priors, reading):
 @every_kind
 def test_posteriors_are_what_enumeration_says(reading, kind):
     drawn = random.Random(f"{reading} {kind}")
-    some = sum(check(*random_scene(drawn, 20, 5, kind), reading) for _ in range(15))
-    assert some > 50  # of 300 groups
-
-
-@both
-@given(scene=scenes())
-def test_any_small_group_is_what_enumeration_says(reading, scene):
-    held, groups, priors = scene
-    check([held], groups, priors, reading)
-    check_bounds([held], groups, priors, reading)
+    some = sum(check(*random_scene(drawn, 20, 5, kind), reading) for _ in range(12))
+    assert some > 40  # of 240 groups
 
 
 def test_two_oracles_agree():
@@ -280,45 +269,3 @@ def test_groups_truly_out_of_reach_are_bounded_in_reasonable_time(size, values, 
     found = posteriors(groups_of((range(size), [i % values for i in range(size)])), priors)
     assert kind_of(found, 0) == "bounded"
     assert 1 / values < table_of(found, 0).max() < most
-
-
-def brute(support, people, counts):
-    """Pairs of all ways to assign values, one signature after another."""
-    found = np.zeros(support.shape, dtype=bool)
-
-    def assign(s, left, used):
-        if s == len(people):
-            for pair in used:
-                found[pair] = True
-            return
-        place(s, 0, people[s], left, used)
-
-    def place(s, x, more, left, used):
-        if x == len(counts):
-            if not more:
-                assign(s + 1, left, used)
-            return
-        for some in range(min(more, left[x]) + 1):
-            if some and not support[s, x]:
-                break
-            rest = [*left[:x], left[x] - some, *left[x + 1 :]]
-            place(s, x + 1, more - some, rest, [*used, (s, x)] if some else used)
-
-    assign(0, list(counts), [])
-    return found if found.any() else None
-
-
-def test_what_is_possible_is_what_some_world_has():
-    drawn = np.random.default_rng(12)
-    impossible = 0
-    for _ in range(600):
-        size, n_signatures, n_values = drawn.integers(1, 7), *drawn.integers(1, 5, 2)
-        people = np.bincount(drawn.integers(0, n_signatures, size), minlength=n_signatures)
-        counts = np.bincount(drawn.integers(0, n_values, size), minlength=n_values)
-        people, counts = people[people > 0].tolist(), counts[counts > 0].tolist()
-        support = drawn.random((len(people), len(counts))) < 0.6
-        found, true = possible(support, people, counts), brute(support, people, counts)
-        assert (found is None) == (true is None)
-        impossible += found is None
-        assert found is None or (found == true).all()
-    assert 100 < impossible < 500

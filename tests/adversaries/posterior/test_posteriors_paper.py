@@ -4,20 +4,62 @@ import random
 from fractions import Fraction
 
 import pytest
-from tests.adversaries.posterior.conditions import (
-    delta_ceil,
-    delta_condition,
-    least_ratio_condition,
-    odds_condition,
-    ratio_condition,
-    ratios,
-)
 from tests.adversaries.posterior.drawing import groups_of, table_of
+from tests.examples import NIGHTLY
 from tests.oracle.posterior_worlds import binary, joint
 
 from foreknow.adversaries.priors.exact import exact_group, exact_joint
 from foreknow.adversaries.priors.posteriors import posteriors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix
+
+# ---- quick conditions for r-robustness: theorem 1, and sound ones on ratios (errata, 3) ---------
+# The paper's is sound, and tight, under the binary reading; under the joint one it is not. Nothing
+# in the library uses them: ART judges by posteriors, and by a finer condition on ratios.
+
+
+def delta_ceil(size, r, highest):
+    """Greatest deviation that theorem 1 allows (the paper's definition 8)."""
+    if highest == 1:
+        return Fraction(0)
+    odds = highest / (1 - highest)
+    return (size - r) * highest / (odds * (r - 1) + size - 1)
+
+
+def delta_condition(lowest, highest, size, r):
+    """Theorem 1 (corollary 1) for a value that occurs once."""
+    return size >= r > 1 and highest - lowest <= delta_ceil(size, r, highest)
+
+
+def odds_condition(lowest, highest, copies, size, r):
+    """Binary reading: ``(N - c) o_min >= (r - 1) c o_max``, multiplied out."""
+    spare = (size - copies) * lowest * (1 - highest)
+    return copies < size and spare >= (r - 1) * copies * highest * (1 - lowest)
+
+
+def ratios(chances):
+    """For each value the least prior in a group over the greatest; 0 where all are 0."""
+    columns = list(zip(*chances, strict=True))
+    return [min(column) / max(column) if any(column) else Fraction(0) for column in columns]
+
+
+def least_ratio_condition(rho, counts, r):
+    """Joint reading: ``rho_x min(rho_y) (N - c_x) >= (r - 1) c_x`` for every x."""
+    size = sum(counts)
+    return r > 1 and all(
+        min((b for y, b in enumerate(rho) if y != x), default=0) * own * (size - c) >= (r - 1) * c
+        for x, (own, c) in enumerate(zip(rho, counts, strict=True))
+    )
+
+
+def ratio_condition(rho, counts, r):
+    """Joint reading: ``rho_x sum(c_y rho_y for y != x) >= (r - 1) c_x`` for every x."""
+    total = sum(c * own for c, own in zip(counts, rho, strict=True))
+    return r > 1 and all(
+        own * (total - c * own) >= (r - 1) * c for own, c in zip(rho, counts, strict=True)
+    )
+
+
+# ---- the numbers of the paper ------------------------------------------------------------------
 
 MALE, FEMALE = ["0.1", "0.9"], ["0.003", "0.997"]  # lung cancer and not: table IV
 R = [Fraction(3, 2), 2, Fraction(5, 2), 3, 4]
@@ -47,7 +89,6 @@ def test_alan_and_betty(reading):
 def test_two_men_and_two_women_are_told_apart_only_together():
     table = fractions(MALE, FEMALE)
     found = exact_joint([2, 2], [2, 2], table)
-    assert found[0][0] == Fraction(1047847, 1102414)
     assert exact_binary([row[0] for row in table for _ in range(2)], 2)[0] == found[0][0]
     for row in table:  # split by sex, it is one half
         assert exact_joint([2], [1, 1], [row]) == [[Fraction(1, 2)] * 2]
@@ -136,7 +177,7 @@ def random_counts(drawn, size, distinct):
 def test_ratio_conditions_admit_nothing_above_the_threshold(distinct):
     drawn = random.Random(f"ratios {distinct}")
     admitted = only_by_sum = printed_wrong = 0
-    for _ in range(2000):
+    for _ in range(2000 if NIGHTLY else 500):
         size = drawn.randint(2, 7)
         counts = random_counts(drawn, size, distinct)
         people = near(drawn, size, len(counts))
@@ -153,9 +194,9 @@ def test_ratio_conditions_admit_nothing_above_the_threshold(distinct):
             if distinct and worst is not None and worst > 1 / Fraction(r):
                 columns = list(zip(*people, strict=True))
                 printed_wrong += all(delta_condition(min(c), max(c), size, r) for c in columns)
-    assert admitted > 500
-    assert only_by_sum > 20
-    assert not distinct or printed_wrong > 20  # the printed condition alone is unsafe
+    assert admitted > 100
+    assert only_by_sum > 3
+    assert not distinct or printed_wrong > 3  # the printed condition alone is unsafe
 
 
 @pytest.mark.parametrize("size", [2, 3, 5, 9])
@@ -173,7 +214,7 @@ def test_ratio_conditions_are_tight(size):
 def test_the_odds_condition_is_sound_and_the_papers_under_the_binary_reading():
     drawn = random.Random(5)
     admitted = 0
-    for _ in range(1000):
+    for _ in range(1000 if NIGHTLY else 400):
         size = drawn.randint(2, 6)
         copies = drawn.randint(1, size)
         low, high = (8, 12) if drawn.random() < 0.7 else (0, 20)
@@ -188,7 +229,7 @@ def test_the_odds_condition_is_sound_and_the_papers_under_the_binary_reading():
             admitted += safe and found is not None
             if copies == 1 and size >= r and 0 < highest < 1:
                 assert safe == delta_condition(lowest, highest, size, r)
-    assert admitted > 200
+    assert admitted > 70
 
 
 def test_joint_is_binary_where_there_are_two_values_that_sum_to_one():

@@ -17,6 +17,12 @@ NAMES = ["Ann", "Bob Lee", "and", "O'Neil", "Ed", "漢字", "7"]
 VALUES = ["AIDS", "Flu", 'a "cold"', "not->in"]
 WEIGHTS = [Fraction(0), *map(Fraction, ["1/2", "2", "1/3", "5", "0.7", "3/2"])]
 
+# Figure 3 of the skyline paper.
+FIGURE = [
+    (["Ann", "Bob", "Cary", "Dick"], ["AIDS", "Flu", "Flu", "AIDS"]),
+    (["Ed", "Frank", "Gary", "Tom"], ["Flu", "Cancer", "Flu", "AIDS"]),
+]
+
 
 @dataclass
 class Scene:

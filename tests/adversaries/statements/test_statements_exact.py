@@ -8,12 +8,7 @@ from math import comb, perm
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.adversaries.statements.scenes import (
-    Release,
-    random_scene,
-    release_of,
-    text,
-)
+from tests.adversaries.statements.scenes import FIGURE, Release, random_scene, release_of, text
 from tests.oracle.statement_worlds import agreeing, posterior, worlds
 
 import foreknow as fk
@@ -60,8 +55,8 @@ def many(semantics, weighted, seeds):
     for seed in seeds:
         scene = random_scene(seed, semantics, weighted)
         outcomes.append(check(scene, random.Random(seed).choices(scene.pairs, k=3)))
-    assert outcomes.count("answers") > len(seeds) / 3
-    assert outcomes.count("contradiction") > len(seeds) / 20
+    assert outcomes.count("answers") > len(seeds) / 5
+    assert outcomes.count("contradiction") > len(seeds) / 40
 
 
 all_kinds = pytest.mark.parametrize(
@@ -72,7 +67,7 @@ all_kinds = pytest.mark.parametrize(
 @all_kinds
 def test_every_posterior_is_that_of_enumerated_worlds(semantics, weighted):
     fresh = random.randrange(1000, 10**9)
-    many(semantics, weighted, [*range(150), *range(fresh, fresh + 50)])
+    many(semantics, weighted, [*range(60), *range(fresh, fresh + 30)])
 
 
 @pytest.mark.slow
@@ -83,10 +78,6 @@ def test_many_thousands_of_releases(semantics, weighted):
 
 # ---- the papers --------------------------------------------------------------------------------
 
-FIGURE = [
-    (["Ann", "Bob", "Cary", "Dick"], ["AIDS", "Flu", "Flu", "AIDS"]),
-    (["Ed", "Frank", "Gary", "Tom"], ["Flu", "Cancer", "Flu", "AIDS"]),
-]
 NO_CANCER = ("not", ("has", "Tom", "Cancer"))
 GARY = ("has", "Gary", "Flu")
 WIFE = ("->", ("has", "Ann", "AIDS"), ("has", "Tom", "AIDS"))
@@ -99,6 +90,7 @@ WIFE = ("->", ("has", "Ann", "AIDS"), ("has", "Tom", "AIDS"))
         ([NO_CANCER], "1/3"),
         ([NO_CANCER, GARY], "1/2"),
         ([NO_CANCER, GARY, WIFE], "2/3"),
+        ([WIFE], "2/5"),  # Ann has AIDS in half of the worlds; left only if Tom has it too
     ],
 )
 def test_privacy_skyline_section_1(said, expected):

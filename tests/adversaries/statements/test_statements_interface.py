@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.adversaries.statements.scenes import FIGURE as GROUPS
 from tests.adversaries.statements.scenes import Release, random_scene, release_of
 from tests.oracle.statement_worlds import agreeing, posterior, worlds
 
@@ -23,10 +24,6 @@ from foreknow.errors import (
     UnsupportedError,
 )
 
-GROUPS = [
-    (["Ann", "Bob", "Cary", "Dick"], ["AIDS", "Flu", "Flu", "AIDS"]),
-    (["Ed", "Frank", "Gary", "Tom"], ["Flu", "Cancer", "Flu", "AIDS"]),
-]
 FIGURE = release_of(GROUPS)
 
 

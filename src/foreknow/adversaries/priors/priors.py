@@ -205,7 +205,10 @@ class Priors:
         found = self.disclosures(release)
         if value is None:
             return worst(found.values())
-        return found.get(value, Disclosure(value, 0.0, lambda: Fraction(0)))
+        try:
+            return found.get(value, Disclosure(value, 0.0, lambda: Fraction(0)))
+        except TypeError:
+            raise InputError(f"{value!r} cannot be a sensitive value; give one label") from None
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""

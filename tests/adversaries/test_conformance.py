@@ -1,0 +1,462 @@
+"""What every adversary and every criterion promises: one suite over the registries."""
+
+import dataclasses
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.adversaries.judging import same
+from tests.adversaries.releases_many import (
+    MASKS,
+    after,
+    changed,
+    counted,
+    groupings,
+    histories,
+    parted,
+    proposal,
+    right,
+    stands,
+    start,
+    started,
+    thresholds,
+    weighed,
+    worst,
+)
+from tests.examples import examples
+
+import foreknow as fk
+from foreknow.adversaries.protocol import Searchable
+from foreknow.adversaries.registry import ADVERSARIES
+from foreknow.criteria.registry import CRITERIA
+from foreknow.errors import InputError, InternalError, UnsupportedError
+from foreknow.policy.ledger import Part, PolicyLedger
+
+SEMANTICS = ["single", "set", "multiset"]
+LETTERS = "abcdz"
+BAGS = st.lists(
+    st.dictionaries(st.sampled_from("abcd"), st.integers(1, 30), min_size=1), min_size=1, max_size=6
+)
+
+
+def amounts(kind):
+    """The names of what a kind has whole numbers of; none where it knows something else."""
+    if kind is fk.Priors:
+        return []
+    return [each.name for each in dataclasses.fields(kind)]
+
+
+def made(kind, *given, reading="joint"):
+    """An adversary (or criterion) with these amounts, for as many as it has; priors are even."""
+    if kind is not fk.Priors:
+        return kind(*given[: len(amounts(kind))])
+    rows = {"kind": ["x"] * 5, "value": list(LETTERS), "probability": ["1/5"] * 5}
+    return fk.Priors(pa.table(rows), reading)
+
+
+def known(kind, least=0, most=5):
+    amount = st.integers(least, most)
+    return st.tuples(*[amount] * 3).map(lambda given: made(kind, *given))
+
+
+def release_of(bags, semantics="single"):
+    """A release of bags that every kind can judge, counts for those that need no more."""
+    rows = [(g, "x", v) for g, bag in enumerate(bags) for v in bag]
+    if isinstance(bags[0], dict):
+        rows = [(g, "x", v) for g, bag in enumerate(bags) for v, n in bag.items() for _ in range(n)]
+    groups, kinds, values = zip(*rows, strict=True)
+    table = pa.table({"gid": groups, "kind": kinds, "disease": values, "who": range(len(rows))})
+    how = {} if semantics == "single" else {"person": "who", "semantics": semantics}
+    return fk.Release.from_groups(table, group="gid", sensitive="disease", **how)
+
+
+def each(kinds, name="kind"):
+    return pytest.mark.parametrize(name, kinds, ids=lambda kind: kind.key)
+
+
+of_each = each(ADVERSARIES)
+of_amounts = each([kind for kind in ADVERSARIES if amounts(kind)])
+LIMITED = [(kind, name) for kind in ADVERSARIES for name in amounts(kind)]
+of_each_amount = pytest.mark.parametrize(("kind", "name"), LIMITED)
+
+
+# ---- disclosures -----------------------------------------------------------------------------
+
+
+@of_each
+@examples(100)
+@given(data=st.data(), bags=BAGS)
+def test_one_value_all_values_and_the_worst_agree_in_every_number(kind, data, bags):
+    adversary, release = data.draw(known(kind)), release_of(bags)
+    at_once = adversary.disclosures(release)
+    assert list(at_once) == list(release.counts.values)
+    for value, found in at_once.items():
+        same(found, value, found.exact, value)
+        same(adversary.disclosure(release, value), value, found.exact, value)
+        assert found.witness.value == value
+        assert found.to_dict()["exact"] == str(found.exact)
+    top = adversary.disclosure(release)
+    assert top.exact == max(found.exact for found in at_once.values()) == at_once[top.value].exact
+    assert top.witness.value == top.value
+
+
+@of_each
+def test_a_value_that_nobody_has_is_never_disclosed(kind):
+    release = release_of(["ab", "ac"])
+    cases = [(release, "z")]
+    if kind is not fk.Priors:  # they need a release
+        without_c = release.counts.take([0])
+        cases.append((without_c, "c"))
+        assert made(kind, 9, 9, 9).disclosures(without_c)["c"].exact == 0
+    for amount in (0, 1, 5, 10**9):
+        for judged, value in cases:
+            found = made(kind, amount, amount, amount).disclosure(judged, value)
+            assert (found.value, found.exact, found.probability) == (value, Fraction(0), 0.0)
+            assert found.witness is None
+            assert found.below("1/1000000000000")
+            assert not found.below(0)
+
+
+@of_amounts
+def test_a_release_without_anybody_discloses_nothing(kind):
+    nobody, adversary = fk.GroupCounts.from_bags([]), made(kind, 1, 1, 1)
+    found = adversary.disclosure(nobody)
+    assert (found.value, found.exact, found.probability, found.witness) == (None, 0, 0.0, None)
+    assert adversary.disclosures(nobody) == {}
+
+
+@of_amounts
+@examples(100)
+@given(data=st.data(), bags=BAGS)
+def test_more_knowledge_never_lowers_a_disclosure_and_repeated_groups_do_not_matter(
+    kind, data, bags
+):
+    adversary, counts = data.draw(known(kind)), fk.GroupCounts.from_bags(bags)
+    less = adversary.disclosures(counts)
+    for name in amounts(kind):
+        richer = dataclasses.replace(adversary, **{name: getattr(adversary, name) + 1})
+        for value, found in richer.disclosures(counts).items():
+            assert less[value].exact <= found.exact
+    if amounts(kind) == ["k"]:  # who needs no people of other groups like it
+        again = adversary.disclosures(fk.GroupCounts.from_bags(bags * 2))
+        assert {v: d.exact for v, d in again.items()} == {v: d.exact for v, d in less.items()}
+
+
+@each([*ADVERSARIES, *CRITERIA])
+@examples(150)
+@given(data=st.data(), bags=BAGS)
+def test_where_it_is_called_monotone_merging_groups_never_hurts(kind, data, bags):
+    asked = data.draw(known(kind, least=int(kind in CRITERIA), most=12))
+    if not asked.monotone():
+        return
+    counts = fk.GroupCounts.from_bags(bags)
+    labels = data.draw(st.lists(st.integers(0, 3), min_size=len(bags), max_size=len(bags)))
+    merged = counts.merge(np.unique(labels, return_inverse=True)[1].tolist())
+    for coarse in (merged, counts.merge([0] * counts.n_groups)):
+        assert coarse.n_people == counts.n_people
+        if kind in CRITERIA:
+            assert asked.measure(coarse) >= asked.measure(counts)
+            continue
+        less, more = asked.disclosures(coarse), asked.disclosures(counts)
+        assert all(less[value].exact <= more[value].exact for value in counts.values)
+        assert asked.disclosure(coarse).exact <= asked.disclosure(counts).exact
+
+
+# ---- as values -------------------------------------------------------------------------------
+
+
+@each([*ADVERSARIES, *CRITERIA])
+@examples(50)
+@given(st.data())
+def test_what_is_written_in_a_policy_is_read_back(kind, data):
+    asked = data.draw(known(kind, least=1))
+    written = asked.to_dict()
+    assert list(written) == [kind.key]
+    if amounts(kind) and kind in ADVERSARIES:
+        assert written[kind.key] == {name: getattr(asked, name) for name in amounts(kind)}
+    rule = fk.Requirement(asked, below=1) if kind in ADVERSARIES else fk.Requirement(asked)
+    policy = fk.Policy([rule])
+    (again,) = fk.Policy.from_dict(policy.to_dict()).requirements
+    back = again.criterion if kind in CRITERIA else again.points[0].adversary
+    assert (back, hash(back)) == (asked, hash(asked))
+
+
+@of_each_amount
+@pytest.mark.parametrize("wrong", [-1, 1.0, 0.5, "1", None, True, False, [1]])
+def test_amounts_that_are_no_whole_numbers_from_0_are_refused(kind, name, wrong):
+    says = "0 or more, not -1" if wrong == -1 else "a whole number"
+    with pytest.raises(InputError, match=f"{kind.__name__}: {name} must be {says}"):
+        kind(**{name: wrong})
+
+
+@of_amounts
+def test_amounts_are_plain_frozen_equal_and_hashable(kind):
+    names = amounts(kind)
+    one = kind(*[np.uint8(i + 1) for i in range(len(names))])
+    assert one == kind(**{name: i + 1 for i, name in enumerate(names)})
+    assert {type(getattr(one, name)) for name in names} == {int}
+    assert kind() == kind(*[0] * len(names))
+    assert len({one, kind(*range(1, len(names) + 1)), kind()}) == 2
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(one, names[0], 1)
+
+
+# ---- what is refused -------------------------------------------------------------------------
+
+
+@of_each
+def test_a_release_or_anything_with_counts_is_judged_and_nothing_else(kind):
+    adversary, release = made(kind, 1, 1, 1), release_of(["aab", "bc"])
+    if amounts(kind):
+        stand_in = SimpleNamespace(counts=release.counts)
+        assert adversary.disclosure(stand_in).exact == adversary.disclosure(release.counts).exact
+        assert adversary.disclosures(stand_in).keys() == {"a", "b", "c"}
+    for wrong in (None, ["aab"], {"a": 1}, SimpleNamespace(counts="aab")):
+        for judge in (adversary.disclosure, adversary.disclosures):
+            with pytest.raises(InputError, match="expected a Release or a GroupCounts, not"):
+                judge(wrong)
+    with pytest.raises(InputError, match=r"\['a'\] cannot be a sensitive value; give one label"):
+        adversary.disclosure(release, ["a"])
+
+
+@of_each
+@pytest.mark.parametrize("semantics", SEMANTICS)
+def test_another_semantics_is_judged_or_refused_at_every_door(kind, semantics):
+    adversary, release = made(kind, 1, 1, 1), release_of(["aab", "bc"], semantics)
+    doors = [
+        lambda: adversary.disclosure(release),
+        lambda: adversary.disclosure(release, "a"),
+        lambda: adversary.disclosures(release),
+    ]
+    if isinstance(adversary, Searchable):
+        doors.append(lambda: adversary.ledger("1/2", semantics=semantics))
+    assert adversary.monotone(semantics) is (semantics == "single" and kind is not fk.Priors)
+    if semantics == "single" or kind is fk.Facts:
+        assert all(door() is not None for door in doors)
+        return
+    if isinstance(adversary, Searchable) and kind is fk.Implications:
+        doors.append(lambda: adversary.ledger("1/2").admits(None, release.counts))
+    for door in doors:
+        with pytest.raises(UnsupportedError, match=semantics):
+            door()
+
+
+# ---- ledgers ---------------------------------------------------------------------------------
+
+SEARCHED = [
+    *((kind, "single", False) for kind in ADVERSARIES if hasattr(kind, "ledger")),
+    (fk.Facts, "set", True),
+    (fk.Facts, "multiset", True),
+    (fk.Facts, "single", True),
+    *((kind, semantics, False) for kind in CRITERIA for semantics in ("single", "set")),
+]
+of_each_ledger = pytest.mark.parametrize(
+    ("kind", "semantics", "rising"),
+    SEARCHED,
+    ids=[f"{k.key}-{s}{'-rising' * r}" for k, s, r in SEARCHED],
+)
+
+
+class Search:
+    """What is asked of which groups, and what judging from scratch says."""
+
+    def __init__(self, data, kind, semantics, rising, steps=5):
+        most = 3 if kind is fk.Facts else 5
+        self.asked = data.draw(known(kind, int(kind in CRITERIA), most), label="asked")
+        self.semantics, self.rising = semantics, rising
+        self.wanted = None if kind in CRITERIA else data.draw(MASKS, label="wanted")
+        self.stages, self.steps = data.draw(histories(semantics, not rising, steps))
+        self.threshold = Fraction(1)
+
+    def truth(self, groups):
+        return worst(groups, self.semantics, self.asked, self.wanted)
+
+    def limit(self, data, *releases):
+        """Draw a threshold that some releases attain, or nearly, or another."""
+        if not isinstance(self.asked, CRITERIA):
+            self.threshold = data.draw(thresholds([self.truth(groups) for groups in releases]))
+
+    def ledger(self, steps=()):
+        how = self.asked, self.threshold, self.wanted, self.stages, steps, self.rising
+        return started(self.semantics, *how)
+
+    def right(self, said, groups, ledger):
+        exact = getattr(ledger, "exact", True)
+        return right(bool(said), self.truth(groups), self.threshold, exact)
+
+    def counted(self, groups):
+        return counted(groups, self.semantics)
+
+    def proposals(self, data):
+        """What might replace some of the groups that are there at last."""
+        groups = self.stages[-1]
+        chosen = data.draw(st.lists(st.booleans(), min_size=len(groups), max_size=len(groups)))
+        return [([g], data.draw(parted(groups[g]))) for g, yes in enumerate(chosen) if yes]
+
+
+@of_each_ledger
+@examples(120)
+@given(data=st.data())
+def test_every_change_of_a_history_is_judged_as_from_scratch(kind, semantics, rising, data):
+    search = Search(data, kind, semantics, rising)
+    search.limit(data, *search.stages)
+    ledger = start(search.asked, search.threshold, search.wanted, semantics, rising)
+    first = search.counted(search.stages[0])
+    assert search.right(ledger.admits(None, first), search.stages[0], ledger)
+    ledger.commit(None, first)
+    for groups, change, reached in zip(
+        search.stages, search.steps, search.stages[1:], strict=False
+    ):
+        removed, added = proposal(groups, change, semantics)
+        for _ in range(2):  # asking changes nothing
+            assert search.right(ledger.admits(removed, added), reached, ledger), change
+        ledger.commit(removed, added)
+        assert search.right(stands(ledger, semantics), reached, ledger), change
+
+
+@of_each_ledger
+@examples(150)
+@given(data=st.data())
+def test_proposals_are_evaluated_alone_together_and_carried_out(kind, semantics, rising, data):
+    search = Search(data, kind, semantics, rising, steps=2)
+    groups, proposals = search.stages[-1], search.proposals(data)
+    outcomes = [groups, after(groups, proposals), *(after(groups, [p]) for p in proposals)]
+    search.limit(data, *outcomes)
+    ledger = search.ledger(search.steps)
+    evaluation = weighed(ledger, groups, proposals, semantics)
+    alone, ratio = evaluation.safe_each(), evaluation.risk_ratio()
+    assert alone.dtype == bool
+    assert alone.shape == ratio.shape == (len(proposals),)
+    for change, safe, share in zip(proposals, alone.tolist(), ratio.tolist(), strict=True):
+        reached = changed(groups, change)
+        assert search.right(safe, reached, ledger), change
+        assert safe == ledger.admits(*proposal(groups, change, semantics))
+        assert share < 1 if safe else share > 1 - 1e-6
+        if rising:
+            expected = float(search.truth(reached) / search.threshold)
+            assert share == pytest.approx(expected, rel=1e-9, abs=1e-300), change
+
+    left, done = list(enumerate(proposals)), []
+    for _ in range(3):  # one evaluation is asked, told, and asked again about the others
+        chosen = [pair for pair in left if data.draw(st.booleans())]
+        mask = np.isin(np.arange(len(proposals)), [p for p, _ in chosen])
+        reached = after(groups, done + [change for _, change in chosen])
+        assert search.right(evaluation.safe_jointly(mask), reached, ledger), chosen
+        if data.draw(st.booleans()):
+            evaluation.commit(mask)
+            done += [change for _, change in chosen]
+            left = [pair for pair in left if pair not in chosen]
+    reached = after(groups, done)
+    assert search.right(stands(ledger, semantics), reached, ledger)
+    one_by_one = search.ledger(search.steps)
+    for change in done:
+        one_by_one.commit(*proposal(groups, change, semantics))
+    assert search.right(stands(one_by_one, semantics), reached, ledger)
+    if kind is fk.Facts or kind is fk.Negations:  # whose minima are those of values
+        assert all(ledger.minima(value) == one_by_one.minima(value) for value in "abcd")
+    if rising and reached:  # and it knows every group that is there
+        ledger.commit(search.counted(reached), search.counted([]))
+        assert stands(ledger, semantics)
+
+
+@of_each_ledger
+@examples(100)
+@given(data=st.data())
+def test_groups_may_come_without_others_leaving(kind, semantics, rising, data):
+    search = Search(data, kind, semantics, rising, steps=0)
+    groups = data.draw(groupings(semantics, 2, 5))
+    search.limit(data, groups, *([group] for group in groups))
+    ledger = start(search.asked, search.threshold, search.wanted, semantics, rising)
+    evaluation = ledger.evaluate(None, search.counted(groups), np.arange(len(groups)))
+    for safe, group in zip(evaluation.safe_each(), groups, strict=True):
+        assert search.right(safe, [group], ledger)
+    everything = np.ones(len(groups), dtype=bool)
+    assert search.right(evaluation.safe_jointly(everything), groups, ledger)
+    evaluation.commit(everything)
+    assert search.right(stands(ledger, semantics), groups, ledger)
+
+
+@of_each_ledger
+@examples(100)
+@given(data=st.data())
+def test_what_is_accepted_greedily_is_safe_and_in_order_where_nothing_mends(
+    kind, semantics, rising, data
+):
+    search = Search(data, kind, semantics, rising, steps=1)
+    groups, proposals = search.stages[-1], search.proposals(data)
+    search.limit(data, groups, after(groups, proposals))
+    ledger, single = search.ledger(search.steps), search.ledger(search.steps)
+    policy = PolicyLedger([Part(lambda counts: counts, ledger)], not rising)
+    accepted = weighed(policy, groups, proposals, semantics).accept_greedily().tolist()
+    done = [change for change, yes in zip(proposals, accepted, strict=True) if yes]
+    assert not done or search.truth(after(groups, done)) < search.threshold
+    if not rising:
+        for change, yes in zip(proposals, accepted, strict=True):
+            asked = proposal(groups, change, semantics)
+            assert yes == single.admits(*asked), change
+            if yes:
+                single.commit(*asked)
+
+
+SEARCHABLE = [kind for kind in ADVERSARIES if hasattr(kind, "ledger")]
+
+
+@each(SEARCHABLE)
+@pytest.mark.parametrize("threshold", [0, -1, "3/2", "half", None])
+def test_thresholds_outside_0_to_1_are_refused(kind, threshold):
+    with pytest.raises(InputError):
+        made(kind, 1, 1, 1).ledger(threshold)
+
+
+@each(SEARCHABLE)
+def test_other_labels_are_a_bug_of_the_search_and_other_masks_an_error(kind):
+    counts, others = (fk.GroupCounts.from_bags([bag]) for bag in ("ab", "abc"))
+    ledger = made(kind).ledger("1/2")
+    ledger.commit(None, counts)
+    with pytest.raises(InternalError, match="other value labels"):
+        ledger.admits(None, others)
+    ledger = made(kind).ledger("1/2", np.array([True, False, True]))
+    with pytest.raises(InputError, match="values= must be a bool array of 2 entries"):
+        ledger.admits(None, counts)
+
+
+HUGE = [2**31, 2**62 - 1, 2**62, 2**63 - 1, 2**63, 2**64, 10**30]
+
+
+@each(SEARCHABLE)
+@pytest.mark.parametrize("amount", [3, *HUGE])
+def test_enough_knowledge_discloses_everything_and_is_never_admitted(kind, amount):
+    counts = fk.GroupCounts.from_bags(["aab", "bccd", "ad"])
+    for adversary in [
+        *(kind(**{name: amount}) for name in amounts(kind)),
+        made(kind, *[amount] * 3),
+    ]:
+        for found in adversary.disclosures(counts).values():
+            assert (found.exact, found.probability, found.below(1)) == (1, 1.0, False)
+            if kind is fk.Facts:
+                witness = found.witness
+                assert len(witness.ruled_out) <= 3
+                assert sum(witness.known.values()) + witness.family < 4
+        ledger = adversary.ledger(1)
+        assert not ledger.admits(None, counts)
+        ledger.commit(None, counts)
+        assert not ledger.admits(counts.take([0]), counts.take([0]))
+
+
+@each(SEARCHABLE)
+@examples(200)
+@given(data=st.data(), bags=BAGS)
+def test_a_threshold_that_is_attained_is_refused_however_floats_are_rounded(kind, data, bags):
+    adversary, counts = data.draw(known(kind)), fk.GroupCounts.from_bags(bags)
+    truth = adversary.disclosure(counts).exact
+    ledger = adversary.ledger(truth)
+    assert not ledger.admits(None, counts)
+    ledger.commit(None, counts)
+    one = counts.take([0])
+    assert not ledger.admits(one, one)
+    if truth < 1:
+        assert adversary.ledger(truth + (1 - truth) / 10**6).admits(None, counts)
