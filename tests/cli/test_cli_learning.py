@@ -39,19 +39,3 @@ def test_what_csv_cannot_tell_is_refused(tmp_path):
         learned.to_csv(tmp_path / "known.csv")
     assert not (tmp_path / "known.csv").exists()
 
-
-def test_a_group_can_be_estimated_beside_its_bound():
-    import pyarrow as pa
-
-    table = pa.table(
-        {"gid": [1, 1, 1, 2], "sex": list("mfff"), "disease": ["flu", "hiv", "flu", "flu"]}
-    )
-    release = fk.Release.from_groups(table, group="gid", sensitive="disease")
-    known = fk.Priors.learn(table, ["sex"], "disease", smoothing=3)
-    found = known.estimate(release, 1, seed=1)["sex"]
-    exact = known.disclosure(release, "flu").exact
-    assert exact == 1
-    assert set(found) == {"sex m", "sex f"}
-    assert found["sex m"][0].low <= found["sex m"][0].high
-    with pytest.raises(DataError, match="no group of the release is called 3"):
-        known.estimate(release, 3)
