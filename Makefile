@@ -4,12 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOWEST := .venv-lowest
+DOCS := .venv-docs
 
-.PHONY: help demo test lowest lint bench clean
+.PHONY: help demo test docs lowest lint bench clean
 
 help:
 	@echo "make demo   publish, audit and verify the bundled sample into demo/"
 	@echo "make test   run all tests (FOREKNOW_NIGHTLY=1 adds the exhaustive ones)"
+	@echo "make docs   build the documentation into site/; a broken link fails"
 	@echo "make lowest tests with the lowest versions that pyproject.toml allows, in $(LOWEST)/"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  measured claims, printed as ratios"
@@ -26,6 +28,17 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto
+
+$(DOCS)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --group docs
+	@touch $(DOCS)/.ready
+
+# The pages are read from docs/, the API from the docstrings in src/; nothing is imported.
+docs: $(DOCS)/.ready
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs build --strict --quiet
+	@echo "Open site/index.html. The search needs a server: python3 -m http.server -d site"
 
 $(LOWEST)/.ready: pyproject.toml .ci/lowest.py
 	$(PYTHON) -m venv --clear $(LOWEST)
@@ -67,4 +80,4 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.attack
 
 clean:
-	rm -rf $(VENV) $(LOWEST) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(DOCS) site demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

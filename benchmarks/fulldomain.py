@@ -50,7 +50,7 @@ def continent(country: str) -> str:
 
 
 def work(kind: str) -> str:
-    """Who pays: the state, oneself, somebody else or nobody."""
+    """Who pays: the state, oneself, someone else or nobody."""
     return next((name for name in ("gov", "Self") if name in kind), "other")
 
 

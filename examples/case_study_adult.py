@@ -1,4 +1,4 @@
-"""Print the tables of docs/case-study-adult.md: python examples/case_study_adult.py ADULT_CSV."""
+"""Print the tables of docs/evidence/adult.md: python examples/case_study_adult.py ADULT_CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ SCHEMA = fk.Schema(
 )
 POLICY = fk.Policy([fk.Requirement(fk.Facts(l=4), below="3/4")], SCHEMA)
 VALUE, LIMIT = "Exec-managerial", "0.95"
-PAPER = [(0, 4, 0), (1, 3, 1), (2, 2, 2), (3, 1, 2), (2, 1, 3), (4, 0, 3), (3, 0, 4)]
 ASKED = [(4, 0, 0), (0, 4, 0), (0, 5, 0), (2, 1, 3)]
 Point = tuple[int, int, int]
 
@@ -59,8 +58,6 @@ def executives(counts: fk.GroupCounts) -> Iterator[str]:
     for point in skyline:
         found = [fk.Facts(*p).disclosure(counts, VALUE) for p in (point, *more(point))]
         yield f"| {point} | {' | '.join(map(shown, found))} |"
-    yield ""
-    yield f"In the paper: {listed(PAPER)}."
 
 
 def sentences(counts: fk.GroupCounts) -> Iterator[str]:

@@ -119,7 +119,7 @@ def test_ria_and_gsa_tell_frequencies_only(variant):
 
 
 def test_art_leaks_whatever_its_seed():
-    """Of five people, some are certain to whoever knows the priors, r and the algorithm."""
+    """Some of five are certain to an adversary who knows the priors, r and the algorithm."""
     others = {"sex": list("mmmmmmffffff"), "disease": list("aaabbcabbbcc")}
     priors = fk.Priors.learn(pa.table(others), ["sex"], "disease")
     method = fk.ART(r="3/2", priors=priors, unique=False)

@@ -363,7 +363,7 @@ def test_it_says_what_a_run_makes(data):
     assert foreseen.same(np.asarray(table.sensitive_codes)) is not False
     for codes in worlds_of(table, groups, data.draw(st.integers(0, 99)), 6):
         said = foreseen.same(codes)
-        made = numbered(method.partition(table.dealt(codes), policy))
+        made = numbered(method.partition(table.with_sensitive(codes), policy))
         assert said is None or said == np.array_equal(made, groups)
 
 
@@ -437,7 +437,7 @@ def test_what_is_refused_only_because_of_what_came_after_needs_a_run():
     other = codes.copy()
     other[[1, 10]] = other[[10, 1]]  # as FACT: divided at once, since nobody was before
     assert foreseen.same(other) is None
-    made = numbered(fk.Mondrian().partition(table.dealt(other), CROSSED))
+    made = numbered(fk.Mondrian().partition(table.with_sensitive(other), CROSSED))
     assert np.bincount(made).tolist() == [10, 10, 20]
 
 

@@ -182,7 +182,7 @@ def test_labels_differ_though_the_groups_are_the_same_and_somebody_is_left_out()
 
 
 def test_the_same_people_under_other_labels_are_another_release():
-    """Levels are published though somebody is left out."""
+    """Levels are published though someone is left out."""
     levels = {"age": fk.Intervals([10, 100])}
     found = microdata(list("aabb"), levels, age=[10, 11, 30, 50])
     reader = Reader(found, {})

@@ -1,13 +1,21 @@
 """What the program knows, the reference pages mention; and every link leads somewhere."""
 
 import re
+import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import typer
+from benchmarks.figures.diagrams import DRAWINGS
 
+import foreknow
+from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.cli.entry import app
+from foreknow.criteria.registry import CRITERIA
+from foreknow.methods.registry import METHODS
 from foreknow.policy import file as policy_file
+from foreknow.publishing import certificate_file
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -28,17 +36,17 @@ COMMANDS = typer.main.get_command(app)
 @pytest.mark.parametrize("name", ["", *sorted(COMMANDS.commands)])
 def test_every_option_is_in_the_reference(name):
     command = COMMANDS.commands[name] if name else COMMANDS
-    text = section("docs/reference/cli.md", f"## `{name or 'foreknow'}`")
+    text = section("docs/reference/command-line.md", f"## `{name or 'foreknow'}`")
     for parameter in command.params:
         named = parameter.opts if parameter.param_type_name == "option" else []
         for option in [*named, *parameter.secondary_opts]:
-            assert f"`{option}`" in text, f"{name}: {option} is not in cli.md"
+            assert f"`{option}`" in text, f"{name}: {option} is not in the page"
         if parameter.param_type_name == "argument":
-            assert parameter.name.upper() in text, f"{name}: {parameter.name} is not in cli.md"
+            assert parameter.name.upper() in text, f"{name}: {parameter.name} is not in the page"
 
 
 def test_no_option_is_in_the_reference_that_does_not_exist():
-    text = (ROOT / "docs/reference/cli.md").read_text("utf-8")
+    text = (ROOT / "docs/reference/command-line.md").read_text("utf-8")
     known = {"--help"} | {
         option
         for command in [COMMANDS, *COMMANDS.commands.values()]
@@ -48,21 +56,67 @@ def test_no_option_is_in_the_reference_that_does_not_exist():
     assert set(re.findall(r"--[a-z][a-z-]*", text)) <= known
 
 
+POLICY = policy_file._tables(ADVERSARIES, CRITERIA, METHODS)
+
+
+def table_of(key):
+    """The settings of one table of a policy file."""
+    kind = next(f for name, f in POLICY.model_fields.items() if (f.alias or name) == key).annotation
+    return next(part for part in [*get_args(kind), kind] if hasattr(part, "known_keys"))
+
+
 @pytest.mark.parametrize(
-    ("heading", "model"),
+    ("heading", "settings"),
     [
-        ("## The top", "_PolicyTable"),
-        ("## `[schema]`", "_SchemaTable"),
-        ("## `[[require]]`", "_RequireTable"),
-        ("## `[[require]]`", "_FactsPoint"),
-        ("## `[publish]`", "_PublishTable"),
+        ("## The top", POLICY),
+        ("## `[schema]`", table_of("schema")),
+        ("## `[[require]]`", table_of("require")),
+        ("## `[publish]`", table_of("publish")),
+        *(("## `[[require]]`", kind.settings) for kind in ADVERSARIES),
     ],
 )
-def test_every_policy_key_is_in_the_page(heading, model):
-    text = section("docs/howto/write-a-policy.md", heading)
-    for name, field in getattr(policy_file, model).model_fields.items():
-        key = field.alias or name
-        assert re.search(rf"^\| `{key}` \|", text, flags=re.MULTILINE), f"{key} has no row"
+def test_every_policy_key_is_in_the_page(heading, settings):
+    text = section("docs/reference/policy-file.md", heading)
+    for key in settings.known_keys():
+        # The keys of priors are listed in their row.
+        assert re.search(rf"^\| `{key}` \||^\| `priors` .*`{key}`", text, re.MULTILINE), key
+
+
+def test_every_public_name_is_in_the_python_reference():
+    page = (ROOT / "docs/reference/python.md").read_text("utf-8")
+    named = re.findall(r"^::: foreknow\.(\w+)$", page, flags=re.MULTILINE)
+    assert sorted(named) == sorted(set(foreknow.__all__) - {"__version__"})
+
+
+def test_every_page_is_in_the_navigation_and_at_most_thirty_are_for_users():
+    site = (ROOT / "mkdocs.yml").read_text("utf-8").split("\nnav:\n")[1]
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert set(re.findall(r": ([\w/-]+\.md)$", site, flags=re.MULTILINE)) == pages
+    users = [page for page in pages if not page.startswith(("research/", "explanation/"))]
+    assert len(users) <= 30
+
+
+def test_the_commands_write_no_file_that_the_reference_does_not_name():
+    text = section("docs/reference/command-line.md", "## Files")
+    for name in ("owner.json", "priors.json", "lattice.html", "certificate.json", "report.html"):
+        assert f"`{name}`" in text
+
+
+@pytest.mark.parametrize("model", ["_Certificate", "_Release", "_Finding", "_Reached"])
+def test_every_key_of_a_certificate_is_in_the_page(model):
+    text = section("docs/reference/command-line.md", "## The certificate")
+    for name in getattr(certificate_file, model).model_fields:
+        assert f"`{name}`" in text, f"{name} is not in the page"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_toml_examples_are_policies_or_parts_of_them(page):
+    known = {*POLICY.known_keys(), "labels"}
+    for block in re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL):
+        found = tomllib.loads(block)
+        assert {key for key in found if isinstance(found[key], dict | list)} <= known
+        for requirement in found.get("require", []):
+            table_of("require").model_validate(requirement)
 
 
 def anchors(page):
@@ -82,3 +136,8 @@ def test_links_lead_somewhere(page):
         assert there.exists(), f"{page.name}: {target} does not exist"
         if anchor:
             assert anchor in anchors(there), f"{page.name}: {target} is no heading"
+
+
+@pytest.mark.parametrize("name", sorted(DRAWINGS))
+def test_drawings_are_what_the_script_draws(name):
+    assert (ROOT / "docs" / "images" / f"{name}.svg").read_text("utf-8") == DRAWINGS[name]()

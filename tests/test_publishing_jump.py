@@ -114,7 +114,7 @@ def test_nothing_is_an_outcome_that_is_told():
     said = str(caught.value)
     assert "Jump releases nothing of the pyarrow frame" in said
     assert rows["disease"].to_pylist().count("a") == 12
-    assert "can be sure of somebody's value with 1/2, which does not keep that property" in said
+    assert "can be sure of someone's value with 1/2, which does not keep that property" in said
     few = policy(method="jump", jump={"functions": ["age=1, zip=0", "age=1, zip=1"]})
     with pytest.raises(fk.NoSafeRelease, match=r"can be sure of .* which keeps that property"):
         made(few, table(n=30, values="abcdefgh"))
@@ -205,7 +205,7 @@ def test_a_property_of_ones_own_may_fail_the_policy():
     assert fk.publish(data, policy(), method=own, seed=1).audit.safe
 
 
-# ---- against whoever knows the method ----------------------------------------------------------
+# ---- against an adversary who knows the method ---------------------------------------------------
 
 
 def attacked(method, rules, rows):

@@ -181,7 +181,7 @@ def test_a_setting_that_is_needed_and_not_given_is_named():
 # ---- what methods say of themselves --------------------------------------------------------
 
 
-def dealt(method, form="bucketized", seed=None):
+def noted(method, form="bucketized", seed=None):
     table = pa.table({"age": [20, 30, 40, 50] * 2, "disease": ["Flu", "Cold", "HIV", "Gout"] * 2})
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     policy = fk.Policy([fk.Requirement(fk.Facts(), "2/3")], schema)
@@ -209,7 +209,7 @@ def dealt(method, form="bucketized", seed=None):
     ],
 )
 def test_a_certificate_notes_what_who_knows_the_method_can_do(method, form, seed, notes):
-    assert dealt(method, form, seed) == notes
+    assert noted(method, form, seed) == notes
 
 
 def test_what_may_help_is_said_for_the_method():
@@ -263,7 +263,7 @@ def test_a_subclass_that_groups_otherwise_inherits_no_promises(base):
 )
 def test_safe_promises_only_what_the_policy_asks(prop, same):
     (note,) = fk.publish(*four(), method=fk.Safe(["age=*"], prop)).certificate.notes
-    assert ("also against whoever knows it" in note) == same
+    assert ("also against an adversary who knows it" in note) == same
     assert ("by a property of its own" in note) != same
     (note,) = fk.publish(*four(), method=fk.Naive(["age=*"], prop)).certificate.notes
     assert "Naive is not safe" in note

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from examples import make_sample as make
 
+from examples import make_sample as make
 from foreknow.errors import InputError
 from foreknow.sample import policy_path, table_path
 

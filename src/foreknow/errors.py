@@ -56,7 +56,7 @@ class HierarchyError(InputError):
 
 
 class PolicyError(InputError):
-    """A policy file or requirement cannot be meant as written."""
+    """A policy file or requirement is invalid or contradictory."""
 
 
 class OutputError(InputError):
@@ -68,11 +68,11 @@ class CertificateError(InputError):
 
 
 class UnsupportedError(InputError):
-    """A combination that is well formed, but that this version does not judge."""
+    """A well-formed combination that this version does not support."""
 
 
 class StatementError(InputError):
-    """A statement cannot be read, or names somebody or something that is not in the release.
+    """A statement cannot be read, or names someone or something that is not in the release.
 
     Attributes
     ----------

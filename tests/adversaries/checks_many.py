@@ -86,7 +86,7 @@ def check_witness(groups, counts, found, point, played):
 
 
 def play(groups, semantics, witness):
-    """Give the witness's parts to people, all different; how sure its facts make somebody."""
+    """Give the witness's parts to people, all different; how sure its facts make someone."""
     free = [list(people) for people in members(groups)]
     target = free[witness.target_position].pop()
     knowledge = [

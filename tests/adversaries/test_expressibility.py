@@ -151,7 +151,7 @@ def test_as_printed_no_language_is_impractical():
 
 
 def test_a_release_that_withstands_one_known_person_but_not_one_implication():
-    # Who knows somebody with b has two a among three; who knows "b implies a" of someone is sure.
+    # Who knows someone with b has two a among three; who knows "b implies a" of someone is sure.
     bags = ["aabb"]
     assert Facts(k=1).disclosure(GroupCounts.from_bags(bags)).below("3/4")
     assert worst_implications(space_of(bags), "a", 1)[1] == 1

@@ -223,7 +223,7 @@ def test_values_that_do_not_count_may_be_certain():
 
 
 def test_a_target_beside_atoms_elsewhere_is_weighed_exactly():
-    # Only a counts, and it is rare; the implication begins with somebody of the second group.
+    # Only a counts, and it is rare; the implication begins with someone of the second group.
     parts = counted(["abbccddee", "fffffffg"], "abcdefg")
     only_a = np.array([value == "a" for value in "abcdefg"])
     truth = Implications(1).disclosure(parts, "a").exact

@@ -55,7 +55,7 @@ class Table:
         letters = "STUVWX"[: draw.randint(2, 6)]
         if many:
             semantics = draw.choice(["set", "multiset"])
-            # What somebody has goes with their first quasi-identifier, so that merging can hurt.
+            # What someone has goes with their first quasi-identifier, so that merging can hurt.
             own = {row[0]: draw.choices(letters, k=2) for row in rows}
             held = [draw.choices([*own[row[0]], *letters], k=draw.randint(0, 2)) for row in rows]
             held = ["".join(sorted(set(x) if semantics == "set" else x)) for x in held]

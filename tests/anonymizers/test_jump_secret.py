@@ -34,7 +34,7 @@ def believed(functions, secrets, tables, outcome):
 
 
 def test_nothing_is_never_taken_for_safe():
-    """Theorem 1 is false where the values are known: whoever sees nothing is certain of C and D."""
+    """Theorem 1 is false for known values: an adversary who sees nothing is certain of C and D."""
     run = SecretChoice(["BCD|AE", "ACD|BE"], HALF).run(dict(zip("ABCDE", "bcaad", strict=True)))
     assert run.released is None
     assert run.max_ratio == 1

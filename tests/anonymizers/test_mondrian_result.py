@@ -153,7 +153,7 @@ def test_without_a_policy_there_is_nothing_to_withstand():
 
 
 def test_a_policy_that_merging_may_hurt_is_searched_and_the_table_says_if_it_may():
-    # Whoever knows that b and c come only with s: 9/17 in one group, 1/2 in two.
+    # An adversary who knows that b and c come only with s: 9/17 in one group, 1/2 in two.
     several = {"semantics": "set", "person": "pid"}
     columns = {"pid": list("ABCC"), "age": [1, 1, 2, 2], "disease": ["s", None, "b", "c"]}
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease", **several)

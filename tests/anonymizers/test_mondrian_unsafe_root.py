@@ -155,7 +155,7 @@ def test_each_step_divides_the_one_group_that_leads_nearest_to_safety(cells, mon
 @pytest.mark.parametrize(
     ("semantics", "point", "held", "limit"),
     [
-        # Whoever knows that b or c come only with s: 9/17 in one group, 1/2 in two.
+        # An adversary who knows that b or c come only with s: 9/17 in one group, 1/2 in two.
         ("set", (2, 0, 0), ["S", "", "TU"], "9/17"),
         ("multiset", (1, 0, 0), ["S", "", "TT"], "9/17"),
     ],

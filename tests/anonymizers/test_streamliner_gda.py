@@ -63,7 +63,7 @@ def test_where_very_many_groups_differ_only_those_around_are_looked_at(monkeypat
     ranks = np.array([[0, 1000 + i % 2] for i in range(100)] + [[560, 560]])
     colours, sizes = np.zeros((101, 2), dtype=int), np.ones(101, dtype=int)
     assert list(Open(colours, ranks, sizes, 1).nearest(500, 1)) != [(100, 1)]
-    # All of them get somebody all the same.
+    # All of them get someone all the same.
     everybody = [kind for kind, _ in Open(colours, ranks, sizes, 1).nearest(500, 200)]
     assert sorted(everybody) == list(range(101))
 

@@ -5,7 +5,6 @@ from fractions import Fraction
 from itertools import combinations, permutations
 
 import pytest
-from examples import streamliner_theory
 from examples.streamliner_theory import (
     are_candidates,
     family,
@@ -18,6 +17,8 @@ from examples.streamliner_theory import (
     possible_tables,
     worst_posterior,
 )
+
+from examples import streamliner_theory
 
 T0 = {"Ada": "flu", "Bob": "flu", "Coy": "cold", "Dan": "cold", "Eve": "HIV"}
 P = {

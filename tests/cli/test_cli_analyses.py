@@ -67,8 +67,8 @@ def test_a_value_has_its_points_and_the_nearest_point_beyond(ward):
     assert code == 0
     out = words(out)
     assert out.startswith("AIDS at 90%: 2 points")
-    assert "0 1 0 somebody who knows one other person's disease, but no" in out
-    assert "Too much already: somebody who knows 2 other people's diseases" in out
+    assert "0 1 0 an adversary who knows one other" in out
+    assert "Too much already: an adversary who knows 2 other people's diseases" in out
     assert "l=0, k=2, m=0 is not withstood: the breach probability is 1." in out
     assert "Known people: in group 2: Cold × 1 and Flu × 1" in out
     assert "Bob" not in out
@@ -279,7 +279,7 @@ def test_the_command_of_the_docs_draws_figure_5(desk):
     points = json.loads((desk.folder / "five.json").read_text())["points"]
     for kind in ("implications", "negations"):
         assert [round(point[kind]["probability"], 6) for point in points] == golden[kind]
-    page = (adult.ROOT / "docs" / "knowledge-curves.md").read_text("utf-8")
+    page = (adult.ROOT / "docs" / "research" / "implications.md").read_text("utf-8")
     assert lines_of(out) in lines_of(page)
 
 
@@ -332,7 +332,7 @@ def test_the_command_of_the_docs_draws_figure_6(desk):
     """One command from the table to the figure of the paper."""
     code, out, _ = desk.run("survey", adult.table(), "--policy", adult.LATTICE)
     assert code == 0
-    page = (adult.ROOT / "docs" / "knowledge-curves.md").read_text("utf-8")
+    page = (adult.ROOT / "docs" / "research" / "implications.md").read_text("utf-8")
     assert lines_of(out) in lines_of(page)
 
 

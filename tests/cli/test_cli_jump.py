@@ -33,7 +33,7 @@ def jumping(desk):
 def test_jump_from_a_policy_file(jumping):
     code, out, err = jumping.run(*jumping.publish())
     assert (code, err) == (0, "")
-    assert "Note: judged by Jump also against whoever knows it" in " ".join(out.split())
+    assert "Note: judged by Jump also against an adversary who knows it" in " ".join(out.split())
     known = json.loads((jumping.folder / "out" / "certificate.json").read_text())
     assert known["method"]["functions"] == ["age=1, sex=0", "age=1, sex=*", "age=*, sex=*"]
     assert known["method"]["distances"] == [1, 2, 1]

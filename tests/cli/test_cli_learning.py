@@ -38,4 +38,3 @@ def test_what_csv_cannot_tell_is_refused(tmp_path):
     with pytest.raises(DataError, match="sex missing cannot be written as CSV"):
         learned.to_csv(tmp_path / "known.csv")
     assert not (tmp_path / "known.csv").exists()
-

@@ -23,7 +23,7 @@ def shown(function, table):
 
 
 def unsafe_releases(algorithm, functions, tables, judge, *, told=False):
-    """Releases after which somebody's chances fail, by running the algorithm on all tables.
+    """Releases after which someone's chances fail, by running the algorithm on all tables.
 
     told: whether it is published which function was released; otherwise only groups are seen.
     """
@@ -49,7 +49,7 @@ def group_alike(functions):
 
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_safe_and_jump_never_release_what_is_not_safe(name):
-    """Whoever sees the groups alone cannot tell which function was released.
+    """An adversary who sees the groups alone cannot tell which function was released.
 
     Of a property that is not convex, that is safe only where no two functions group people alike.
     """

@@ -103,7 +103,7 @@ def test_what_is_said_where_there_is_no_schema_no_value_or_another_adversary():
         "group 0 has AIDS; your limit is 50%."
     )
     assert judged(counts, Requirement(Oracle(), below="0.5", values=["AIDS"])) == (
-        "Someone who has the knowledge Oracle(amount=3) can be 62% sure that somebody has AIDS; "
+        "Someone who has the knowledge Oracle(amount=3) can be 62% sure that someone has AIDS; "
         "your limit is 50%."
     )
     assert describe(Oracle()).short == "Oracle(amount=3)"

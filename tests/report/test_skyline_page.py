@@ -38,20 +38,22 @@ JOBS = terms_of(case_study(), "Boss")
         (
             Terms("value"),
             (2, 0, 3),
-            "somebody who knows 2 values the target does not have and 3 relatives, but nobody "
+            "an adversary who knows 2 values the target does not have and 3 relatives, but nobody "
             "else's value",
         ),
-        (Terms("value"), (0, 0, 0), "somebody who knows nothing but the release"),
+        (Terms("value"), (0, 0, 0), "an adversary who knows nothing but the release"),
         (
             Terms("value"),
             (1, 1, 1),
-            "somebody who knows one value the target does not have, one other person's value, and "
+            "an adversary who knows one value the target does not have, one other person's value, "
+            "and "
             "one relative",
         ),
         (
             Terms("diagnosis", "set", "AIDS"),
             (0, 3, 0),
-            "somebody who knows 3 people who do not have AIDS, but no diagnosis that comes only "
+            "an adversary who knows 3 people who do not have AIDS, but no diagnosis that comes "
+            "only "
             "with AIDS and no relative",
         ),
     ],
@@ -64,7 +66,8 @@ def test_what_a_point_means_and_what_one_fact_more_would_do():
     report = case_study()
     first, _, third, *_ = report.corners("Boss")
     assert point_sentence(JOBS, first, report.confidence) == (
-        "Withstands somebody who knows 4 other people's jobs, but no job the target does not have "
+        "Withstands an adversary who knows 4 other people's jobs, but no job the target does not "
+        "have "
         "and no relative: they can be at most 66.7% sure of Boss."
     )
     assert beyond_sentence(JOBS, first, report.confidence) == "One fact more of any kind: certain."
@@ -83,11 +86,12 @@ def test_a_percentage_never_lies_about_its_side_of_the_limit():
 
 def test_how_little_is_too_much():
     assert least_sentence(case_study(), "Boss") == (
-        "Too much already: somebody who knows 5 other people's jobs, and nothing else, can be "
+        "Too much already: an adversary who knows 5 other people's jobs, and nothing else, can be "
         "certain of Boss in the worst case."
     )
     assert least_sentence(three_values(), "Flu") == (
-        "Not even somebody who knows nothing but the release is withstood: they can be 57.1% sure "
+        "Not even an adversary who knows nothing but the release is withstood: they can be 57.1% "
+        "sure "
         "of Flu."
     )
 
@@ -132,7 +136,7 @@ def test_of_few_points_all_are_told_of_many_the_telling_ones():
 def test_one_value_has_a_row_for_each_point():
     whole = words(case_study(), width=160)
     assert whole.startswith("Boss at 95%: 7 points")
-    assert "2 1 3 somebody who knows 2 jobs the target does not have, one other" in whole
+    assert "2 1 3 an adversary who knows 2 jobs the target does not have, one other" in whole
     assert whole.endswith("can be certain of Boss in the worst case.")
 
 
@@ -186,7 +190,7 @@ def test_every_point_is_in_a_table_with_a_sentence():
     assert render(case_study()).explanation in text
     assert least_sentence(case_study(), "Boss") in text
     assert "The 7 points of the skyline" in text
-    assert "0 4 0 somebody who knows 4 other people's jobs, but no job the target does" in text
+    assert "0 4 0 an adversary who knows 4 other people's jobs, but no job the target does" in text
     assert "One more value ruled out: 95.2%; one more person known: certain" in text
     assert "90.9%" in text
     assert "Withstood means strictly below 95%" in text
@@ -217,7 +221,7 @@ def test_one_value_needs_no_overview():
 
 def test_nothing_withstood_has_no_figure():
     reader = Reader(render(case_study("0.1")).html())
-    assert "Not even somebody who knows nothing but the release is withstood" in reader.text
+    assert "Not even an adversary who knows nothing but the release is withstood" in reader.text
     assert not any(a.get("class") == "stage" for _, a in reader.elements)
 
 

@@ -26,7 +26,7 @@ _MOST = 200
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DisclosureCurves(Result):
-    """How sure somebody can become who knows 0, 1, 2, ... pieces, at worst.
+    """How sure an adversary can become who knows 0, 1, 2, ... pieces, at worst.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ def disclosure_curves(
     upto : int
         The most pieces; at most 200.
     value : label, optional
-        The sensitive value; any when left out.
+        The sensitive value; default: any.
     name, sensitive : str, optional
         What to call the release and its sensitive column in reports.
 

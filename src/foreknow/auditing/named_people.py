@@ -1,4 +1,4 @@
-"""Named people: those of a worst case by name, for whoever owns the table and nobody else."""
+"""Named people: those of a worst case by name, for the owner of the table only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NamedWitness:
     value : label
     probability : float
     exact : Fraction
-        How sure of it somebody is who knows the statements.
+        How sure of it an adversary is who knows the statements.
     ruled_out : tuple of labels
         Under ``single`` values that the target does not have. Under ``set`` and ``multiset``
         values that the target would have only together with `value`.
@@ -109,7 +109,7 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
     Parameters
     ----------
     release : Release
-        With the column that names people, and a row for each value that somebody has.
+        With the column that names people, and a row for each value that someone has.
     disclosure : Disclosure
         Of an adversary with `Facts`, on this release.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.facts.minima import five
+from foreknow.adversaries.facts.minima import theorem2_terms
 from foreknow.adversaries.facts.skyline import Skyline, front, knowledge_skyline, knowledge_skylines
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.counts import GroupCounts
@@ -172,7 +172,7 @@ class SkylineReport(Result):
             cells = front(self.counts, l, code)
             many, (_, ks, ms) = len(cells), np.array(here, dtype=np.int64).T
             each = cells.take(np.tile(np.arange(many), len(here)))
-            minima = five(each, np.repeat(ks, many), np.repeat(ms, many))
+            minima = theorem2_terms(each, np.repeat(ks, many), np.repeat(ms, many))
             ratios = minima.least(np.arange(0, many * len(here), many)).negated_ratio()
             for point, ratio in zip(here, ratios.tolist(), strict=True):
                 found[point] = self._found(value, point, ratio)

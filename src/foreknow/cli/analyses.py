@@ -193,7 +193,7 @@ def curves(
     upto: Annotated[int, typer.Option("--upto", help="The most pieces of knowledge.")] = 12,
     value: Annotated[
         str | None,
-        typer.Option("--value", "-v", help="A sensitive value; any when left out."),
+        typer.Option("--value", "-v", help="A sensitive value; default: any."),
     ] = None,
     policy: SomePolicy = None,
     group: Group = None,
@@ -203,7 +203,7 @@ def curves(
     json: Annotated[Path | None, typer.Option("--json", help="Write the curves as JSON.")] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Show how sure somebody can become who knows so many implications, or negations.
+    """Show how sure an adversary can become who knows so many implications, or negations.
 
     RELEASE is what "foreknow audit" takes; with --levels, it is a raw table, of which each column
     is written at that level of its hierarchy. Its columns are those of the policy, or of the

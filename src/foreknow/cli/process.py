@@ -42,7 +42,7 @@ class Interrupts:
         self._shown = sys.unraisablehook
 
     def watch(self) -> None:
-        """Begin to watch, unless a signal is ignored, as nohup has it, or somebody else's."""
+        """Begin to watch, unless a signal is ignored, as nohup has it, or someone else's."""
         try:
             for name in _ENDING:
                 number = getattr(signal, name, None)

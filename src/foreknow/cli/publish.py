@@ -43,10 +43,10 @@ def publish(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Make the most useful release that the policy allows, with its proof.
+    """Make a release that the policy allows, with a certificate.
 
-    Writes OUT with the release, certificate.json, report.html, and owner.json, which is to be
-    kept.
+    Writes OUT with the release, certificate.json and report.html, which may be published, and
+    owner.json, which is to be kept. Keep lattice.html and priors.json, too, if there are any.
     """
     from foreknow.policy.policy import Policy
 

@@ -29,6 +29,9 @@ Semantics: TypeAlias = Literal["single", "set", "multiset"]
 class GroupCounts:
     """Counts of sensitive values per group, as compressed sparse rows; immutable.
 
+    The arrays are kept, not copied: do not write to them afterwards. Values are the same if Python
+    says that they are equal, such as 1, 1.0 and True, or 0.0 and -0.0; the first one names them.
+
     Parameters
     ----------
     sizes : int64 array, shape (groups,)
@@ -45,9 +48,6 @@ class GroupCounts:
         A name for each group; positions 0, 1, ... when left out.
     semantics : {"single", "set", "multiset"}
         Whether a person has exactly one value, a set, or a bag of values.
-
-    The arrays are kept, not copied: do not write to them afterwards. Values are the same where
-    Python says that they are equal, such as 1, 1.0 and True, or 0.0 and -0.0; the first names them.
 
     Raises
     ------

@@ -271,7 +271,7 @@ class Microdata:
             semantics=self.schema.semantics,
         )
 
-    def dealt(self, codes: NDArray[Any]) -> Microdata:
+    def with_sensitive(self, codes: NDArray[Any]) -> Microdata:
         """The same people with other sensitive values, one each; nothing is read again.
 
         Examples

@@ -20,7 +20,7 @@ Bag: TypeAlias = tuple[int, ...]
 
 
 def groups_of_people(microdata: Microdata, groups: Any) -> IntArray | None:
-    """Read one whole number for each row as the group of everybody; None if somebody has none."""
+    """Read one whole number for each row as the group of everybody; None if someone has none."""
     of_row = np.asarray(groups)
     if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
         raise InputError(

@@ -1,4 +1,4 @@
-"""The generator that lots are drawn from: secret, unless somebody gives a seed."""
+"""The generator that lots are drawn from: secret, unless someone gives a seed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,6 @@ from foreknow.errors import InputError
 
 def generator(seed: int | None, method: str) -> np.random.Generator:
     """Make a generator from a seed, or from the system's entropy when there is none.
-
-    Parameters
-    ----------
-    seed : int or None
-        From 0.
-    method : str
-        Who draws, for the message.
-
-    Raises
-    ------
-    InputError
-        If the seed is no whole number from 0.
 
     Examples
     --------
@@ -46,16 +34,16 @@ def generator(seed: int | None, method: str) -> np.random.Generator:
 def note_of_boxes(l: int) -> str:  # noqa: E741
     """What to say of groups that are published as boxes, of which several may look alike."""
     return (
-        "boxes: groups that look alike are published as one, so whoever knows the method may be as "
-        f"sure of a value as 1/{l}, also where a limit is lower"
+        "boxes: groups that look alike are published as one, so an adversary who knows the method "
+        f"may be as sure of a value as 1/{l}, also where a limit is lower"
     )
 
 
 def notes_of_seed(seed: int | None) -> tuple[str, ...]:
-    """What to say of a release whose lots somebody could draw again."""
+    """What to say of a release whose lots someone could draw again."""
     if seed is None:
         return ()
     return (
-        "seeded: whoever learns or guesses the seed can run the method again and may find values "
-        "out; without a seed nobody can",
+        "seeded: an adversary who learns or guesses the seed can run the method again and may find "
+        "values out; without a seed nobody can",
     )

@@ -26,7 +26,7 @@ from foreknow.verifier.verify import Finding, Reached, Written
 
 NOT_MINIMAL = (
     "safe, but perhaps not minimal: with several sensitive values per person, merging groups can "
-    "help the adversary, so groups may be larger than they would have to be"
+    "help the adversary, so groups may be larger than necessary"
 )
 
 

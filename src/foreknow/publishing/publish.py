@@ -146,7 +146,7 @@ def publish(
     options: PublishOptions | None = None,
     seed: int | None = None,
 ) -> Publication:
-    """Make the most useful release that the policy allows, and prove that it is safe.
+    """Make a release that the policy allows, judge it as written, and certify what was found.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.facts.minima import five
+from foreknow.adversaries.facts.minima import theorem2_terms
 from foreknow.adversaries.facts.profiles import profiles
 from foreknow.adversaries.facts.skyline import front
 from foreknow.auditing.audit import Verdict
@@ -108,15 +108,17 @@ def worst_groups(
     wanted = np.zeros(counts.n_values, dtype=bool)
     wanted[counts.code(value)] = True
     found = profiles(counts, facts.l, wanted)
-    ratios = five(found, facts.k, facts.m).together
+    ratios = theorem2_terms(found, facts.k, facts.m).together
     first = np.lexsort((found.group, found.group != named, ratios))[:most]
 
     def judged(at: int) -> Disclosure:
-        n, s, law = int(found.n[at]), int(found.s[at]), found.law
+        n, s, formulas = int(found.n[at]), int(found.s[at]), found.formulas
 
         def exact() -> Fraction:
-            (spare,) = found.take(np.array([at])).exact_spare()
-            odds = law.t_exact(n, s, spare, facts.k) * law.v_exact(n, s, facts.m, facts.k + 1)
+            (slack,) = found.take(np.array([at])).exact_slack()
+            odds = formulas.t_exact(n, s, slack, facts.k) * formulas.v_exact(
+                n, s, facts.m, facts.k + 1
+            )
             return 1 / (1 + odds)
 
         return Disclosure(value, float(1 / (1 + ratios[at])), exact)

@@ -190,7 +190,7 @@ class Description:
 
     knows: str
     short: str
-    whose: str = "somebody"
+    whose: str = "someone"
     details: tuple[tuple[str, str], ...] = ()
     nobody: bool = False
 

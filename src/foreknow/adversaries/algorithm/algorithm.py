@@ -136,7 +136,7 @@ class Algorithm:
             With one value per person, and a table that keeps everybody's quasi-identifiers: made
             with a group column, or bucketized with its people.
         value : label, optional
-            The sensitive value; the worst one when left out.
+            The sensitive value; default: the worst one.
 
         Raises
         ------

@@ -134,7 +134,7 @@ class Search:
     def refute(self, starts: list[Codes], budget: Budget) -> tuple[IntArray, IntArray]:
         """Look for a world against each suspicion; those not refuted, and those not all tried.
 
-        A walk starts at a possible world; a member of the cell swaps values with somebody, and
+        A walk starts at a possible world; a member of the cell swaps values with someone, and
         keeps the new value. Then others swap, as long as the release that is made comes no
         further from the one that is published.
         """
@@ -245,7 +245,7 @@ class Search:
         return True
 
     def _swap_towards(self, codes: Codes, other: Codes) -> None:
-        """Swap within a group, so that somebody has the value they have in another world."""
+        """Swap within a group, so that someone has the value they have in another world."""
         away = np.flatnonzero(codes != other)
         if len(away):
             person = int(self.random.choice(away))

@@ -208,7 +208,7 @@ class Runs:
             refined = self.refined(seen)
             if refined.number is None:
                 return None
-            world = self.microdata.dealt(codes)
+            world = self.microdata.with_sensitive(codes)
             rows = map(self.microdata.rows_of, refined.each())
             said = [self.known.could_make(world, self._policy, own) for own in rows]
             # No groups at all: labels came from elsewhere, of which nothing was asked.
@@ -224,7 +224,7 @@ class Runs:
         replay = self.known.replay
         if not apart or replay is None or self._policy is None or seen.what != "groups":
             return None
-        found: Replay | None = replay(self.microdata.dealt(codes), self._policy)
+        found: Replay | None = replay(self.microdata.with_sensitive(codes), self._policy)
         # A reader takes groups of one label for one: their bags are then not known one by one.
         same = found is not None and np.array_equal(numbered(found.groups), seen.groups)
         return found if same else None
@@ -233,7 +233,7 @@ class Runs:
         """How probable the method says some groups are."""
         assert self._likelihood is not None
         self.made += 1
-        world = self.microdata.dealt(codes)
+        world = self.microdata.with_sensitive(codes)
         try:
             found = self._likelihood(world, self._policy, self.microdata.rows_of(groups))
         except NoSafeRelease:
@@ -319,7 +319,7 @@ class Runs:
 
     def _made(self, codes: Codes, seed: int | None) -> Observation | None:
         if self._anonymizer:
-            world = self.microdata.dealt(codes)
+            world = self.microdata.with_sensitive(codes)
             # A method without a policy is given None, as its own callers give it.
             found = grouping_of(self.method, world, self._policy, seed)  # type: ignore[arg-type]
             if found.floors is not None and self.chances and self._labelled:

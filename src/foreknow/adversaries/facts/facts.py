@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
-from foreknow.adversaries.facts.minima import FactsMeasure, attaining, exact_minimum, five
+from foreknow.adversaries.facts.minima import FactsMeasure, attaining, exact_minimum, theorem2_terms
 from foreknow.adversaries.facts.profiles import Profiles
 from foreknow.adversaries.facts.ratios import FloatArray
 from foreknow.adversaries.facts.skyline import front
@@ -93,7 +93,7 @@ class Facts:
         release : Release or GroupCounts
             What the adversary sees.
         value : label, optional
-            The sensitive value; the worst one when left out. A value that occurs nowhere has
+            The sensitive value; default: the worst one. A value that occurs nowhere has
             probability 0.
 
         Returns
@@ -176,7 +176,7 @@ class _Fronts:
         value = self.profiles.value
         if len(value):
             starts = self.profiles.starts
-            least = five(self.profiles, self.facts.k, self.facts.m).least(starts)
+            least = theorem2_terms(self.profiles, self.facts.k, self.facts.m).least(starts)
             chances[value[starts]] = 1 / (1 + least.negated_ratio())
         return chances
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from foreknow.adversaries.facts.profiles import Profiles, profiles
-from foreknow.adversaries.facts.ratios import Amount, FloatArray, times
+from foreknow.adversaries.facts.ratios import Amount, FloatArray, safe_product
 from foreknow.adversaries.ledger import Cells
 from foreknow.adversaries.protocol import Mask
 from foreknow.data.counts import GroupCounts, Semantics
@@ -25,7 +25,7 @@ Place: TypeAlias = Literal["one group", "with family", "with target"]
 _FEW = 4
 
 
-class Five(NamedTuple):
+class Theorem2Terms(NamedTuple):
     """minNR, T(l, 0), T(l, k), V(m, 0), V(m, k): per profile, or minima over groups."""
 
     together: FloatArray
@@ -34,29 +34,31 @@ class Five(NamedTuple):
     v_alone: FloatArray
     v_known: FloatArray
 
-    def least(self, starts: IntArray) -> Five:
+    def least(self, starts: IntArray) -> Theorem2Terms:
         """Minima over each segment that begins at `starts`."""
-        return Five(*(np.minimum.reduceat(ratio, starts) for ratio in self))
+        return Theorem2Terms(*(np.minimum.reduceat(ratio, starts) for ratio in self))
 
-    def min(self, other: Five) -> Five:
+    def min(self, other: Theorem2Terms) -> Theorem2Terms:
         """Elementwise minima of two."""
-        return Five(*(np.minimum(a, b) for a, b in zip(self, other, strict=True)))
+        return Theorem2Terms(*(np.minimum(a, b) for a, b in zip(self, other, strict=True)))
 
-    def join(self, other: Five) -> Five:
+    def join(self, other: Theorem2Terms) -> Theorem2Terms:
         """One after the other."""
-        return Five(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+        return Theorem2Terms(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
     def negated_ratio(self) -> FloatArray:
         """NR of Theorem 2; the breach probability is 1 / (NR + 1)."""
-        crossed = np.minimum(times(self.t_alone, self.v_known), times(self.t_known, self.v_alone))
+        crossed = np.minimum(
+            safe_product(self.t_alone, self.v_known), safe_product(self.t_known, self.v_alone)
+        )
         return np.minimum(self.together, crossed)
 
 
-def five(found: Profiles, k: Amount, m: Amount) -> Five:
+def theorem2_terms(found: Profiles, k: Amount, m: Amount) -> Theorem2Terms:
     """Compute the five ratios of each profile."""
     t_known = found.t(k)
-    return Five(
-        times(t_known, found.v(m, k + 1)), found.t(0), t_known, found.v(m, 0), found.v(m, k)
+    return Theorem2Terms(
+        safe_product(t_known, found.v(m, k + 1)), found.t(0), t_known, found.v(m, 0), found.v(m, k)
     )
 
 
@@ -93,18 +95,20 @@ class FactsMeasure:
 
     def _cells(self, found: Profiles) -> Cells:
         if self.semantics != "single":
-            return Cells(found.value, found.group, np.stack(five(found, self.k, self.m)))
+            return Cells(found.value, found.group, np.stack(theorem2_terms(found, self.k, self.m)))
         # V is at most 1, so a cell whose T(l, k) is below the limit is unsafe whatever V is.
         possible = np.flatnonzero(found.t(self.k) >= self.least * (1 - CLOSE))
         if self.m == 0 or len(possible) == len(found):
-            return Cells(found.value, found.group, np.stack(five(found, self.k, self.m)), found)
-        ratios = np.stack(five(found, self.k, 0))
-        ratios[:, possible] = five(found.take(possible), self.k, self.m)
+            return Cells(
+                found.value, found.group, np.stack(theorem2_terms(found, self.k, self.m)), found
+            )
+        ratios = np.stack(theorem2_terms(found, self.k, 0))
+        ratios[:, possible] = theorem2_terms(found.take(possible), self.k, self.m)
         return Cells(found.value, found.group, ratios, found)
 
     def odds(self, minima: FloatArray) -> FloatArray:
         """NR of Theorem 2."""
-        return Five(*minima).negated_ratio()
+        return Theorem2Terms(*minima).negated_ratio()
 
     @property
     def has_fractions(self) -> bool:
@@ -131,7 +135,7 @@ def attaining(found: Profiles, k: int, m: int) -> Profiles:
     starts = found.starts
     lengths = np.diff(starts, append=len(found))
     kept = np.zeros(len(found), dtype=bool)
-    ratios = five(found, k, m)
+    ratios = theorem2_terms(found, k, m)
     for ratio in ratios if m else ratios[:3]:  # without a family, V is 1 everywhere
         kept |= ratio <= np.repeat(np.minimum.reduceat(ratio, starts), lengths) * (1 + CLOSE)
     return found.take(kept).distinct()
@@ -169,13 +173,13 @@ def exact_minimum(found: Profiles, k: int, m: int) -> ExactMinimum:
     """
     if len(found) > _FEW:
         found = attaining(found, k, m)
-    n, s, spare, law = found.n.tolist(), found.s.tolist(), found.exact_spare(), found.law
+    n, s, slack, formulas = found.n.tolist(), found.s.tolist(), found.exact_slack(), found.formulas
     cells = range(len(n))
-    t_known = [law.t_exact(n[i], s[i], spare[i], k) for i in cells]
-    t_alone = [law.t_exact(n[i], s[i], spare[i], 0) for i in cells]
-    v_alone = [law.v_exact(n[i], s[i], m, 0) for i in cells]
-    v_known = [law.v_exact(n[i], s[i], m, k) for i in cells]
-    together = [t_known[i] * law.v_exact(n[i], s[i], m, k + 1) for i in cells]
+    t_known = [formulas.t_exact(n[i], s[i], slack[i], k) for i in cells]
+    t_alone = [formulas.t_exact(n[i], s[i], slack[i], 0) for i in cells]
+    v_alone = [formulas.v_exact(n[i], s[i], m, 0) for i in cells]
+    v_known = [formulas.v_exact(n[i], s[i], m, k) for i in cells]
+    together = [t_known[i] * formulas.v_exact(n[i], s[i], m, k + 1) for i in cells]
 
     def first_least(ratios: list[Fraction]) -> int:
         return min(cells, key=ratios.__getitem__)

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.facts.ratios import (
-    LAWS,
+    FORMULAS,
     Amount,
     FloatArray,
-    Law,
-    spare_multiset,
-    spare_set,
+    Formulas,
+    slack_multiset,
+    slack_set,
 )
 from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import IntArray, order_of
@@ -41,10 +41,10 @@ class Profiles:
         Codes of the sensitive value and of the group.
     n, s : int64 arrays
         People, and holders (under ``multiset`` occurrences) of the value.
-    spare : int64 array under ``single``, float64 otherwise
+    slack : int64 array under ``single``, float64 otherwise
     kind : int64 array or None
         Profiles with equal `n` and `kind` have exactly the same to spare; None under ``single``,
-        where `spare` itself is exact.
+        where `slack` itself is exact.
     counts : GroupCounts
         What they were made of, for exact fractions; under ``single`` the profiles of several
         counts may be joined, and say all themselves.
@@ -56,7 +56,7 @@ class Profiles:
     group: IntArray
     n: IntArray
     s: IntArray
-    spare: NDArray[Any]
+    slack: NDArray[Any]
     kind: IntArray | None
     counts: GroupCounts
     l: int  # noqa: E741
@@ -65,40 +65,40 @@ class Profiles:
         return len(self.value)
 
     @property
-    def law(self) -> Law:
+    def formulas(self) -> Formulas:
         """T and V under these semantics."""
-        return LAWS[self.counts.semantics]
+        return FORMULAS[self.counts.semantics]
 
     def t(self, k: Amount) -> FloatArray:
         """T(l, k) of each profile."""
-        return self.law.t(self.n, self.s, self.spare, k)
+        return self.formulas.t(self.n, self.s, self.slack, k)
 
     def v(self, m: Amount, k: Amount) -> FloatArray:
         """V(m, k) of each profile."""
-        return self.law.v(self.n, self.s, m, k)
+        return self.formulas.v(self.n, self.s, m, k)
 
     @property
     def identity(self) -> IntArray:
         """Whole numbers that are equal where what there is to spare is, among equal `n`."""
-        found: IntArray = self.spare if self.kind is None else self.kind
+        found: IntArray = self.slack if self.kind is None else self.kind
         return found
 
     def content(self) -> bytes:
         """The same for profiles that no fraction tells apart; under ``single``."""
         return np.concatenate((self.n, self.s, self.identity)).tobytes()
 
-    def exact_spare(self) -> list[Fraction]:
+    def exact_slack(self) -> list[Fraction]:
         """What each has to spare, as fractions."""
         if self.kind is None:
-            return [Fraction(spare) for spare in self.spare.tolist()]
+            return [Fraction(slack) for slack in self.slack.tolist()]
         cells = zip(self.value.tolist(), self.group.tolist(), strict=True)
-        return [self._exact_spare(value, group) for value, group in cells]
+        return [self._exact_slack(value, group) for value, group in cells]
 
-    def _exact_spare(self, value: int, group: int) -> Fraction:
+    def _exact_slack(self, value: int, group: int) -> Fraction:
         bag = self.counts.bag(group)
         s = bag.pop(self.counts.values[value])
         others = sorted(bag.values(), reverse=True)[: self.l]
-        return self.law.spare_exact(int(self.counts.sizes[group]), s, others)
+        return self.formulas.slack_exact(int(self.counts.sizes[group]), s, others)
 
     @property
     def nbytes(self) -> int:
@@ -106,7 +106,7 @@ class Profiles:
         kind = 0 if self.kind is None else self.kind.nbytes
         return (
             kind
-            + self.spare.nbytes
+            + self.slack.nbytes
             + sum(x.nbytes for x in (self.value, self.group, self.n, self.s))
         )
 
@@ -118,7 +118,7 @@ class Profiles:
             group=self.group[index],
             n=self.n[index],
             s=self.s[index],
-            spare=self.spare[index],
+            slack=self.slack[index],
             kind=None if self.kind is None else self.kind[index],
         )
 
@@ -138,7 +138,7 @@ class Profiles:
             group=np.concatenate((self.group, other.group)),
             n=np.concatenate((self.n, other.n)),
             s=np.concatenate((self.s, other.s)),
-            spare=np.concatenate((self.spare, other.spare)),
+            slack=np.concatenate((self.slack, other.slack)),
             kind=kind,
         ).by_value()
 
@@ -173,7 +173,7 @@ class Profiles:
         while len(alive) and (effort is None or looked_at < effort * len(self)):
             looked_at += len(alive)
             # Any pivot would do; the least of this score dominates much.
-            score = (alive.spare + self._grain) * alive.n / alive.s
+            score = (alive.slack + self._grain) * alive.n / alive.s
             least = np.full(n_values, np.inf)
             np.minimum.at(least, alive.value, score)
             candidates = np.flatnonzero(score == least[alive.value])
@@ -182,7 +182,7 @@ class Profiles:
             chosen[alive.value[candidates[::-1]]] = candidates[::-1]
             pivots = np.unique(chosen[alive.value[candidates]])
             pivot = alive.take(chosen[alive.value])
-            better = (alive.n < pivot.n) | (alive.s > pivot.s) | alive._spares_less(pivot)
+            better = (alive.n < pivot.n) | (alive.s > pivot.s) | alive._has_less_slack(pivot)
             better[pivots] = False
             kept.append(alive.take(pivots))
             alive = alive.take(better)
@@ -193,19 +193,19 @@ class Profiles:
 
     @property
     def _grain(self) -> float:
-        """What to add to `spare` so that a score still tells profiles with none to spare apart."""
+        """What to add to `slack` so that a score still tells profiles with none to spare apart."""
         return 1.0 if self.kind is None else 1e-9
 
-    def _spares_less(self, other: Profiles) -> NDArray[np.bool_]:
+    def _has_less_slack(self, other: Profiles) -> NDArray[np.bool_]:
         """Whether each has less to spare than its counterpart, or may have."""
         if self.kind is None:
-            less: NDArray[np.bool_] = self.spare < other.spare
+            less: NDArray[np.bool_] = self.slack < other.slack
             return less
         assert other.kind is not None
-        surely_more = self.spare > other.spare * (1 + CLOSE)
+        surely_more = self.slack > other.slack * (1 + CLOSE)
         same = (self.kind == other.kind) & (self.n == other.n)
         # 0 and 1 are exact: nothing to spare, and nothing known of the target.
-        same |= (self.spare == other.spare) & ((self.spare == 0) | (self.spare == 1))
+        same |= (self.slack == other.slack) & ((self.slack == 0) | (self.slack == 1))
         perhaps: NDArray[np.bool_] = ~(surely_more | same)
         return perhaps
 
@@ -226,8 +226,8 @@ def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:  # noqa: E
     n = counts.sizes[group]
     value = counts.codes[cells]
     if counts.semantics == "set":
-        spare, kind = _spare_set(counts, l, cells)
-        return Profiles(value, group, n, s, spare, kind, counts, l)
+        slack, kind = _slack_set(counts, l, cells)
+        return Profiles(value, group, n, s, slack, kind, counts, l)
     # The target value and the l most frequent others: the l+1 largest counts if the target value
     # is among them, the l largest and the target value itself if not; always the smaller sum.
     groups = None if len(group) > counts.n_groups else group
@@ -238,10 +238,10 @@ def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:  # noqa: E
     if counts.semantics == "single":
         return Profiles(value, group, n, s, n - excluded, None, counts, l)
     others = excluded - s
-    return Profiles(value, group, n, s, spare_multiset(n, others), others, counts, l)
+    return Profiles(value, group, n, s, slack_multiset(n, others), others, counts, l)
 
 
-def _spare_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:  # noqa: E741
+def _slack_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:  # noqa: E741
     """What cells have to spare under ``set``, and which of them have exactly the same."""
     l = min(l, int(np.diff(counts.offsets).max(initial=0)))  # noqa: E741
     rank, top_cells = _ranked(counts)
@@ -256,7 +256,7 @@ def _spare_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, Int
     column = np.arange(l)
     others = tops[place[:, None], column + (column >= own[:, None])]
     n = counts.sizes[group]
-    return spare_set(n, others), _classes([*others.T, n])
+    return slack_set(n, others), _classes([*others.T, n])
 
 
 def _ranked(counts: GroupCounts) -> tuple[IntArray, IntArray]:

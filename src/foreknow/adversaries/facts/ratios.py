@@ -1,7 +1,7 @@
-"""Laws: T and V of the skyline paper for each semantics, under one set of names.
+"""Formulas: T and V of the skyline paper for each semantics, under one set of names.
 
 Everything else about facts (the five minima, ledgers, skylines, witnesses) is the same whether a
-person has one value, a set, or a bag of them; the law is what differs.
+person has one value, a set, or a bag of them; the formulas are what differs.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def v_ratio(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
     return product
 
 
-def times(one: FloatArray, other: FloatArray) -> FloatArray:
+def safe_product(one: FloatArray, other: FloatArray) -> FloatArray:
     """Multiply ratios so that a product is 0 only if a factor is, never by underflow.
 
     So a float of 0 means certainty, exactly. Infinity times 0, where a value is nowhere, is NaN.
@@ -111,19 +111,19 @@ def v_exact(n: int, s: int, m: int, k: int) -> Fraction:
     return Fraction(math.perm(n - k - m, s), math.perm(n - k, s))
 
 
-def t_set(n: IntArray, s: IntArray, spare: FloatArray, k: Amount) -> FloatArray:
+def t_set(n: IntArray, s: IntArray, slack: FloatArray, k: Amount) -> FloatArray:
     """T(l, k) under ``set``, as float64."""
     odds = np.maximum(n - s - capped(k), 0) / s
-    return times(odds, spare)
+    return safe_product(odds, slack)
 
 
-def t_multiset(n: IntArray, s: IntArray, spare: FloatArray, k: Amount) -> FloatArray:
+def t_multiset(n: IntArray, s: IntArray, slack: FloatArray, k: Amount) -> FloatArray:
     """T(l, k) under ``multiset``, as float64."""
     free = n - capped(k)
     possible = free > 1
     rate = s * np.log1p(-1 / np.where(possible, free, 2))  # log of the chance of no occurrence
     odds = np.maximum(np.exp(rate) / -np.expm1(rate), TINY)
-    return times(np.where(possible, odds, 0.0), spare)
+    return safe_product(np.where(possible, odds, 0.0), slack)
 
 
 def v_multiset(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
@@ -136,33 +136,33 @@ def v_multiset(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
     return np.where(possible | np.equal(m, 0), chance, 0.0)
 
 
-def spare_set(n: IntArray, tops: IntArray) -> FloatArray:
+def slack_set(n: IntArray, tops: IntArray) -> FloatArray:
     """Chance of having none of some values under ``set``."""
     chance = np.ones(len(n))
     for column in tops.T:
-        chance = times(chance, (n - column) / n)
+        chance = safe_product(chance, (n - column) / n)
     return chance
 
 
-def spare_multiset(n: IntArray, occurrences: IntArray) -> FloatArray:
+def slack_multiset(n: IntArray, occurrences: IntArray) -> FloatArray:
     """Chance of having none of some values under ``multiset``, given how often all occur."""
     with np.errstate(divide="ignore", invalid="ignore"):
         chance = np.maximum(np.exp(occurrences * np.log1p(-1 / n)), TINY)
     return np.where(occurrences == 0, 1.0, np.where(n == 1, 0.0, chance))
 
 
-def t_set_exact(n: int, s: int, spare: Fraction, k: int) -> Fraction:
+def t_set_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
     """T(l, k) of one group under ``set`` as a fraction."""
-    return Fraction(max(n - s - k, 0), s) * spare
+    return Fraction(max(n - s - k, 0), s) * slack
 
 
-def t_multiset_exact(n: int, s: int, spare: Fraction, k: int) -> Fraction:
+def t_multiset_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
     """T(l, k) of one group under ``multiset`` as a fraction."""
     free = n - k
     if free <= 1:
         return Fraction(0)
     none = (free - 1) ** s
-    return Fraction(none, free**s - none) * spare
+    return Fraction(none, free**s - none) * slack
 
 
 def v_multiset_exact(n: int, s: int, m: int, k: int) -> Fraction:
@@ -174,7 +174,7 @@ def v_multiset_exact(n: int, s: int, m: int, k: int) -> Fraction:
     return Fraction(n - k - m, n - k) ** s
 
 
-def spare_set_exact(n: int, others: Sequence[int]) -> Fraction:
+def slack_set_exact(n: int, others: Sequence[int]) -> Fraction:
     """Chance of having none of some values under ``set``, as a fraction."""
     chance = Fraction(1)
     for count in others:
@@ -182,50 +182,50 @@ def spare_set_exact(n: int, others: Sequence[int]) -> Fraction:
     return chance
 
 
-def spare_multiset_exact(n: int, others: Sequence[int]) -> Fraction:
+def slack_multiset_exact(n: int, others: Sequence[int]) -> Fraction:
     """Chance of having none of some values under ``multiset``, as a fraction."""
     return Fraction(n - 1, n) ** sum(others)
 
 
 @dataclass(frozen=True)
-class Law:
+class Formulas:
     """T and V of a cell with n people, s holders (or occurrences) and so much to spare.
 
     Attributes
     ----------
-    t : (n, s, spare, k) -> float64 array
+    t : (n, s, slack, k) -> float64 array
     v : (n, s, m, k) -> float64 array
     t_exact, v_exact : the same for one cell, as a fraction
-    spare_exact : (n, s, counts of the l values) -> int or Fraction
+    slack_exact : (n, s, counts of the l values) -> int or Fraction
     """
 
     t: Callable[[IntArray, IntArray, NDArray[Any], Amount], FloatArray]
     v: Callable[[IntArray, IntArray, Amount, Amount], FloatArray]
     t_exact: Callable[[int, int, Fraction, int], Fraction]
     v_exact: Callable[[int, int, int, int], Fraction]
-    spare_exact: Callable[[int, int, Sequence[int]], Fraction]
+    slack_exact: Callable[[int, int, Sequence[int]], Fraction]
 
 
-LAWS: dict[Semantics, Law] = {
-    "single": Law(
-        t=lambda n, s, spare, k: t_ratio(spare, s, k),
+FORMULAS: dict[Semantics, Formulas] = {
+    "single": Formulas(
+        t=lambda n, s, slack, k: t_ratio(slack, s, k),
         v=v_ratio,
-        t_exact=lambda n, s, spare, k: t_exact(int(spare), s, k),
+        t_exact=lambda n, s, slack, k: t_exact(int(slack), s, k),
         v_exact=v_exact,
-        spare_exact=lambda n, s, others: Fraction(n - s - sum(others)),
+        slack_exact=lambda n, s, others: Fraction(n - s - sum(others)),
     ),
-    "set": Law(
+    "set": Formulas(
         t=t_set,
         v=v_ratio,
         t_exact=t_set_exact,
         v_exact=v_exact,
-        spare_exact=lambda n, s, others: spare_set_exact(n, others),
+        slack_exact=lambda n, s, others: slack_set_exact(n, others),
     ),
-    "multiset": Law(
+    "multiset": Formulas(
         t=t_multiset,
         v=v_multiset,
         t_exact=t_multiset_exact,
         v_exact=v_multiset_exact,
-        spare_exact=lambda n, s, others: spare_multiset_exact(n, others),
+        slack_exact=lambda n, s, others: slack_multiset_exact(n, others),
     ),
 }

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from foreknow.adversaries.facts.minima import exact_minimum, five
+from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
 from foreknow.adversaries.facts.profiles import Profiles, profiles, profiles_of
 from foreknow.adversaries.facts.ratios import FloatArray
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
@@ -120,14 +120,12 @@ def _joined(parts: list[Profiles]) -> Profiles:
         group=np.concatenate([part.group for part in parts]),
         n=np.concatenate([part.n for part in parts]),
         s=np.concatenate([part.s for part in parts]),
-        spare=np.concatenate([part.spare for part in parts]),
+        slack=np.concatenate([part.slack for part in parts]),
         kind=np.concatenate(kinds) if kinds else None,
     )
 
 
 Skyline: TypeAlias = list[tuple[int, int, int]]
-
-# Relative distance from the limit within which fractions decide instead of floats.
 
 # Of as many values, the fronts are remembered for further questions.
 _FEW = 1024
@@ -236,13 +234,13 @@ def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Sky
     n_others = int(np.count_nonzero(counts.totals)) - 1
     # No group has more other values: to know of more of them adds nothing.
     most = min(n_others, int(np.diff(counts.offsets).max(initial=0)))
-    bar = (1 - limit) / limit
+    least_odds = (1 - limit) / limit
     found: dict[int, Skyline] = {}
     alive, own = codes, list[_Class]()  # the class of each value that is alive
     for l in range(most + 1):  # noqa: E741
         now: list[_Class] = []
         for part in _fronts(counts, l, alive):
-            now += _next_classes(part, own[len(now) :], bar, l)
+            now += _next_classes(part, own[len(now) :], least_odds, l)
         _settle(found, alive, now)
         going = [place for place, each in enumerate(now) if len(each.stairs)]
         alive, own = alive[going], [now[place] for place in going]
@@ -281,7 +279,7 @@ def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
 def _next_classes(
     found: Profiles,
     before: list[_Class],
-    bar: Fraction,
+    least_odds: Fraction,
     l: int,  # noqa: E741
 ) -> list[_Class]:
     """The class of each value of some fronts; `before` has those at the l before, or is empty."""
@@ -298,7 +296,7 @@ def _next_classes(
             first.append(i)
         number.append(known[key])
     cells, offsets = ranges(starts[first], ends[first])
-    slices = _Slices(found.take(cells), offsets, bar)
+    slices = _Slices(found.take(cells), offsets, least_odds)
     made: list[_Class] = [] if before else [_Class(stairs) for stairs in slices.stairs()]
     if before:
         parents = [before[i] for i in first]
@@ -329,17 +327,17 @@ class _Slices:
         Those of one value after the other.
     offsets : int64 array, shape (values + 1,)
         Where those of each value begin.
-    bar : Fraction
+    least_odds : Fraction
         What the odds against must stay above.
     """
 
     profiles: Profiles
     offsets: IntArray
-    bar: Fraction
+    least_odds: Fraction
 
     def stairs(self) -> list[IntArray]:
         """Find the stairs of each value without knowing more."""
-        # Whoever knows of as many people as a group has is certain.
+        # An adversary who knows of as many people as a group has is certain.
         most = np.minimum.reduceat(self.profiles.n, self.offsets[:-1]) - 1
         everyone = np.arange(len(most))
         most_m = _search(most, lambda at, m: self.safe(everyone[at], np.zeros_like(m), m))
@@ -372,13 +370,13 @@ class _Slices:
         # Values with as many holders are worked on together: that is what costs steps.
         for places in self._alike(value):
             ratio[places] = self._negated_ratio(value[places], k[places], m[places])
-        bar = float(self.bar)
-        safe = ratio > bar  # at bar 0 a float of 0 is exact
-        if bar:
-            for i in np.flatnonzero(np.abs(ratio - bar) <= CLOSE * bar).tolist():
+        least_odds = float(self.least_odds)
+        safe = ratio > least_odds  # at least_odds 0 a float of 0 is exact
+        if least_odds:
+            for i in np.flatnonzero(np.abs(ratio - least_odds) <= CLOSE * least_odds).tolist():
                 cells = slice(self.offsets[value[i]], self.offsets[value[i] + 1])
                 found = exact_minimum(self.profiles.take(cells), int(k[i]), int(m[i]))
-                safe[i] = found.ratio > self.bar
+                safe[i] = found.ratio > self.least_odds
         return safe
 
     def _safe_at(self, owner: IntArray, m: IntArray, places: IntArray, k: IntArray) -> Mask:
@@ -403,7 +401,7 @@ class _Slices:
         """NR of Theorem 2 at each (k, m)."""
         cells, offsets = ranges(self.offsets[value], self.offsets[value + 1])
         many = np.diff(offsets)
-        ratios = five(self.profiles.take(cells), np.repeat(k, many), np.repeat(m, many))
+        ratios = theorem2_terms(self.profiles.take(cells), np.repeat(k, many), np.repeat(m, many))
         return ratios.least(offsets[:-1]).negated_ratio()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from foreknow.adversaries.facts.minima import ExactMinimum
-from foreknow.adversaries.facts.ratios import LAWS
+from foreknow.adversaries.facts.ratios import FORMULAS
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
 
@@ -150,7 +150,7 @@ def _several_values_each(
     size = int(counts.sizes[found.target])
     others = [counts.bag(found.target)[x] for x in co_occurring]
     holders = _held(counts, found.target, value)
-    if not LAWS[counts.semantics].spare_exact(size, holders, others):
+    if not FORMULAS[counts.semantics].slack_exact(size, holders, others):
         return {}, None, 0  # the target surely has one of the co-occurring values
     known_at = family if found.known == "with family" else found.target
     # Everybody may lack the value but those who must hold it; under multiset one can hold all.

@@ -95,7 +95,7 @@ class Implications:
         ----------
         release : Release or GroupCounts
         value : label, optional
-            The sensitive value; any when left out. A value that occurs nowhere has probability 0.
+            The sensitive value; default: any. A value that occurs nowhere has probability 0.
         """
         counts = self._counts(release)
         if value is None:
@@ -241,7 +241,7 @@ def _refuse(kind: str, semantics: Semantics) -> None:
 
 @dataclass(frozen=True)
 class Negations:
-    """An adversary who knows at most k times that somebody does not have some value.
+    """An adversary who knows at most k times that someone does not have some value.
 
     Parameters
     ----------

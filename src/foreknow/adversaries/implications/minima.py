@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.facts.ratios import FloatArray, times
+from foreknow.adversaries.facts.ratios import FloatArray, safe_product
 from foreknow.adversaries.ledger import Cells
 from foreknow.adversaries.protocol import Mask
 from foreknow.data.counts import GroupCounts
@@ -45,7 +45,7 @@ class Buckets:
         # A chance of k atoms is at least n ** -k: only where that may underflow is care needed.
         careful = self.k * np.log10(n.max(initial=1) + 1.0) > 300
         self._times: Callable[[FloatArray, FloatArray], FloatArray] = (
-            times if careful else np.multiply
+            safe_product if careful else np.multiply
         )
         self._others = self._from_the_second()
 
@@ -261,7 +261,7 @@ def spread(atoms: FloatArray) -> FloatArray:
     """Least products ``M(h1) M(h2) ...`` for 0 to k atoms in all; along the first axis."""
     best = np.ones_like(atoms)
     for total in range(1, len(atoms)):
-        options = [times(atoms[h], best[total - h]) for h in range(1, total + 1)]
+        options = [safe_product(atoms[h], best[total - h]) for h in range(1, total + 1)]
         best[total] = np.minimum.reduce(options)
     return best
 
@@ -270,7 +270,9 @@ def ratio(odds: FloatArray, spread_atoms: FloatArray) -> FloatArray:
     """The least of ``W(x)`` times what the other atoms make of it, along the first axis."""
     rest = spread_atoms[::-1]
     with np.errstate(invalid="ignore"):
-        products = np.where(np.isinf(odds), np.inf, times(odds, np.broadcast_to(rest, odds.shape)))
+        products = np.where(
+            np.isinf(odds), np.inf, safe_product(odds, np.broadcast_to(rest, odds.shape))
+        )
     least: FloatArray = products.min(axis=0)
     return least
 

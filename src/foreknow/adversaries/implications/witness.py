@@ -13,7 +13,7 @@ from foreknow.data.labels import Label, in_order
 
 @dataclass(frozen=True)
 class Implication:
-    """If somebody has a value, then the target has the target's value.
+    """If someone has a value, then the target has the target's value.
 
     Attributes
     ----------

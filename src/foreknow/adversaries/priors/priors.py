@@ -189,7 +189,7 @@ class Priors:
         release : Release
             With one value per person, and a table that keeps the attributes of each.
         value : label, optional
-            The sensitive value; the worst one when left out.
+            The sensitive value; default: the worst one.
 
         Returns
         -------

@@ -498,7 +498,7 @@ class Statements:
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior of a value over all people, or of any value.
 
-        Where somebody's is an estimate, so is the disclosure: `estimated` is True, `exact` is None
+        Where someone's is an estimate, so is the disclosure: `estimated` is True, `exact` is None
         and `below` is never True. `probability` is the highest upper end of an interval then.
         """
         if value is None:

@@ -55,8 +55,8 @@ def ratios_suffice(groups: SignatureGroups, known: Known) -> NDArray[np.bool_]:
         c_x (1 - P) >= P * lo_x / f(t,x) * sum of c_y f(t,y) / hi_y for y != x,
 
     and P keeps the limit L of t and x if the factor of P is at least ``(1/L - 1) c_x``. For one
-    limit for all it is the condition on ratios of docs/priors.md. Groups in which somebody has a
-    prior of 0 are left to others: perhaps no world is possible.
+    limit for all it is the condition on ratios of docs/research/distribution.md. Groups in which
+    somebody has a prior of 0 are left to others: perhaps no world is possible.
     """
     n_values = np.diff(groups.value_offsets)
     n_signatures = np.diff(groups.offsets)

@@ -164,7 +164,7 @@ class Exact:
         return self._limits[key]
 
     def allows(self, row: Sequence[tuple[int, int]], total: int, size: int) -> bool:
-        """Whether somebody in a group of that size may have such values in so many tables."""
+        """Whether someone in a group of that size may have such values in so many tables."""
         named = [(self.palette[colour], count) for colour, count in row if count]
         return self.strategy.property.allows(named, total, size)
 

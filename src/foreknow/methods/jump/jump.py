@@ -48,7 +48,8 @@ ESTIMATE_STEPS = 5_000
 HALF = MaxRatio("1/2")
 
 _FORESEEN = (
-    "judged by {} also against whoever knows it: that was counted before anything was published; "
+    "judged by {} also against an adversary who knows it: that was counted before anything was "
+    "published; "
     "the certificate, and foreknow verify, are about the release alone"
 )
 
@@ -372,7 +373,7 @@ class Safe(InOrder):
     """Release the first generalization whose disclosure set has the property (Tables 7 and 8).
 
     What is released is safe against those who know it: it is judged by what they can tell. When
-    *nothing* is released, that can tell them somebody's value: look at `Run.nothing_set`. It tells
+    *nothing* is released, that can tell them someone's value: look at `Run.nothing_set`. It tells
     nothing where they know no more than the domain of the values, and the property treats all
     values alike.
 
@@ -611,7 +612,7 @@ class JumpResult:
             return f"{who} may learn from it; how much was not counted: {error}"
         keeps = "keeps" if self._holds(seen) else "does not keep"
         return (
-            f"{who} can be sure of somebody's value with {seen.max_ratio}, which {keeps} that "
+            f"{who} can be sure of someone's value with {seen.max_ratio}, which {keeps} that "
             "property. Other functions or distances, chosen because of this, are a choice that "
             "they can foresee"
         )

@@ -93,7 +93,7 @@ class SecretChoice:
     """Run the naive algorithm on a secret subset of the functions (Tables 15 and 16).
 
     **Not safe** (Theorem 8): those who know the functions, but not the secret, can be surer of
-    somebody's value than the property allows. Use `Jump`; then nothing needs to be secret.
+    someone's value than the property allows. Use `Jump`; then nothing needs to be secret.
     Its `chance` is known, so `attack` finds that out.
 
     Parameters

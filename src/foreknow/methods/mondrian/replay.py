@@ -8,7 +8,7 @@ the ledger about cuts that were refused.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,11 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.methods.mondrian.cuts import Points, Tally
 from foreknow.methods.mondrian.levels import Level
-from foreknow.methods.mondrian.mondrian import Mondrian
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from foreknow.methods.mondrian.mondrian import Mondrian
 
 # People of all refused cuts together; of larger tables a run is asked instead.
 _MOST = 2_000_000

@@ -58,7 +58,7 @@ class AuditPage(Page[Audit]):
 
     serves = Audit
     kept = (
-        "it says where the table is weakest and which facts would expose somebody there; the "
+        "it says where the table is weakest and which facts would expose someone there; the "
         "report that foreknow publish writes is made to go with a release"
     )
 
@@ -233,7 +233,7 @@ def unprotected_sentence(audit: Audit) -> str | None:
         return None
     named_values = listing([named(value) for value in audit.unprotected])
     return (
-        f"No requirement is about {named_values}: whoever has one of these may be found out, "
+        f"No requirement is about {named_values}: anyone who has one of these may be found out, "
         "even with certainty. Add a requirement without values to cover every value."
     )
 

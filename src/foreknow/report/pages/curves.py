@@ -87,7 +87,8 @@ class CurvesPage(Page[DisclosureCurves]):
             key=key_sentence(curves),
             explanation=f"An implication says: if this person has this {noun}, then that person "
             f"has that {noun}. A negation says that a person does not have some {noun}; it is the "
-            "weaker kind. Nobody can tell which of them somebody knows, so the worst are taken.",
+            "weaker kind. Nobody can tell which of them an adversary knows, so the worst are "
+            "taken.",
             figure=script_json(curves_figure(curves, texts)),
             rows=rows,
         )
@@ -177,7 +178,7 @@ def _pieces(k: int) -> str:
 
 
 def _first(curves: DisclosureCurves, found: Sequence[Disclosure], certain: bool) -> int | None:
-    """The fewest pieces at which somebody is certain, or more likely right than wrong."""
+    """The fewest pieces at which someone is certain, or more likely right than wrong."""
     for k, each in zip(curves.ks, found, strict=True):
         likely = not (each.below(_HALF) or each.exact == _HALF)
         if is_certain(each, _ALL) or (likely and not certain):
@@ -213,7 +214,7 @@ def _target(found: Disclosure) -> str:
 
 
 def known_text(found: Disclosure) -> str:
-    """Say in few words what somebody knows who attains a point of a curve."""
+    """Say in few words what the adversary knows who attains a point of a curve."""
     match found.witness:
         case ImplicationsWitness() as witness:
             return _implications(witness)

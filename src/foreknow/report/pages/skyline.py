@@ -54,7 +54,7 @@ class SkylinePage(Page[SkylineReport]):
 
     @property
     def explanation(self) -> str:
-        """Say in two sentences what a skyline is, to somebody who has never heard of one."""
+        """Say in two sentences what a skyline is, to a reader who has never heard of one."""
         report = self.result
         value = named(report.values[0]) if len(report.values) == 1 else "the value"
         sure = "certain" if report.confidence == 1 else f"{limit_text(report.confidence)} sure"
@@ -62,7 +62,7 @@ class SkylinePage(Page[SkylineReport]):
             "The release withstands an amount of knowledge if nobody who knows that much about the "
             f"people in it, whatever it is exactly, can be {sure} that a particular person has "
             f"{value}. A knowledge skyline lists the largest such amounts: with one fact more of "
-            "any kind, somebody could be, in the worst case."
+            "any kind, an adversary could be, in the worst case."
         )
 
     def html(self) -> str:
@@ -195,13 +195,13 @@ def adversary(terms: Terms, point: Point) -> str:
     """Describe who has these amounts of facts.
 
     >>> adversary(Terms("diagnosis"), (2, 0, 3))
-    "somebody who knows 2 diagnoses the target does not have and 3 relatives, but nobody else's
+    "an adversary who knows 2 diagnoses the target does not have and 3 relatives, but nobody else's
      diagnosis"
     """
     known, unknown = terms.known(*point), terms.unknown(*point)
     if not known:
-        return "somebody who knows nothing but the release"
-    return f"somebody who knows {known}{f', but {unknown}' if unknown else ''}"
+        return "an adversary who knows nothing but the release"
+    return f"an adversary who knows {known}{f', but {unknown}' if unknown else ''}"
 
 
 def point_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
@@ -233,11 +233,11 @@ def least_sentence(report: SkylineReport, value: Label) -> str:
     sure = "certain of" if is_certain(found, limit) else f"{percent(found, limit, 1)} sure of"
     if not any(point):
         return (
-            "Not even somebody who knows nothing but the release is withstood: they can be "
+            "Not even an adversary who knows nothing but the release is withstood: they can be "
             f"{sure} {terms.value}."
         )
     return (
-        f"Too much already: somebody who knows {terms.known(*point)}, and nothing else, can be "
+        f"Too much already: an adversary who knows {terms.known(*point)}, and nothing else, can be "
         f"{sure} {terms.value} in the worst case."
     )
 

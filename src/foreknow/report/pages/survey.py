@@ -120,7 +120,7 @@ def _more(found: int, most: int) -> str:
 
 
 def plain_sentence(survey: LatticeSurvey, left_out: str = "shown") -> str:
-    """Say how many nodes disclose everything about somebody to everybody, and are left out."""
+    """Say how many nodes disclose everything about someone to everybody, and are left out."""
     noun, plain = noun_of(survey.sensitive), survey.n_plain
     whose = f"a group whose members all have the same {noun}"
     if plain == survey.n_nodes:
@@ -135,13 +135,14 @@ def plain_sentence(survey: LatticeSurvey, left_out: str = "shown") -> str:
 
 
 def _explanation(survey: LatticeSurvey) -> str:
-    """Say what is drawn, to somebody who has never heard of it."""
+    """Say what is drawn, to a reader who has never heard of it."""
     nouns = plural(noun_of(survey.sensitive))
     return (
         "A generalization writes every value of a column at one level of its hierarchy. The more "
         f"even the {nouns} of its groups are, the higher the entropy; the least even group counts. "
         "It is in bits: 1 bit is the entropy of two equally frequent values. Even groups tend to "
-        f"disclose less, whichever {survey.kind} somebody knows. It is a tendency only: of two "
+        f"disclose less, whichever {survey.kind} the adversary knows. It is a tendency only: of "
+        "two "
         "generalizations, the more even one can disclose more."
     )
 
