@@ -129,11 +129,6 @@ def test_streams_that_are_closed_from_the_start(forked):
     assert shell(forked.folder, command).stdout == "1\n"
 
 
-def test_the_package_runs_as_a_module(tmp_path):
-    done = shell(tmp_path, "foreknow --version")
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"foreknow {fk.__version__}\n", "")
-
-
 @pytest.mark.parametrize("delay", [0.05, 0.25])
 def test_an_interrupt_while_parts_are_imported_is_one_line(forked, delay):
     # The child says when it is at the door; what comes before is Python itself.

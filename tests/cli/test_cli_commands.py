@@ -174,7 +174,11 @@ def test_a_release_whose_formulas_were_disarmed_is_audited_as_it_was(desk):
     desk.put("table.csv", TABLE.replace("flu", "=flu"))
     more = "[publish]\nescape_formulas = true\n"
     desk.put("policy.toml", POLICY.replace('"flu"', '"=flu"') + more)
-    for arguments in (desk.publish(), ["verify", "out/certificate.json"], desk.audit(release="out")):
+    for arguments in (
+        desk.publish(),
+        ["verify", "out/certificate.json"],
+        desk.audit(release="out"),
+    ):
         assert desk.says(*arguments, "--quiet") == ""
 
 

@@ -140,33 +140,20 @@ main()
 """
 
 
-@pytest.fixture(scope="module")
-def interrupted(tmp_path_factory):
-    """A real SIGINT in a process of its own, while the release is being written."""
-    folder = tmp_path_factory.mktemp("interrupted")
-    (folder / "table.csv").write_text(TABLE)
-    (folder / "policy.toml").write_text(POLICY)
+def test_a_real_interrupt_while_writing_leaves_nothing_and_says_so(desk):
+    """A SIGINT in a process of its own, while the release is being written."""
     process = subprocess.run(
         [sys.executable, "-c", RUNNER],
-        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    return process, folder
-
-
-def test_a_real_interrupt_while_writing_leaves_nothing_and_shows_no_traceback(interrupted):
-    process, folder = interrupted
     assert process.returncode == 130
+    assert "nothing was left half-written" in process.stderr
     assert "Traceback" not in process.stdout + process.stderr
-    assert sorted(path.name for path in folder.iterdir()) == ["policy.toml", "table.csv"]
-
-
-def test_a_real_interrupt_says_that_nothing_was_left(interrupted):
-    assert "nothing was left half-written" in interrupted[0].stderr
+    assert sorted(path.name for path in desk.folder.iterdir()) == ["policy.toml", "table.csv"]
 
 
 def test_a_bug_of_foreknow_itself_is_no_verdict(desk, monkeypatch):
