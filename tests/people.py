@@ -1,8 +1,10 @@
 """A made-up table for tests of publishing: every kind of column, texts that are hard to carry."""
 
+import csv
 import random
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import foreknow as fk
 from foreknow.auditing.audit import Audit
@@ -46,6 +48,15 @@ def made(form="generalized", fmt="csv", *, table=None, seed=None, policy=EASY, r
     options = fk.PublishOptions(form=form, format=fmt, **more)
     microdata = fk.Microdata(people() if table is None else table, roles or schema())
     return fk.publish(microdata, policy, options=options, seed=seed)
+
+
+def rows_of(path):
+    """A CSV file by Python's own reader, or a Parquet file, as rows of texts and None."""
+    if path.suffix == ".parquet":
+        rows = pq.read_table(path).to_pylist()
+        return [{k: None if v is None else str(v) for k, v in row.items()} for row in rows]
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{k: v or None for k, v in row.items()} for row in csv.DictReader(file)]
 
 
 def short_report(monkeypatch):

@@ -163,9 +163,16 @@ def test_no_core_room_imports_what_shows_things():
 
 
 def test_the_verifier_shares_nothing_with_the_search_or_the_audit():
-    parts = {module for module in TREES if module.startswith("verifier")}
+    """It imports readers of files, the errors and the standard library only."""
+    parts = [module for module in TREES if module.startswith("verifier")]
     door = "engine"  # opens files, and knows nothing of what is in them
     assert {t for m, t, _ in STEPS if m in parts} <= {"errors", door, *parts}
+    names = {name for module in parts for name, _ in IMPORTS[module]}
+    foreign = {name for name in names if name.split(".")[0] not in sys.stdlib_module_names}
+    readers = {"duckdb", "pyarrow.parquet", "numpy", "numpy.typing"}
+    assert {name for name in foreign if not name.startswith("foreknow")} <= readers
+    assert "importlib" not in names
+    assert not [m for m in parts if "__import__" in ast.unparse(TREES[m])]
 
 
 def test_a_file_says_what_it_is_for_in_its_first_line():
