@@ -4,6 +4,7 @@ import csv
 import random
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 
 import foreknow as fk
@@ -48,6 +49,14 @@ def made(form="generalized", fmt="csv", *, table=None, seed=None, policy=EASY, r
     options = fk.PublishOptions(form=form, format=fmt, **more)
     microdata = fk.Microdata(people() if table is None else table, roles or schema())
     return fk.publish(microdata, policy, options=options, seed=seed)
+
+
+def files(tables, fmt, folder):
+    """Write tables, by name, and return their paths."""
+    paths = {name: folder / f"{name}.{fmt}" for name in tables}
+    for name, table in tables.items():
+        (pyarrow.csv.write_csv if fmt == "csv" else pq.write_table)(table, paths[name])
+    return paths
 
 
 def rows_of(path):

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import duckdb
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.oracle.worlds import worst_cases
+from tests.people import files
 
 import foreknow as fk
 from foreknow.errors import CertificateError, UnsupportedError
@@ -56,13 +56,7 @@ def written(form, tables, fmt="arrow", folder=None):
     """Tables in memory, or written by PyArrow into a folder."""
     columns = ("zip", "age") if form == "generalized" else ("group",)
     if fmt != "arrow":
-        paths = {name: folder / f"{name}.{fmt}" for name in tables}
-        for name, table in tables.items():
-            if fmt == "csv":
-                pyarrow.csv.write_csv(table, paths[name])
-            else:
-                pq.write_table(table, paths[name])
-        tables = paths
+        tables = files(tables, fmt, folder)
     return Written(form, columns, "disease", tables)
 
 
