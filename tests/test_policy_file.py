@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from foreknow.adversaries.facts.facts import Facts
+from foreknow import Facts, Policy, PublishOptions
 from foreknow.errors import InputError, PolicyError
-from foreknow.policy.policy import Policy, PublishOptions
 
 REQUIRE = "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n"
 SCHEMA = '[schema]\nquasi_identifiers = ["age"]\nsensitive = "disease"\n'

@@ -8,10 +8,9 @@ import pytest
 from tests.people import FORMS, made, people, schema, short_report
 
 import foreknow as fk
-from foreknow.auditing.audit import Audit
+from foreknow import Audit, Certificate
 from foreknow.errors import CertificateError, InternalError, NotEnoughMemory, OutputError
 from foreknow.publishing import publish as publishing
-from foreknow.publishing.certificate import Certificate
 
 
 @pytest.fixture(autouse=True)

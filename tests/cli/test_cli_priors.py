@@ -128,12 +128,8 @@ def test_methods_that_merge_or_divide_cannot_search_under_priors(ready, method, 
 
 
 def test_several_values_per_person_are_refused(ready):
-    several = SCHEMA + 'semantics = "set"\nperson = "name"\n'
-    ready.put(
-        "policy.toml",
-        several.replace("\n\nsemantics", "\nsemantics").replace('identifiers = ["name"]\n', "")
-        + '\n[[require]]\npriors = { file = "sex.csv" }\nbelow = 0.9\n',
-    )
+    several = policy("below = 0.9").replace('identifiers = ["name"]', 'person = "name"')
+    ready.put("policy.toml", several.replace("[schema]", '[schema]\nsemantics = "set"'))
     said = ready.refused(*ready.audit("--group", "ward"))
     assert "one value per person, not 'set'" in said
 

@@ -3,7 +3,6 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.people import short_report
 
 TABLE = """pid,age,sex,disease
 Ann,20,f,flu
@@ -28,11 +27,6 @@ facts = { l = 1 }
 below = 0.9
 """
 HELD = {"Ann": ["flu", "cold"], "Bob": [], "Cid": ["cold"], "Dora": ["flu"]}
-
-
-@pytest.fixture(autouse=True)
-def _short_report(monkeypatch):
-    short_report(monkeypatch)
 
 
 @pytest.fixture(params=["set", "multiset"])

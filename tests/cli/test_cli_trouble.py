@@ -12,6 +12,7 @@ from tests.cli.desk import POLICY, TABLE
 
 import foreknow as fk
 from foreknow.auditing import audit as auditing
+from foreknow.auditing.audit import Audit
 from foreknow.publishing import publish as publishing
 
 SOURCE = Path(fk.__file__).parents[1]
@@ -95,27 +96,24 @@ def test_a_disk_that_fills_up_with_the_report(desk, small_disk):
 
 # ---- Ctrl-C ------------------------------------------------------------------------------------
 
-STAGES = ["counting", "partition", "write_csv", "verify", "to_html"]
+STAGES = {
+    "counting": (fk.Microdata, "digest"),
+    "partition": (fk.Mondrian, "partition"),
+    "write_csv": (publishing, "write_csv"),
+    "verify": (publishing, "findings_of"),
+    "to_html": (Audit, "to_html"),
+}
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_interrupt_at_any_stage_exits_with_130_and_leaves_nothing(desk, monkeypatch, stage):
-    from foreknow.auditing.audit import Audit
-
     def interrupted(*given, **named):
         for path in given:
             if isinstance(path, Path):
                 path.write_text("half")
         raise KeyboardInterrupt
 
-    place, name = {
-        "counting": (fk.Microdata, "digest"),
-        "partition": (fk.Mondrian, "partition"),
-        "write_csv": (publishing, "write_csv"),
-        "verify": (publishing, "findings_of"),
-        "to_html": (Audit, "to_html"),
-    }[stage]
-    monkeypatch.setattr(place, name, interrupted)
+    monkeypatch.setattr(*STAGES[stage], interrupted)
     code, out, err = desk.run(*desk.publish())
     assert code == 130
     assert "Traceback" not in out + err
