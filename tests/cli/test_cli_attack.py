@@ -133,19 +133,17 @@ made, number = fk.Mondrian(), 7
 
 def test_a_method_of_ones_own(attacking, desk):
     desk.put("own.py", OWN)
-    code, out, _ = attacking("--method", "own.py:groups")
-    assert (code, "row 2 hiv 100%" in out) == (1, True)
-    code, out, _ = attacking("--method", "own.py:published")
-    assert (code, "5 people in a published table" in out) == (0, True)
-    code, out, _ = attacking("--method", "own.py:made")
-    assert (code, "rows 4, 5 flu 100%" in out) == (1, True)
-    code, out, _ = attacking("--method", "own.py:seeded", "--seeds", "0,1")
-    assert (code, "Of 6 worlds" in out) == (0, True)
-    code, out, err = attacking("--method", "own.py:silent")
-    assert (code, "--nothing" in err) == (1, True)
-    code, out, _ = attacking("--method", "own.py:silent", "--nothing")
-    assert (code, "nothing is published of 5 people" in out) == (1, True)
-    assert "row 2 hiv 100%" in out
+    for method, code, said in (
+        (["groups"], 1, "row 2 hiv 100%"),
+        (["published"], 0, "5 people in a published table"),
+        (["made"], 1, "rows 4, 5 flu 100%"),
+        (["seeded", "--seeds", "0,1"], 0, "Of 6 worlds"),
+        (["silent"], 1, "--nothing"),
+        (["silent", "--nothing"], 1, "nothing is published of 5 people"),
+        (["silent", "--nothing"], 1, "row 2 hiv 100%"),
+    ):
+        found, out, err = attacking("--method", f"own.py:{method[0]}", *method[1:])
+        assert (found, said in out + err) == (code, True), method
 
 
 def test_groups_that_were_published(desk):
