@@ -1,8 +1,11 @@
 """A made-up table for tests of publishing: every kind of column, texts that are hard to carry."""
 
+import csv
 import random
 
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
 
 import foreknow as fk
 from foreknow.auditing.audit import Audit
@@ -46,6 +49,23 @@ def made(form="generalized", fmt="csv", *, table=None, seed=None, policy=EASY, r
     options = fk.PublishOptions(form=form, format=fmt, **more)
     microdata = fk.Microdata(people() if table is None else table, roles or schema())
     return fk.publish(microdata, policy, options=options, seed=seed)
+
+
+def files(tables, fmt, folder):
+    """Write tables, by name, and return their paths."""
+    paths = {name: folder / f"{name}.{fmt}" for name in tables}
+    for name, table in tables.items():
+        (pyarrow.csv.write_csv if fmt == "csv" else pq.write_table)(table, paths[name])
+    return paths
+
+
+def rows_of(path):
+    """A CSV file by Python's own reader, or a Parquet file, as rows of texts and None."""
+    if path.suffix == ".parquet":
+        rows = pq.read_table(path).to_pylist()
+        return [{k: None if v is None else str(v) for k, v in row.items()} for row in rows]
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{k: v or None for k, v in row.items()} for row in csv.DictReader(file)]
 
 
 def short_report(monkeypatch):

@@ -53,15 +53,12 @@ def listing(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-WAYS = {
-    "file": lambda folder: write_whole(folder / "next", "text"),
-    "folder": lambda folder: fill(folder / "next"),
-}
-
-
 def fill(path):
     with whole_folder(path) as aside:
         (aside / "table.csv").write_text("a\n")
+
+
+WAYS = {"file": lambda path: write_whole(path, "text"), "folder": fill}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -71,13 +68,13 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start(slow, tmp_path,
     slow.kill()
     slow.wait()
     assert [path.name for path in left.rglob("owner.json")]
-    WAYS[way](tmp_path)
+    WAYS[way](tmp_path / "next")
     assert listing(tmp_path) == ["next"]
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_a_living_process_writes_is_left_alone(slow, tmp_path, way):
-    WAYS[way](tmp_path)
+    WAYS[way](tmp_path / "next")
     slow.communicate(b"\n")
     assert slow.returncode == 0
     assert listing(tmp_path) == ["next", "out"]

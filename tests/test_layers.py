@@ -23,6 +23,12 @@ FLOORS = [
 ]
 FLOOR_OF = {room: -height for height, floor in enumerate(FLOORS) for room in floor}
 FOLDERS = {path.name for path in SRC.iterdir() if any(path.glob("*.py"))}
+# Every module by its name below `foreknow`, apart from the front door, as a tree.
+TREES = {
+    ".".join(path.relative_to(SRC).with_suffix("").parts): ast.parse(path.read_text("utf-8"))
+    for path in sorted(SRC.rglob("*.py"))
+}
+del TREES["__init__"]
 
 # The only door upwards, and only inside a function: a result is shown by the page of its kind.
 DOORS = {("result", "report"), ("policy", "policy.file")}
@@ -37,15 +43,6 @@ ENGINES_ALLOWED = (
 )
 
 
-def modules():
-    """Every module by its name below `foreknow`, apart from the front door."""
-    found = {".".join(p.relative_to(SRC).with_suffix("").parts): p for p in SRC.rglob("*.py")}
-    return {name: found[name] for name in sorted(found) if name != "__init__"}
-
-
-MODULES = modules()
-
-
 def room(module):
     """The floor plan's name of a module."""
     parts = module.removesuffix(".__init__").split(".")
@@ -53,86 +50,64 @@ def room(module):
     return inner if inner in FLOOR_OF else parts[0]
 
 
-def imports(path):
-    """(what is imported, whether at the top of the file) for each import that runs."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    lazy = {
-        id(inner)
-        for function in ast.walk(tree)
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-        for inner in ast.walk(function)
-    }
-    typing_only = {
-        id(inner)
-        for branch in ast.walk(tree)
-        if isinstance(branch, ast.If) and "TYPE_CHECKING" in ast.unparse(branch.test)
-        for inner in ast.walk(branch)
-    }
-    for node in ast.walk(tree):
-        if id(node) in typing_only:
+def nodes(tree, lazy=False):
+    """(node, whether in a function) for what is not there for type checkers alone."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             continue
+        yield node, lazy
+        yield from nodes(node, lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+def imports(module):
+    """(what is imported, whether at the top of the file) for each import that runs."""
+    for node, lazy in nodes(TREES[module]):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
+            assert node.level == 0, f"{module}: relative import"
             # `from foreknow.data.engines import x` may mean a module or something in a package
             names = [node.module]
             if node.module.partition(".")[2].split(".")[0] in {"", *FOLDERS}:
                 inner = [f"{node.module}.{alias.name}" for alias in node.names]
-                names = [n if n.partition(".")[2] in MODULES else node.module for n in inner]
+                names = [n if n.partition(".")[2] in TREES else node.module for n in inner]
         else:
             continue
         for name in dict.fromkeys(names):
-            yield name, id(node) not in lazy
+            yield name, not lazy
 
 
-def own_imports(path):
-    """The same for modules of ours, without the package's name."""
-    for name, at_top in imports(path):
-        if name.split(".")[0] == "foreknow":
-            yield name.partition(".")[2], at_top
+IMPORTS = {module: list(imports(module)) for module in TREES}
+OWN = {
+    module: [(n.partition(".")[2], top) for n, top in found if n.split(".")[0] == "foreknow"]
+    for module, found in IMPORTS.items()
+}
+STEPS = [(module, target, top) for module, found in OWN.items() for target, top in found]
+INSIDE = [step for step in STEPS if step[1]]
 
 
-every_module = pytest.mark.parametrize("module", MODULES)
-
-
-@every_module
-def test_every_room_is_on_the_plan(module):
-    assert room(module) in FLOOR_OF, f"put {room(module)} on a floor of {PAGE.name}"
-
-
-def test_the_plan_has_no_rooms_that_are_gone():
-    assert set(FLOOR_OF) == {room(module) for module in MODULES}
+def test_the_plan_has_every_room_and_none_that_is_gone():
+    assert set(FLOOR_OF) == {room(module) for module in TREES}, f"floors of {PAGE.name}"
 
 
 def test_the_plan_has_no_doors_that_nobody_opens():
-    opened = {
-        (room(m), room(target)) for m, path in MODULES.items() for target, _ in own_imports(path)
-    }
-    assert opened >= DOORS
+    assert {(room(module), room(target)) for module, target, _ in INSIDE} >= DOORS
 
 
-@every_module
-def test_a_room_imports_only_from_below(module):
-    for target, at_top in own_imports(MODULES[module]):
-        if not target:  # the front door: for the command line, when it is asked
-            assert (room(module), at_top) == ("cli", False), f"{module} imports the front door"
-            continue
-        above = FLOOR_OF[room(target)] > FLOOR_OF[room(module)]
-        beside = FLOOR_OF[room(target)] == FLOOR_OF[room(module)] and room(target) != room(module)
-        if (room(module), room(target)) in DOORS:
-            assert not at_top, f"{module} imports {target} before it is asked to"
-        else:
-            assert not above, f"{module} imports {target}, which is above it"
-            assert not beside, f"{module} imports {target}, which is beside it"
+def test_a_room_imports_only_from_below():
+    wrong = [
+        step
+        for step in INSIDE
+        if (one := room(step[0])) != (other := room(step[1]))
+        and (step[2] if (one, other) in DOORS else FLOOR_OF[other] >= FLOOR_OF[one])
+    ]
+    assert not wrong, "each imports what is above it, beside it, or by a door before it is asked"
+    front = {(room(module), top) for module, target, top in STEPS if not target}
+    assert front <= {("cli", False)}  # the command line opens the front door when it is asked
 
 
 def test_no_two_modules_import_each_other():
-    below = {
-        module: {target for target, at_top in own_imports(path) if at_top and target}
-        for module, path in MODULES.items()
-    }
-    standing = dict(below)
+    standing = {m: {target for target, top in found if top and target} for m, found in OWN.items()}
     while standing:
         free = [m for m, targets in standing.items() if not targets & standing.keys()]
         assert free, f"in circles: {sorted(standing)}"
@@ -140,58 +115,69 @@ def test_no_two_modules_import_each_other():
             del standing[module]
 
 
-@every_module
-def test_dataframes_and_engines_are_known_in_few_rooms(module):
-    used = {name.split(".")[0] for name, _ in imports(MODULES[module])} & LIBRARIES
-    if module.startswith("data.engines"):
-        return
-    assert not used or module.startswith(ENGINES_ALLOWED), f"{module} imports {used}"
-    assert used <= {"pyarrow", "duckdb"}, f"{module} imports {used}"
+def test_dataframes_and_engines_are_known_in_few_rooms():
+    used = {m: {name.split(".")[0] for name, _ in IMPORTS[m]} & LIBRARIES for m in TREES}
+    wrong = {
+        module: libraries
+        for module, libraries in used.items()
+        if not module.startswith("data.engines")
+        and libraries - ({"pyarrow", "duckdb"} if module.startswith(ENGINES_ALLOWED) else set())
+    }
+    assert not wrong
 
 
-@pytest.mark.parametrize("module", [m for m in MODULES if room(m) == "adversaries"])
-def test_an_adversary_knows_counts_and_no_engines(module):
-    targets = {target for target, _ in own_imports(MODULES[module])}
+def test_an_adversary_knows_counts_and_no_engines():
     allowed = {"data.counts", "data.labels", "data.people", "data.sparse"}
     allowed |= {"errors", "numbers", "output", "settings"}
-    if module == "adversaries.priors.priors":  # a table of probabilities, wherever it is
-        allowed.add("data.engines.priors")
-    assert {target for target in targets if room(target) != "adversaries"} <= allowed
+    # a table of probabilities, wherever it is
+    table = ("adversaries.priors.priors", "data.engines.priors")
+    wrong = [
+        (module, target)
+        for module, target, _ in STEPS
+        if room(module) == "adversaries" != room(target)
+        and target not in allowed
+        and (module, target) != table
+    ]
+    assert not wrong
 
 
-@pytest.mark.parametrize("module", [m for m in MODULES if room(m) == "methods"])
-def test_a_method_knows_no_particular_adversary(module):
-    known = {t for t, _ in own_imports(MODULES[module]) if room(t) == "adversaries"}
-    allowed = {"adversaries.protocol", "adversaries.disclosure"}
-    if module.startswith("methods.art"):  # ART is made for priors
-        known = {target for target in known if not target.startswith("adversaries.priors")}
-    if module == "methods.jump.policy_property":  # says which adversaries are properties of worlds
-        return
-    assert known <= allowed
+def test_a_method_knows_no_particular_adversary():
+    wrong = [
+        (module, target)
+        for module, target, _ in INSIDE
+        if room(module) == "methods"
+        and room(target) == "adversaries"
+        and target not in {"adversaries.protocol", "adversaries.disclosure"}
+        # ART is made for priors
+        and not (module.startswith("methods.art") and target.startswith("adversaries.priors"))
+        # says which adversaries are properties of worlds
+        and module != "methods.jump.policy_property"
+    ]
+    assert not wrong
 
 
-@pytest.mark.parametrize(
-    "module", [m for m in MODULES if room(m) not in {"report", "cli", "__main__"}]
-)
-def test_no_core_room_imports_what_shows_things(module):
-    for target, at_top in own_imports(MODULES[module]):
-        if room(target) in {"report", "cli"}:
-            assert not at_top
-            assert (room(module), room(target)) in DOORS
+def test_no_core_room_imports_what_shows_things():
+    showing = {"report", "cli", "__main__"}
+    upwards = [s for s in INSIDE if room(s[0]) not in showing and room(s[1]) in showing]
+    assert not [s for s in upwards if s[2] or (room(s[0]), room(s[1])) not in DOORS]
 
 
 def test_the_verifier_shares_nothing_with_the_search_or_the_audit():
-    parts = {module for module in MODULES if module.startswith("verifier")}
+    """It imports readers of files, the errors and the standard library only."""
+    parts = [module for module in TREES if module.startswith("verifier")]
     door = "engine"  # opens files, and knows nothing of what is in them
-    for module in parts:
-        assert {target for target, _ in own_imports(MODULES[module])} <= {"errors", door, *parts}
+    assert {t for m, t, _ in STEPS if m in parts} <= {"errors", door, *parts}
+    names = {name for module in parts for name, _ in IMPORTS[module]}
+    foreign = {name for name in names if name.split(".")[0] not in sys.stdlib_module_names}
+    readers = {"duckdb", "pyarrow.parquet", "numpy", "numpy.typing"}
+    assert {name for name in foreign if not name.startswith("foreknow")} <= readers
+    assert "importlib" not in names
+    assert not [m for m in parts if "__import__" in ast.unparse(TREES[m])]
 
 
-@every_module
-def test_a_file_says_what_it_is_for_in_its_first_line(module):
-    first = (ast.get_docstring(ast.parse(MODULES[module].read_text())) or "").split("\n")[0]
-    assert len(first) > 15, f"{module} does not say what it is for"
-    assert first.endswith("."), f"{module}: {first}"
+def test_a_file_says_what_it_is_for_in_its_first_line():
+    first = {m: (ast.get_docstring(tree) or "").split("\n")[0] for m, tree in TREES.items()}
+    assert not {m: line for m, line in first.items() if len(line) <= 15 or line[-1] != "."}
 
 
 def test_every_public_name_is_where_the_front_door_says():

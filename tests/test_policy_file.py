@@ -1,13 +1,13 @@
 """Policy files: what is read from them, and the message for every mistake."""
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 
-from foreknow.adversaries.facts.facts import Facts
+from foreknow import Facts, Policy, PublishOptions
 from foreknow.errors import InputError, PolicyError
-from foreknow.policy.policy import Policy, PublishOptions
 
 REQUIRE = "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n"
 SCHEMA = '[schema]\nquasi_identifiers = ["age"]\nsensitive = "disease"\n'
@@ -28,6 +28,19 @@ def load(tmp_path):
 def one(body):
     """A policy with one requirement."""
     return f"[[require]]\n{body}\n"
+
+
+def pattern(said):
+    """What is said, in which only `.*`, `.?` and a last `$` are more than they are."""
+    return re.sub(r"([\[\]()]|\.(?![*?]))", r"\\\1", said)
+
+
+def with_schema(line):
+    return f"{SCHEMA}{line}\n{REQUIRE}"
+
+
+def to_publish(line):
+    return f"{REQUIRE}[publish]\n{line}\n"
 
 
 # ---- what is read -----------------------------------------------------------------------------
@@ -147,50 +160,35 @@ def test_a_syntax_error_is_told_with_its_line(load):
     ("content", "says"),
     [
         (REQUIRE + "[publsh]\n", "unknown key publsh; did you mean 'publish'"),
-        (SCHEMA + "identifer = []\n" + REQUIRE, "unknown key schema.identifer; did you mean 'iden"),
-        (one("facts = { l = 1 }\nbelow = 1\nvalue = []"), r"unknown key require\[0\]\.value; did"),
-        (
-            one("facts = { ell = 1 }\nbelow = 1"),
-            r"unknown key require\[0\]\.facts\.ell; known: 'l'",
-        ),
-        (one("facts = [{ ell = 1, below = 1 }]"), r"unknown key require\[0\]\.facts\[0\]\.ell"),
-        (REQUIRE + "[publish]\nfrom = 1\n", r"unknown key publish\.from; did you mean 'form'"),
-        (REQUIRE + REQUIRE + "blow = 1\n", r"unknown key require\[1\]\.blow; did you mean 'below'"),
+        ("[[requires]]\nfacts = { l = 1 }\n", "unknown key requires; did you mean 'require'"),
         ("", "require is missing"),
         (SCHEMA, "require is missing"),
-        (one("below = 1"), r"require\[0\] names no adversary; give one of facts, implications"),
+        (with_schema("identifer = []"), "unknown key schema.identifer; did you mean 'iden"),
+        ('[schema]\nsensitiv = "d"\n' + REQUIRE, "unknown key schema.sensitiv; .* 'sensitive'"),
+        ('[schema]\nquasi_identifiers = ["a"]\n' + REQUIRE, "schema.sensitive is missing"),
+        (to_publish("from = 1"), "unknown key publish.from; did you mean 'form'"),
+        (one("facts = {}\nbelow = 1\nvalue = []"), "unknown key require[0].value; did"),
+        (one("facts = { ell = 1 }\nbelow = 1"), "unknown key require[0].facts.ell; known: 'l'"),
+        (one("facts = [{ ell = 1, below = 1 }]"), "unknown key require[0].facts[0].ell"),
+        (
+            one("facts = { below = 0.5 }"),
+            "unknown key require[0].facts.below; known: 'l', 'k', 'm'",
+        ),
+        (one("fact = { l = 1 }\nbelow = 1"), "unknown key require[0].fact; did you mean 'facts'"),
+        (REQUIRE + REQUIRE + "blow = 1\n", "unknown key require[1].blow; did you mean 'below'"),
+        (one("below = 1"), "require[0] names no adversary; give one of facts, implications"),
         (
             one("facts = { l = 1 }\nimplications = { k = 1 }\nbelow = 1"),
-            r"require\[0\]: several adversaries .* write facts = \[",
+            "require[0]: several adversaries .* write facts = [",
         ),
-        (
-            one("implications = { l = 1 }\nbelow = 1"),
-            r"unknown key require\[0\]\.implications\.l; k",
-        ),
-        (one("negations = [{ k = 1 }]"), r"require\[0\]\.negations\[0\]\.below is missing"),
-        (one("facts = [{ l = 1 }]"), r"require\[0\]\.facts\[0\]\.below is missing"),
-        ('[schema]\nquasi_identifiers = ["a"]\n' + REQUIRE, r"schema\.sensitive is missing"),
-        (
-            "[[requires]]\nfacts = { l = 1 }\n",
-            "unknown key requires; did you mean 'require'",
-        ),
-        (
-            one("fact = { l = 1 }\nbelow = 1"),
-            r"unknown key require\[0\]\.fact; did you mean 'facts'",
-        ),
-        (
-            '[schema]\nsensitiv = "d"\n' + REQUIRE,
-            r"unknown key schema\.sensitiv; did you mean 'sensitive'",
-        ),
-        (
-            one("facts = { l = 1, below = 0.5 }"),
-            r"unknown key require\[0\]\.facts\.below; known: 'l', 'k', 'm'",
-        ),
+        (one("implications = { l = 1 }\nbelow = 1"), "unknown key require[0].implications.l; k"),
+        (one("negations = [{ k = 1 }]"), "require[0].negations[0].below is missing"),
+        (one("facts = [{ l = 1 }]"), "require[0].facts[0].below is missing"),
     ],
     ids=lambda text: text[-30:],
 )
 def test_a_key_that_is_wrong_or_missing_is_named(load, content, says):
-    with pytest.raises(PolicyError, match=rf"policy\.toml: {says}"):
+    with pytest.raises(PolicyError, match=r"policy\.toml: " + pattern(says)):
         load(content)
 
 
@@ -202,70 +200,59 @@ def test_a_key_that_is_wrong_or_missing_is_named(load, content, says):
     [
         ("require = []\n", "the policy requires nothing"),
         ("[require]\nfacts = {}\n", "require: it should be a valid list"),
-        (REQUIRE + '[publish]\nmethod = "mondrain"\n', "publish.method: .*'mondrian'.*, not 'mond"),
-        (REQUIRE + '[publish]\nform = "general"\n', "publish.form: it should be 'generalized' or"),
-        (REQUIRE + '[publish]\nformat = "xlsx"\n', "publish.format: it should be 'csv' or 'parq"),
-        (REQUIRE + '[publish]\nlabels = { a = "x" }\n', "publish.labels.a: it should be 'range'"),
-        (REQUIRE + '[publish]\nescape_formulas = "yes"\n', "publish.escape_formulas: .*boolean"),
+        (to_publish('method = "mondrain"'), "publish.method: .*'mondrian'.*, not 'mond"),
+        (to_publish('form = "general"'), "publish.form: it should be 'generalized' or"),
+        (to_publish('format = "xlsx"'), "publish.format: it should be 'csv' or 'parq"),
+        (to_publish('labels = { a = "x" }'), "publish.labels.a: it should be 'range'"),
+        (to_publish('escape_formulas = "yes"'), "publish.escape_formulas: .*boolean"),
         (
-            SCHEMA + REQUIRE + '[publish]\nlabels = { agee = "set" }\n',
+            SCHEMA + to_publish('labels = { agee = "set" }'),
             "publish.labels: 'agee' is no quasi-identifier; did you mean 'age'",
         ),
+        (with_schema('semantics = "sets"'), "schema.semantics: it should be 'single', 'set'"),
+        (with_schema('types = { age = "int" }'), "schema.types.age: it should be 'number'"),
+        (with_schema("types = { a = 'text' }"), "'a', which is no quasi-identifier"),
+        (with_schema('missing = "dorp"'), "schema.missing.* .?drop"),
+        (with_schema("missing = { lable = 'x' }"), 'missing must be "error", "drop" or'),
+        (with_schema("missing = { label = 1 }"), "schema.missing"),
+        (with_schema('other = ["age"]'), "'age' is given as other and as quasi-identifier"),
+        (with_schema('identifiers = "name"'), "schema.identifiers: .*list, not 'name'"),
         (
-            SCHEMA + 'semantics = "sets"\n' + REQUIRE,
-            "schema.semantics: it should be 'single', 'set'",
-        ),
-        (SCHEMA + 'types = { age = "int" }\n' + REQUIRE, "schema.types.age: it should be 'number'"),
-        (SCHEMA + "types = { a = 'text' }\n" + REQUIRE, "'a', which is no quasi-identifier"),
-        (SCHEMA + 'missing = "dorp"\n' + REQUIRE, "schema.missing.* .?drop"),
-        (SCHEMA + "missing = { lable = 'x' }\n" + REQUIRE, 'missing must be "error", "drop" or'),
-        (SCHEMA + "missing = { label = 1 }\n" + REQUIRE, "schema.missing"),
-        (SCHEMA + 'other = ["age"]\n' + REQUIRE, "'age' is given as other and as quasi-identifier"),
-        (SCHEMA + 'identifiers = "name"\n' + REQUIRE, "schema.identifiers: .*list, not 'name'"),
-        (
-            SCHEMA + 'semantics = "set"\nmissing = "drop"\n' + REQUIRE,
+            with_schema('semantics = "set"\nmissing = "drop"'),
             "missing = \"drop\" has no place under semantics 'set'",
         ),
-        (SCHEMA + "hierarchies = { age = 5 }\n" + REQUIRE, "schema.hierarchies.age: .*not 5"),
-        (
-            SCHEMA + "hierarchies = { zip = { mask = 5 } }\n" + REQUIRE,
-            "'zip', which is no quasi-id",
-        ),
-        (
-            SCHEMA + "hierarchies = { age = { msk = 5 } }\n" + REQUIRE,
-            "key 'msk'; did you mean 'mask'",
-        ),
-        (
-            SCHEMA + "hierarchies = { age = { file = 'x' } }\n" + REQUIRE,
-            "file '.*x' does not exist",
-        ),
-        (one("facts = { l = 1 }"), r"require\[0\]: the threshold is missing; give below"),
-        (one("facts = []"), r"require\[0\]: a skyline needs at least one point"),
-        (
-            one("facts = [{ l = 1, below = 1 }]\nbelow = 1"),
-            r"require\[0\]: a skyline has a threshold",
-        ),
+        (with_schema("hierarchies = { age = 5 }"), "schema.hierarchies.age: .*not 5"),
+        (with_schema("hierarchies = { zip = { mask = 5 } }"), "'zip', which is no quasi-id"),
+        (with_schema("hierarchies = { age = { msk = 5 } }"), "key 'msk'; did you mean 'mask'"),
+        (with_schema("hierarchies = { age = { file = 'x' } }"), "file '.*x' does not exist"),
+        (one("facts = { l = 1 }"), "require[0]: the threshold is missing; give below"),
+        (one("facts = []"), "require[0]: a skyline needs at least one point"),
+        (one("facts = [{ below = 1 }]\nbelow = 1"), "require[0]: a skyline has a threshold"),
         (
             one("facts = [{ l = 1, below = 1 }, { l = 1, below = 0.5 }]"),
-            r"require\[0\]: Facts\(l=1, k=0, m=0\) has two thresholds, 1 and 1/2",
+            "require[0]: Facts(l=1, k=0, m=0) has two thresholds, 1 and 1/2",
         ),
-        (
-            one("facts = { l = 1 }\nbelow = 1\nvalues = 'x'"),
-            r"require\[0\]\.values: .*list, not 'x'",
-        ),
-        (one("facts = { l = 1 }\nbelow = 1\nvalues = []"), r"require\[0\]: values is empty"),
-        (one("facts = { l = 1 }\nbelow = 1\nvalues = ['x', 'x']"), "values names 'x' twice"),
-        (one("facts = { l = 1 }\nbelow = 1\nexcept = ['x', 'x']"), "except names 'x' twice"),
-        (one("facts = { l = 1 }\nbelow = 1\nvalues = ['x']\nexcept = ['y']"), "not both"),
+        (one("facts = {}\nbelow = 1\nvalues = 'x'"), "require[0].values: .*list, not 'x'"),
+        (one("facts = {}\nbelow = 1\nvalues = []"), "require[0]: values is empty"),
+        (one("facts = {}\nbelow = 1\nexcept = ['x', 'x']"), "except names 'x' twice"),
+        (one("facts = {}\nbelow = 1\nvalues = ['x']\nexcept = ['y']"), "not both"),
         (
             REQUIRE + one("facts = { l = 1 }\nbelow = 0.6\nvalues = ['x']"),
-            r"require\[1\]: below 3/5 for 'x' has no effect, since require\[0\] asks below 1/2",
+            "require[1]: below 3/5 for 'x' has no effect, since require[0] asks below 1/2",
+        ),
+        # in the words of the file and not of our classes
+        (one("facts = 'x'\nbelow = 1"), "require[0].facts: it should be a table, not 'x'$"),
+        (one("facts = 5\nbelow = 1"), "require[0].facts: it should be a table, not 5$"),
+        (one("facts = [1]"), "require[0].facts[0]: it should be a table, not 1$"),
+        (
+            one("facts = { l = 1.5 }\nbelow = 1"),
+            "require[0].facts.l: it should be a whole number, not 1.5$",
         ),
     ],
     ids=lambda text: text[-40:],
 )
 def test_a_value_that_cannot_be_meant_says_why(load, content, says):
-    with pytest.raises(InputError, match=rf"policy\.toml: .*{says}"):
+    with pytest.raises(InputError, match=r"policy\.toml: .*" + pattern(says)):
         load(content)
 
 
@@ -281,41 +268,20 @@ def test_amounts_of_knowledge_are_whole_numbers_from_0(load, amount, given):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ("0", "a threshold must be above 0 and at most 1, not 0"),
+        *[(given, "a threshold must be above 0 and at most 1") for given in ("0", "-1", "1e400")],
         ("1.5", "a threshold must be above 0 and at most 1, not 1.5"),
-        ("-1", "a threshold must be above 0 and at most 1, not -1"),
-        ('"x"', "'x' is not a number"),
-        ('""', "'' is not a number"),
-        ('"50%"', "'50%' is not a number"),
-        ('"1/0"', "'1/0' is not a number"),
+        *[(given, f"{given!r} is not a number") for given in ("x", "", "50%", "1/0")],
         ("nan", "NaN is not a number"),
         ("inf", "Infinity is not a number"),
-        ("1e400", "a threshold must be above 0 and at most 1"),
         ("true", "True is not a number"),
         ("[0.5]", r"\[.*0\.5.*\] is not a number"),
         ("{ a = 1 }", r"\{'a': 1\} is not a number"),
     ],
 )
 def test_a_threshold_that_is_none_says_why(load, given, says):
+    written = f'"{given}"' if says.startswith("'") else given
     with pytest.raises(PolicyError, match=rf"policy\.toml: require\[0\](\.below)?: {says}"):
-        load(one(f"facts = {{ l = 1 }}\nbelow = {given}"))
-
-
-@pytest.mark.parametrize(
-    ("body", "says"),
-    [
-        ("facts = 'x'\nbelow = 1", r"require\[0\]\.facts: it should be a table, not 'x'"),
-        ("facts = 5\nbelow = 1", r"require\[0\]\.facts: it should be a table, not 5"),
-        ("facts = [1]", r"require\[0\]\.facts\[0\]: it should be a table, not 1"),
-        (
-            "facts = { l = 1.5 }\nbelow = 1",
-            r"require\[0\]\.facts\.l: it should be a whole number, not 1\.5",
-        ),
-    ],
-)
-def test_messages_speak_of_the_file_and_not_of_our_classes(load, body, says):
-    with pytest.raises(PolicyError, match=rf"policy\.toml: {says}$"):
-        load(one(body))
+        load(one(f"facts = {{ l = 1 }}\nbelow = {written}"))
 
 
 def test_values_of_any_type_are_read_as_they_print(load):

@@ -123,14 +123,15 @@ def test_a_missing_attribute_goes_through_json_and_back():
 # ---- what cannot be meant ------------------------------------------------------------------
 
 
+SEX_CSV = 'priors = { file = "sex.csv" }'
+WRITTEN_OUT = "below = 0.5\n[require.priors]\ntables = [{ attributes = ['a'], "
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ('priors = { file = "sex.csv" }', r"require\[0\]: the threshold is missing"),
-        (
-            'priors = { file = "sex.csv" }\nbelow = 0.5\nat_most = 0.5',
-            r"require\[0\]: give below or at_most, not both",
-        ),
+        (SEX_CSV, r"require\[0\]: the threshold is missing"),
+        (f"{SEX_CSV}\nbelow = 0.5\nat_most = 0.5", r"\[0\]: give below or at_most, not both"),
         ("facts = { l = 1 }\nat_most = 0.5", r"require\[0\]: at_most is for priors only"),
         ("implications = { k = 1 }\nat_most = 0.5", r"require\[0\]: at_most is for priors only"),
         (
@@ -142,14 +143,8 @@ def test_a_missing_attribute_goes_through_json_and_back():
             r"unknown key require\[0\]\.priors\[0\]\.at_most",
         ),
         ('priors = [{ file = "sex.csv" }]', r"require\[0\]\.priors\[0\]\.below is missing"),
-        (
-            "priors = {}\nbelow = 0.5",
-            r"require\[0\]\.priors.*: give file",
-        ),
-        (
-            "priors = [{ below = 0.5 }]",
-            r"require\[0\]\.priors.*: give file",
-        ),
+        ("priors = {}\nbelow = 0.5", r"require\[0\]\.priors.*: give file"),
+        ("priors = [{ below = 0.5 }]", r"require\[0\]\.priors.*: give file"),
         (
             'priors = { file = "sex.csv", tables = [] }\nbelow = 0.5',
             r"require\[0\]\.priors: give file = ",
@@ -166,34 +161,28 @@ def test_a_missing_attribute_goes_through_json_and_back():
             'priors = { file = "sex.csv", semantics = "jiont" }\nbelow = 0.5',
             r"require\[0\]\.priors\.semantics: it should be 'joint' or 'binary', not 'jiont'",
         ),
+        ("prior = {}\nbelow = 0.5", r"unknown key require\[0\]\.prior; did you mean 'priors'"),
         (
-            'prior = { file = "sex.csv" }\nbelow = 0.5',
-            r"unknown key require\[0\]\.prior; did you mean 'priors'",
-        ),
-        (
-            'priors = { file = "sex.csv" }\nfacts = { l = 1 }\nbelow = 0.5',
+            f"{SEX_CSV}\nfacts = {{ l = 1 }}\nbelow = 0.5",
             r"require\[0\]: several adversaries in one requirement need a threshold each",
         ),
-        ('priors = { file = "sex.csv" }\nat_most = 0', r"a threshold must be above 0 and at most"),
-        ('priors = { file = "sex.csv" }\nat_most = "x"', "'x' is not a number"),
+        (f"{SEX_CSV}\nat_most = 0", "a threshold must be above 0 and at most"),
+        (f'{SEX_CSV}\nat_most = "x"', "'x' is not a number"),
         ('priors = { file = "none.csv" }\nbelow = 0.5', "there is no file or folder '.*none.csv'"),
         (
             'priors = { file = ["sex.csv", "sex.csv"] }\nbelow = 0.5',
             "sex.csv: there are two tables for sex",
         ),
         (
-            "below = 0.5\n[require.priors]\n"
-            "tables = [{ attributes = ['a'], valeus = [], rows = [] }]",
+            WRITTEN_OUT + "valeus = [], rows = [] }]",
             r"unknown key require\[0\]\.priors\.tables\[0\]\.valeus; did you mean 'values'",
         ),
         (
-            "below = 0.5\n[require.priors]\n"
-            "tables = [{ attributes = ['a'], values = ['x'], rows = [[['m'], [1.5]]] }]",
+            WRITTEN_OUT + "values = ['x'], rows = [[['m'], [1.5]]] }]",
             "the probability of 'x' for a m is 1.5, not from 0 to 1",
         ),
         (
-            "below = 0.5\n[require.priors]\n"
-            "tables = [{ attributes = ['a'], values = ['x'], rows = [5] }]",
+            WRITTEN_OUT + "values = ['x'], rows = [5] }]",
             "expected attributes, values, and rows of both",
         ),
     ],

@@ -6,10 +6,9 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from tests.diagnoses import SEMANTICS, diagnoses
-from tests.people import FORMS, short_report
+from tests.people import FORMS, rows_of, short_report
 
 import foreknow as fk
 from foreknow.errors import InternalError, OutputError, SchemaError
@@ -17,11 +16,24 @@ from foreknow.publishing.certificate import NOT_MINIMAL, digest_of
 
 EVERY = [(semantics, *form) for semantics in SEMANTICS for form in FORMS]
 POLICY = [fk.Requirement(fk.Facts(1, 1, 1), "0.8")]
+EASY = [fk.Requirement(fk.Facts(), "0.9")]
 
 
-@pytest.fixture(autouse=True)
-def _short_report(monkeypatch):
-    short_report(monkeypatch)
+@pytest.fixture(autouse=True, scope="module")
+def _short_report():
+    with pytest.MonkeyPatch.context() as patch:
+        short_report(patch)
+        yield
+
+
+@pytest.fixture(scope="module", params=EVERY, ids=lambda case: "-".join(case))
+def case(request, tmp_path_factory):
+    """Semantics, form and format, the publication of a register, and its folder."""
+    semantics, form, fmt = request.param
+    publication = made(register(semantics=semantics), schema(semantics), form, fmt)
+    folder = tmp_path_factory.mktemp("case") / "out"
+    publication.write(folder)
+    return semantics, form, fmt, publication, folder
 
 
 def schema(semantics="set", **changed):
@@ -48,16 +60,17 @@ def made(table, roles, form="generalized", fmt="csv", *, rules=POLICY, method=No
     return fk.publish(fk.Microdata(table, roles), fk.Policy(rules), method=method, options=options)
 
 
+class By:
+    """A method that groups rows by a function of the microdata."""
+
+    def __init__(self, groups):
+        self.groups = groups
+
+    def partition(self, microdata, policy=None, seed=None):
+        return self.groups(microdata)
+
+
 # ---- an independent reader ---------------------------------------------------------------------
-
-
-def rows_of(path):
-    """Rows of texts and None, by Python's own reader of CSV."""
-    if path.suffix == ".parquet":
-        rows = pq.read_table(path).to_pylist()
-        return [{k: None if v is None else str(v) for k, v in row.items()} for row in rows]
-    with path.open(encoding="utf-8", newline="") as file:
-        return [{k: v or None for k, v in row.items()} for row in csv.DictReader(file)]
 
 
 def read(folder, fmt, form):
@@ -81,35 +94,41 @@ def covers(label, value):
     return all(a in ("*", b) for a, b in zip(label, str(value), strict=False))
 
 
-@pytest.mark.parametrize("listed", [False, True])
-@pytest.mark.parametrize(("semantics", "form", "fmt"), EVERY)
-def test_the_groups_that_are_written_hold_the_values_of_their_people(
-    semantics, form, fmt, listed, tmp_path
-):
-    table = register(semantics=semantics, listed=listed)
+def test_the_groups_that_are_written_hold_the_values_of_their_people(case):
+    semantics, form, fmt, publication, folder = case
+    check_groups(register(semantics=semantics), publication, folder, fmt, form)
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("semantics", SEMANTICS)
+def test_lists_are_published_as_long_tables_are(semantics, form, tmp_path):
+    table = register(semantics=semantics, listed=True)
+    publication = made(table, schema(semantics), form)
+    publication.write(tmp_path / "out")
+    check_groups(table, publication, tmp_path / "out", "csv", form)
+
+
+def check_groups(table, publication, folder, fmt, form):
+    wards, bags = read(folder, fmt, form)
     own, about = defaultdict(Counter), {}
     for row in table.to_pylist():
-        values = row["diagnosis"] if listed else [row["diagnosis"]]
+        values = row["diagnosis"] if isinstance(row["diagnosis"], list) else [row["diagnosis"]]
         own[row["ward"]].update(v for v in values if v is not None)
         about[row["ward"]] = row
-    publication = made(table, schema(semantics), form, fmt)
-    publication.write(tmp_path / "out")
-    wards, bags = read(tmp_path / "out", fmt, form)
     assert sorted(ward for members in wards.values() for ward in members) == sorted(about)
     assert set(bags) <= set(wards)
     for group, members in wards.items():
         assert bags.get(group, Counter()) == sum((own[w] for w in members), Counter())
-    for row in rows_of(tmp_path / "out" / f"people.{fmt}"):
+    for row in rows_of(folder / f"people.{fmt}"):
         exact = about[row["ward"]]
         assert all(covers(row[c], exact[c]) for c in ("age", "sex", "zip"))
     assert publication.certificate.n_groups == len(wards) > 1
     assert publication.certificate.people == 150
 
 
-@pytest.mark.parametrize(("semantics", "form", "fmt"), EVERY)
-def test_what_is_written_is_safe_by_an_own_count_of_it(semantics, form, fmt, tmp_path):
-    made(register(semantics=semantics), schema(semantics), form, fmt).write(tmp_path / "out")
-    wards, bags = read(tmp_path / "out", fmt, form)
+def test_what_is_written_is_safe_by_an_own_count_of_it(case):
+    semantics, form, fmt, publication, folder = case
+    wards, bags = read(folder, fmt, form)
     values = sorted({v for bag in bags.values() for v in bag})
     cells = [(g, values.index(v), n) for g, k in enumerate(wards) for v, n in bags[k].items()]
     groups, codes, weights = np.array(cells).T
@@ -124,28 +143,18 @@ def test_what_is_written_is_safe_by_an_own_count_of_it(semantics, form, fmt, tmp
     )
     worst = fk.Facts(1, 1, 1).disclosure(counts)
     assert worst.below("0.8")
-    certificate = fk.Certificate.load(tmp_path / "out" / "certificate.json")
+    certificate = fk.Certificate.load(folder / "certificate.json")
     assert certificate.findings[0]["exact"] == str(worst.exact)
     assert certificate.semantics == semantics
-    assert certificate.check(tmp_path / "out") == []
-    again = fk.audit(
-        made(register(semantics=semantics), schema(semantics)).release, fk.Policy(POLICY)
-    )
-    assert again.safe
+    assert certificate.check(folder) == []
+    assert fk.audit(publication.release, fk.Policy(POLICY)).safe
 
 
-@pytest.mark.parametrize(("semantics", "form", "fmt"), EVERY)
-def test_nothing_tells_which_values_are_of_one_person(semantics, form, fmt, tmp_path):
-    publication = made(register(semantics=semantics), schema(semantics), form, fmt)
-    publication.write(tmp_path / "out")
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {
-        f"people.{fmt}",
-        f"sensitive.{fmt}",
-        "certificate.json",
-        "owner.json",
-        "report.html",
-    }
+def test_nothing_tells_which_values_are_of_one_person(case):
+    _, form, fmt, publication, folder = case
+    papers = {"certificate.json", "owner.json", "report.html"}
+    names = {path.name for path in folder.iterdir()}
+    assert names == {f"people.{fmt}", f"sensitive.{fmt}"} | papers
     groups = ["group"] if form == "bucketized" else ["age", "sex", "zip"]
     of_people = ["age", "sex", "zip", "ward", *(groups if form == "bucketized" else [])]
     assert publication.tables["people"].column_names == of_people
@@ -159,7 +168,7 @@ def test_nothing_tells_which_values_are_of_one_person(semantics, form, fmt, tmp_
     for key in set(keys):
         own = [row["diagnosis"] for row, k in zip(rows, keys, strict=True) if k == key]
         assert own == sorted(set(own))
-    assert "p000" not in (tmp_path / "out" / "certificate.json").read_text()
+    assert "p000" not in (folder / "certificate.json").read_text()
 
 
 def test_the_order_of_people_within_a_group_is_random():
@@ -171,10 +180,6 @@ def test_the_order_of_people_within_a_group_is_random():
 
 
 def test_groups_that_look_alike_are_one_and_their_counts_are_added():
-    class Halves:
-        def partition(self, microdata, policy=None, seed=None):
-            return microdata.rows_of(np.arange(microdata.n_people) % 2)
-
     table = pa.table(
         {
             "person": range(6),
@@ -183,7 +188,9 @@ def test_groups_that_look_alike_are_one_and_their_counts_are_added():
         }
     )
     roles = schema(quasi_identifiers=["age"], other=[], hierarchies={})
-    publication = made(table, roles, method=Halves(), rules=[fk.Requirement(fk.Facts(), "0.9")])
+    publication = made(
+        table, roles, method=By(lambda m: m.rows_of(np.arange(m.n_people) % 2)), rules=EASY
+    )
     assert publication.tables["sensitive"].to_pylist() == [
         {"age": "30", "diagnosis": "a", "count": 3},
         {"age": "30", "diagnosis": "b", "count": 2},
@@ -193,10 +200,6 @@ def test_groups_that_look_alike_are_one_and_their_counts_are_added():
 
 @pytest.mark.parametrize(("form", "fmt"), FORMS)
 def test_groups_without_values_and_groups_without_a_quasi_identifier(form, fmt, tmp_path):
-    class ByAge:
-        def partition(self, microdata, policy=None, seed=None):
-            return microdata.rows_of(microdata.attributes[0].codes)
-
     cells = [["a"], ["a", "b"], [], [], [], ["b"], []]
     table = pa.table(
         {
@@ -207,8 +210,8 @@ def test_groups_without_values_and_groups_without_a_quasi_identifier(form, fmt, 
         }
     )
     roles = schema(quasi_identifiers=["age"], hierarchies={})
-    rules = [fk.Requirement(fk.Facts(), "0.9")]
-    publication = made(table, roles, form, fmt, method=ByAge(), rules=rules)
+    by_age = By(lambda m: m.rows_of(m.attributes[0].codes))
+    publication = made(table, roles, form, fmt, method=by_age, rules=EASY)
     certificate = publication.write(tmp_path / "out")
     assert (certificate.people, certificate.n_groups) == (7, 3)
     assert certificate.check(tmp_path / "out") == []
@@ -227,11 +230,10 @@ def test_a_lone_column_with_missing_values_is_refused_in_csv(tmp_path):
         {"person": range(4), "age": [30, 30, None, None], "diagnosis": [["a"], [], ["a"], []]}
     )
     roles = schema(quasi_identifiers=["age"], other=[], hierarchies={})
-    rules = [fk.Requirement(fk.Facts(), "0.9")]
     with pytest.raises(OutputError, match=r"'age'.*would have empty lines.*parquet"):
-        made(table, roles, rules=rules)
-    made(table, roles, "generalized", "parquet", rules=rules).write(tmp_path / "out")
-    made(table, roles, "bucketized", "csv", rules=rules).write(tmp_path / "other")
+        made(table, roles, rules=EASY)
+    made(table, roles, "generalized", "parquet", rules=EASY).write(tmp_path / "out")
+    made(table, roles, "bucketized", "csv", rules=EASY).write(tmp_path / "other")
 
 
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
@@ -242,8 +244,7 @@ def test_formulas_can_be_disarmed(form, tmp_path):
     roles = fk.Schema(
         quasi_identifiers=["-q"], sensitive="@d", person="=person", semantics="multiset"
     )
-    rules = [fk.Requirement(fk.Facts(), "0.9")]
-    publication = made(table, roles, form, rules=rules, escape_formulas=True)
+    publication = made(table, roles, form, rules=EASY, escape_formulas=True)
     certificate = publication.write(tmp_path / "out")
     assert certificate.check(tmp_path / "out") == []
     assert {row["'@d"] for row in rows_of(tmp_path / "out" / "sensitive.csv")} == {"'=a", "b"}
@@ -267,34 +268,28 @@ def test_the_certificate_says_that_the_release_is_perhaps_not_minimal(tmp_path):
 
 
 def test_a_minimal_result_is_said_to_be_one_where_the_method_says_so():
-    class Whole:
-        def __init__(self, says):
-            if says is not None:
-                self.traits = fk.Traits(minimal=lambda policy: says)
-
-        def partition(self, microdata, policy=None, seed=None):
-            return np.zeros(microdata.n_rows, dtype=np.int64)
+    def whole(says):
+        method = By(lambda m: np.zeros(m.n_rows, dtype=np.int64))
+        if says is not None:
+            method.traits = fk.Traits(minimal=lambda policy: says)
+        return method
 
     table = pa.table({"age": [1, 1, 2], "diagnosis": list("aba")})
     single = fk.Schema(quasi_identifiers=["age"], sensitive="diagnosis")
-    rules = [fk.Requirement(fk.Facts(), "0.9")]
     for says in (True, False, None):
-        publication = made(table, single, rules=rules, method=Whole(says))
+        publication = made(table, single, rules=EASY, method=whole(says))
         assert publication.certificate.minimal is bool(says)
         assert publication.certificate.notes == ()
-    several = made(register(30), schema(), rules=rules, method=Whole(True))
+    several = made(register(30), schema(), rules=EASY, method=whole(True))
     assert several.certificate.minimal is several.audit.policy.monotone()
 
 
 def test_probabilities_of_very_many_digits_are_compared_exactly(tmp_path):
-    class Whole:
-        def partition(self, microdata, policy=None, seed=None):
-            return np.zeros(microdata.n_rows, dtype=np.int64)
-
     table = pa.table({"age": [30] * 300, "diagnosis": [["a"], ["a", "b"], ["b"]] * 100})
     roles = schema("multiset", quasi_identifiers=["age"], other=[], person=None, hierarchies={})
     rules = [fk.Requirement(fk.Facts(1, 1, 1), "0.9")]
-    publication = made(table, roles, method=Whole(), rules=rules)
+    whole = By(lambda m: np.zeros(m.n_rows, dtype=np.int64))
+    publication = made(table, roles, method=whole, rules=rules)
     publication.write(tmp_path / "out")
     exact = publication.audit.verdicts[0].disclosure.exact
     assert exact.denominator.bit_length() > 1000
@@ -312,21 +307,14 @@ def test_probabilities_of_very_many_digits_are_compared_exactly(tmp_path):
 
 
 def test_a_method_that_divides_a_person_is_a_bug():
-    class Rows:
-        def partition(self, microdata, policy=None, seed=None):
-            return np.arange(microdata.n_rows) % 2
-
-    with pytest.raises(InternalError, match="Rows put one person into two groups"):
-        made(register(30), schema(), method=Rows())
+    with pytest.raises(InternalError, match="By put one person into two groups"):
+        made(register(30), schema(), method=By(lambda m: np.arange(m.n_rows) % 2))
 
 
 def test_a_method_of_ones_own_whose_result_is_unsafe_is_no_release():
-    class Alone:
-        def partition(self, microdata, policy=None, seed=None):
-            return microdata.rows_of(np.arange(microdata.n_people))
-
-    with pytest.raises(fk.NoSafeRelease, match="Alone made groups that do not hold"):
-        made(register(30), schema(), method=Alone(), form="bucketized")
+    alone = By(lambda m: m.rows_of(np.arange(m.n_people)))
+    with pytest.raises(fk.NoSafeRelease, match="By made groups that do not hold"):
+        made(register(30), schema(), method=alone, form="bucketized")
 
 
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])

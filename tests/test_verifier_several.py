@@ -5,14 +5,13 @@ from fractions import Fraction
 from itertools import product
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.diagnoses import SEMANTICS
 from tests.examples import examples
 from tests.oracle.many_worlds import small_releases, worst_cases
+from tests.people import files
 
 import foreknow as fk
 from foreknow.errors import CertificateError
@@ -141,11 +140,7 @@ def test_large_groups_are_settled_in_whole_numbers():
 @pytest.mark.parametrize("form", FORMS)
 def test_files_hold_the_groups_of_their_tables(form, fmt, semantics, tmp_path):
     groups = [(3, "sst"), (2, ""), (4, "tu"), (1, "s")]
-    held = tables(form, groups)
-    paths = {name: tmp_path / f"{name}.{fmt}" for name in held}
-    for name, table in held.items():
-        (pyarrow.csv.write_csv if fmt == "csv" else pq.write_table)(table, paths[name])
-    on_disk = written(form, groups, semantics, paths)
+    on_disk = written(form, groups, semantics, files(tables(form, groups), fmt, tmp_path))
     assert same_groups(on_disk, written(form, groups, semantics))
     assert count_people(on_disk) == (10, 4)
     found = sorted((people, sorted(bag.items())) for people, bag in on_disk.held.values())
@@ -159,10 +154,7 @@ def test_files_hold_the_groups_of_their_tables(form, fmt, semantics, tmp_path):
 
 @pytest.mark.parametrize("fmt", ["csv", "parquet"])
 def test_a_release_without_values_discloses_nothing(fmt, tmp_path):
-    held = tables("generalized", [(3, ""), (2, "")])
-    paths = {name: tmp_path / f"{name}.{fmt}" for name in held}
-    for name, table in held.items():
-        (pyarrow.csv.write_csv if fmt == "csv" else pq.write_table)(table, paths[name])
+    paths = files(tables("generalized", [(3, ""), (2, "")]), fmt, tmp_path)
     (found,) = verify(written("generalized", [], "set", paths), [facts((1, 1, 1))])
     assert (found.value, found.group, found.probability) == (None, None, 0)
     assert found.safe

@@ -1,5 +1,6 @@
 """A folder with a good table and policy, in which the command line can be run in this process."""
 
+import json
 import sys
 
 import pytest
@@ -51,6 +52,16 @@ class Desk:
             main()
         said = self._capsys.readouterr()
         return caught.value.code or 0, said.out, said.err
+
+    def says(self, *arguments, code=0):
+        """What one call prints, as one line, with this exit code and no word of an error."""
+        found, out, err = self.run(*arguments)
+        assert (found, err) == (code, "")
+        return " ".join(out.split())
+
+    def json(self, name):
+        """What a file holds."""
+        return json.loads((self.folder / name).read_text())
 
     def refused(self, *arguments, code=2):
         """The one line that a refusal says; nothing may be written, nor a traceback shown."""

@@ -1,6 +1,9 @@
-"""Commands and their options, run in this process."""
+"""Commands and their options, run in this process; some once as a process of their own."""
 
-import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -8,29 +11,72 @@ from tests.cli.desk import POLICY, TABLE
 
 import foreknow as fk
 
+PAPERS = {"certificate.json", "owner.json", "report.html"}
+STEERING, SHOWN = "job\x1b[31m\u202e", r"job\x1b[31m\u202e"
+
 
 def rows_of(desk, folder="out"):
     return (desk.folder / folder / "release.csv").read_text().splitlines()
 
 
-@pytest.mark.parametrize(
-    ("options", "files"),
-    [
-        ([], {"release.csv"}),
-        (["--form", "bucketized"], {"people.csv", "sensitive.csv"}),
-        (["--format", "parquet"], {"release.parquet"}),
-        (
-            ["--form", "bucketized", "--format", "parquet"],
-            {"people.parquet", "sensitive.parquet"},
-        ),
-    ],
-)
-def test_options_of_publish_go_before_the_policy_and_each_form_is_verified(desk, options, files):
-    code, out, err = desk.run(*desk.publish(*options))
+def process(folder, *arguments):
+    """Exit code, standard output and standard error of Python with these arguments."""
+    source = {"PYTHONPATH": str(Path(fk.__file__).parents[1]), "COLUMNS": "200"}
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, **source},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+# ---- as processes ------------------------------------------------------------------------------
+
+
+def test_publish_verify_and_audit_agree_as_processes(desk):
+    command = ["-m", "foreknow.cli"]
+    assert process(desk.folder, *command, *desk.publish())[::2] == (0, "")
+    assert {path.name for path in (desk.folder / "out").iterdir()} == {"release.csv", *PAPERS}
+    assert sorted(p.name for p in desk.folder.iterdir()) == ["out", "policy.toml", "table.csv"]
+    code, out, err = process(desk.folder, *command, "verify", "out/certificate.json")
     assert (code, err) == (0, "")
+    assert "Verified: 8 people in " in out
+    audit = desk.audit("--json", "audit.json", "--quiet", release="out")
+    assert process(desk.folder, *command, *audit) == (0, "", "")
+    table, certificate = desk.json("audit.json"), desk.json("out/certificate.json")
+    assert table["safe"] is certificate["safe"] is True
+    assert table["verdicts"][0]["worst"]["exact"] == certificate["findings"][0]["exact"]
+
+
+def test_the_package_runs_as_a_module_and_help_costs_no_engine(tmp_path):
+    version = (0, f"foreknow {fk.__version__}\n", "")
+    assert process(tmp_path, "-m", "foreknow", "--version") == version
+    code = "import sys, foreknow.cli; sys.exit(bool({'duckdb', 'pyarrow'} & set(sys.modules)))"
+    assert process(tmp_path, "-c", code)[0] == 0
+
+
+# ---- publish, audit and verify -----------------------------------------------------------------
+
+
+def test_the_demo_runs_from_end_to_end_and_is_verified(desk):
+    assert "Verified: " in desk.says("demo", "shown")
+    assert (desk.folder / "shown" / "release.csv").exists()
+    assert fk.Certificate.load(desk.folder / "shown" / "certificate.json").safe
+
+
+@pytest.mark.parametrize("fmt", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("form", "names"), [("generalized", ["release"]), ("bucketized", ["people", "sensitive"])]
+)
+def test_options_of_publish_go_before_the_policy_and_each_form_is_verified(desk, form, names, fmt):
+    out = desk.says(*desk.publish("--form", form, "--format", fmt))
     assert "Written to out:" in out
     found = {path.name for path in (desk.folder / "out").iterdir()}
-    assert found == files | {"certificate.json", "owner.json", "report.html"}
+    assert found == {f"{name}.{fmt}" for name in names} | PAPERS
     assert all(name in out for name in found)
     for arguments in (
         ["verify", "out/certificate.json"],
@@ -38,39 +84,34 @@ def test_options_of_publish_go_before_the_policy_and_each_form_is_verified(desk,
         ["verify", "out/certificate.json", "out"],
         desk.audit(release="out"),
     ):
-        code, _, err = desk.run(*arguments)
-        assert (code, err) == (0, ""), arguments
+        desk.says(*arguments)
 
 
 def test_a_seed_makes_the_order_of_rows_reproducible(desk):
     for name in ("a", "b"):
-        assert desk.run(*desk.publish("--seed", "5", "--quiet", out=name)) == (0, "", "")
+        assert desk.says(*desk.publish("--seed", "5", "--quiet", out=name)) == ""
     assert rows_of(desk, "a") == rows_of(desk, "b")
 
 
 def test_quiet_prints_nothing_but_errors(desk):
-    assert desk.run(*desk.publish("-q")) == (0, "", "")
-    assert desk.run("verify", "out/certificate.json", "-q") == (0, "", "")
-    assert desk.run(*desk.audit("-q", release="out")) == (0, "", "")
-    assert desk.run(*desk.audit("-q")) == (1, "", "")
+    assert desk.says(*desk.publish("-q")) == ""
+    assert desk.says("verify", "out/certificate.json", "-q") == ""
+    assert desk.says(*desk.audit("-q", release="out")) == ""
+    assert desk.says(*desk.audit("-q"), code=1) == ""
     assert "none.csv" in desk.refused(*desk.audit("-q", release="none.csv"))
 
 
 def test_an_audit_takes_the_group_column_from_the_option_or_the_policy(desk):
     desk.put("grouped.csv", "gid,disease\n1,flu\n1,cold\n2,flu\n2,cold\n")
-    code, out, _ = desk.run(*desk.audit("--group", "gid", release="grouped.csv"))
-    assert code == 0
-    assert "4 people in 2 groups" in out
     desk.put("grouped.toml", POLICY.replace("[schema]", '[schema]\ngroup = "gid"'))
-    code, out, _ = desk.run(*desk.audit(release="grouped.csv", policy="grouped.toml"))
-    assert code == 0
-    assert "4 people in 2 groups" in out
+    for more, policy in ((["--group", "gid"], "policy.toml"), ([], "grouped.toml")):
+        out = desk.says(*desk.audit(*more, release="grouped.csv", policy=policy))
+        assert "4 people in 2 groups" in out
 
 
 def test_an_audit_writes_json_and_a_report_also_when_unsafe(desk):
-    code, _, err = desk.run(*desk.audit("--json", "audit.json", "--html", "page.html"))
-    assert (code, err) == (1, "")
-    assert json.loads((desk.folder / "audit.json").read_text())["safe"] is False
+    desk.says(*desk.audit("--json", "audit.json", "--html", "page.html"), code=1)
+    assert desk.json("audit.json")["safe"] is False
     page = (desk.folder / "page.html").read_text()
     assert page.lower().startswith("<!doctype html>")
     assert "flu" in page
@@ -84,23 +125,18 @@ def test_no_safe_release_exits_with_one_says_why_and_writes_nothing(desk):
 
 
 def test_verify_says_all_that_is_wrong_and_exits_with_one(desk):
-    desk.run(*desk.publish("--seed", "1"))
-    path = desk.folder / "out" / "release.csv"
-    path.write_text("\n".join(rows_of(desk)[:-1]) + "\n")
+    desk.says(*desk.publish("--seed", "1"))
+    (desk.folder / "out" / "release.csv").write_text("\n".join(rows_of(desk)[:-1]) + "\n")
     code, out, err = desk.run("verify", "out/certificate.json")
-    assert code == 1
-    assert out == ""
+    assert (code, out) == (1, "")
     assert "digest differs" in err
     assert "7 people" in err
 
 
 def test_the_order_of_rows_in_the_table_reaches_no_file(desk):
-    desk.run(*desk.publish("--format", "parquet", "--seed", "1"))
-    assert pq.read_schema(desk.folder / "out" / "release.parquet").names == [
-        "age",
-        "sex",
-        "disease",
-    ]
+    desk.says(*desk.publish("--format", "parquet", "--seed", "1"))
+    columns = pq.read_schema(desk.folder / "out" / "release.parquet").names
+    assert columns == ["age", "sex", "disease"]
     for path in (desk.folder / "out").iterdir():
         assert b"Dora" not in path.read_bytes()
 
@@ -124,44 +160,35 @@ def test_a_command_that_is_not_understood_exits_with_two(desk, arguments, said):
     assert sorted(path.name for path in desk.folder.iterdir()) == ["policy.toml", "table.csv"]
 
 
-def test_without_a_command_the_help_is_shown(desk):
+def test_help_and_version_are_printed(desk):
     _, out, err = desk.run()
     assert "publish" in out + err
-    for command in ("audit", "publish", "verify", "demo"):
-        code, out, _ = desk.run(command, "--help")
-        assert code == 0
-        assert "Usage" in out
-
-
-def test_version_is_printed(desk):
-    assert desk.run("--version") == (0, f"foreknow {fk.__version__}\n", "")
+    for command in (["audit"], ["publish"], ["verify"], ["demo"], []):
+        assert "Usage" in (said := desk.says(*command, "--help"))
+    for word in ("audit", "publish", "verify", "demo", "Exit codes"):
+        assert word in said
+    assert desk.says("--version") == f"foreknow {fk.__version__}"
 
 
 def test_a_release_whose_formulas_were_disarmed_is_audited_as_it_was(desk):
     desk.put("table.csv", TABLE.replace("flu", "=flu"))
-    desk.put(
-        "policy.toml",
-        POLICY.replace('"flu"', '"=flu"') + "[publish]\nescape_formulas = true\n",
-    )
-    assert desk.run(*desk.publish("--quiet")) == (0, "", "")
-    assert desk.run("verify", "out/certificate.json", "--quiet") == (0, "", "")
-    code, _, err = desk.run(*desk.audit("--quiet", release="out"))
-    assert (code, err) == (0, "")
+    more = "[publish]\nescape_formulas = true\n"
+    desk.put("policy.toml", POLICY.replace('"flu"', '"=flu"') + more)
+    for arguments in (
+        desk.publish(),
+        ["verify", "out/certificate.json"],
+        desk.audit(release="out"),
+    ):
+        assert desk.says(*arguments, "--quiet") == ""
 
 
 def test_columns_that_were_not_judged_are_named(desk):
     desk.put("table.csv", "name,age,sex,d\nA,1,f,x\nB,2,f,y\nC,3,f,z\n")
-    desk.put(
-        "policy.toml",
-        '[schema]\nidentifiers = ["name"]\nquasi_identifiers = ["sex"]\nsensitive = "d"\n'
-        "[[require]]\nfacts = {}\nbelow = 0.5\n",
-    )
-    code, out, _ = desk.run("audit", "table.csv", "--policy", "policy.toml")
-    assert code == 0
-    assert "Not judged: name, age." in out
+    schema = '[schema]\nidentifiers = ["name"]\nquasi_identifiers = ["sex"]\nsensitive = "d"\n'
+    desk.put("policy.toml", schema + "[[require]]\nfacts = {}\nbelow = 0.5\n")
+    assert "Not judged: name, age." in desk.says(*desk.audit())
     desk.put("table.csv", "sex,d\nf,x\nf,y\nf,z\n")
-    _, out, _ = desk.run("audit", "table.csv", "--policy", "policy.toml")
-    assert "Not judged" not in out
+    assert "Not judged" not in desk.says(*desk.audit())
 
 
 @pytest.mark.parametrize("columns", [["--policy", "policy.toml"], ["--sensitive", "disease"]])
@@ -170,3 +197,32 @@ def test_a_table_of_counts_is_not_taken_for_one_of_people(desk, columns):
     command = ["audit"] if "--policy" in columns else ["skyline", "--confidence", "0.9"]
     err = desk.refused(*command, "counts.csv", *columns, "--group", "group")
     assert "'counts.csv' says in 'count' how often each value occurs" in err
+
+
+# ---- names that would steer a terminal are shown as escapes ------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "shown"),
+    [
+        (("audit", "odd.csv", "-p", "policy.toml"), 1, f"Notjudged:{SHOWN}"),
+        (("publish", "table.csv", "-p", "policy.toml", "-o", STEERING), 0, f"Writtento{SHOWN}"),
+        (("publish", "table.csv", "-p", "policy.toml", "-o", "[red]x"), 0, "Writtento[red]x:"),
+        (("publish", "table.csv", "-p", "policy.toml", "-o", "x[/red]"), 0, "Writtentox[/red]:"),
+        (
+            ("priors", "ill.csv", "--by", "sex", "-s", STEERING, "-o", f"{STEERING}.csv"),
+            0,
+            f"valuesof{SHOWN}:writtento{SHOWN}.csv",
+        ),
+        (("audit", "--" + STEERING), 2, SHOWN),
+        (("verify", "a", "b", STEERING), 2, SHOWN),
+    ],
+)
+def test_names_steer_nothing(desk, arguments, code, shown):
+    desk.put("odd.csv", TABLE.replace("name,", f"{STEERING},", 1))
+    desk.put("ill.csv", TABLE.replace("disease", STEERING))
+    (desk.folder / arguments[-1]).parent.mkdir(exist_ok=True)
+    found, out, err = desk.run(*arguments)
+    assert found == code, err
+    assert not {"\x1b", "\u202e"} & set(out + err)
+    assert shown in "".join((out + err).split())

@@ -1,7 +1,5 @@
 """`foreknow publish` and `foreknow attack` by the methods jump, safe and naive."""
 
-import json
-
 import pytest
 
 POLICY = """[schema]
@@ -31,27 +29,22 @@ def jumping(desk):
 
 
 def test_jump_from_a_policy_file(jumping):
-    code, out, err = jumping.run(*jumping.publish())
-    assert (code, err) == (0, "")
-    assert "Note: judged by Jump also against an adversary who knows it" in " ".join(out.split())
-    known = json.loads((jumping.folder / "out" / "certificate.json").read_text())
+    out = jumping.says(*jumping.publish())
+    assert "Note: judged by Jump also against an adversary who knows it" in out
+    known = jumping.json("out/certificate.json")
     assert known["method"]["functions"] == ["age=1, sex=0", "age=1, sex=*", "age=*, sex=*"]
     assert known["method"]["distances"] == [1, 2, 1]
-    code, out, _ = jumping.run("verify", "out/certificate.json")
-    assert code == 0
-    assert "the certificate, and foreknow verify, are about the release alone" in " ".join(
-        out.split()
-    )
+    out = jumping.says("verify", "out/certificate.json")
+    assert "the certificate, and foreknow verify, are about the release alone" in out
 
 
 def test_settings_on_the_command_line(jumping):
     given = ["--set", "distances=2", "--set", 'functions=["age=1", "age=*"]', "--quiet"]
     code, out, err = jumping.run(*jumping.publish(*given))
     assert (code, out, err) == (0, "", "")
-    known = json.loads((jumping.folder / "out" / "certificate.json").read_text())["method"]
+    known = jumping.json("out/certificate.json")["method"]
     assert (known["functions"], known["distances"]) == (["age=1, sex=*", "age=*, sex=*"], [2, 2])
-    code, _, _ = jumping.run(*jumping.publish("--method", "safe", "--quiet", out="safe"))
-    assert code == 0
+    jumping.says(*jumping.publish("--method", "safe", "--quiet", out="safe"))
 
 
 def test_what_is_refused(jumping):

@@ -1,7 +1,5 @@
 """The command line with priors: a file beside the policy, exit codes, and what cannot be done."""
 
-import json
-
 import pytest
 
 from foreknow.cli.publish import _amounts
@@ -65,7 +63,7 @@ def test_an_audit_tells_whom_it_is_about(ready):
     said = " ".join(out.split())
     assert "people with sex f have it with probability 30%" in said
     assert "79% sure that a member of group 1 has flu" in said
-    worst = json.loads((ready.folder / "audit.json").read_text())["verdicts"][0]["worst"]
+    worst = ready.json("audit.json")["verdicts"][0]["worst"]
     assert worst["exact"] == "27/34"
     assert worst["witness"]["signature"] == {"sex": "f"}
 
@@ -130,12 +128,8 @@ def test_methods_that_merge_or_divide_cannot_search_under_priors(ready, method, 
 
 
 def test_several_values_per_person_are_refused(ready):
-    several = SCHEMA + 'semantics = "set"\nperson = "name"\n'
-    ready.put(
-        "policy.toml",
-        several.replace("\n\nsemantics", "\nsemantics").replace('identifiers = ["name"]\n', "")
-        + '\n[[require]]\npriors = { file = "sex.csv" }\nbelow = 0.9\n',
-    )
+    several = policy("below = 0.9").replace('identifiers = ["name"]', 'person = "name"')
+    ready.put("policy.toml", several.replace("[schema]", '[schema]\nsemantics = "set"'))
     said = ready.refused(*ready.audit("--group", "ward"))
     assert "one value per person, not 'set'" in said
 

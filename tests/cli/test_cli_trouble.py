@@ -12,6 +12,7 @@ from tests.cli.desk import POLICY, TABLE
 
 import foreknow as fk
 from foreknow.auditing import audit as auditing
+from foreknow.auditing.audit import Audit
 from foreknow.publishing import publish as publishing
 
 SOURCE = Path(fk.__file__).parents[1]
@@ -95,27 +96,24 @@ def test_a_disk_that_fills_up_with_the_report(desk, small_disk):
 
 # ---- Ctrl-C ------------------------------------------------------------------------------------
 
-STAGES = ["counting", "partition", "write_csv", "verify", "to_html"]
+STAGES = {
+    "counting": (fk.Microdata, "digest"),
+    "partition": (fk.Mondrian, "partition"),
+    "write_csv": (publishing, "write_csv"),
+    "verify": (publishing, "findings_of"),
+    "to_html": (Audit, "to_html"),
+}
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_interrupt_at_any_stage_exits_with_130_and_leaves_nothing(desk, monkeypatch, stage):
-    from foreknow.auditing.audit import Audit
-
     def interrupted(*given, **named):
         for path in given:
             if isinstance(path, Path):
                 path.write_text("half")
         raise KeyboardInterrupt
 
-    place, name = {
-        "counting": (fk.Microdata, "digest"),
-        "partition": (fk.Mondrian, "partition"),
-        "write_csv": (publishing, "write_csv"),
-        "verify": (publishing, "findings_of"),
-        "to_html": (Audit, "to_html"),
-    }[stage]
-    monkeypatch.setattr(place, name, interrupted)
+    monkeypatch.setattr(*STAGES[stage], interrupted)
     code, out, err = desk.run(*desk.publish())
     assert code == 130
     assert "Traceback" not in out + err
@@ -140,33 +138,20 @@ main()
 """
 
 
-@pytest.fixture(scope="module")
-def interrupted(tmp_path_factory):
-    """A real SIGINT in a process of its own, while the release is being written."""
-    folder = tmp_path_factory.mktemp("interrupted")
-    (folder / "table.csv").write_text(TABLE)
-    (folder / "policy.toml").write_text(POLICY)
+def test_a_real_interrupt_while_writing_leaves_nothing_and_says_so(desk):
+    """A SIGINT in a process of its own, while the release is being written."""
     process = subprocess.run(
         [sys.executable, "-c", RUNNER],
-        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    return process, folder
-
-
-def test_a_real_interrupt_while_writing_leaves_nothing_and_shows_no_traceback(interrupted):
-    process, folder = interrupted
     assert process.returncode == 130
+    assert "nothing was left half-written" in process.stderr
     assert "Traceback" not in process.stdout + process.stderr
-    assert sorted(path.name for path in folder.iterdir()) == ["policy.toml", "table.csv"]
-
-
-def test_a_real_interrupt_says_that_nothing_was_left(interrupted):
-    assert "nothing was left half-written" in interrupted[0].stderr
+    assert sorted(path.name for path in desk.folder.iterdir()) == ["policy.toml", "table.csv"]
 
 
 def test_a_bug_of_foreknow_itself_is_no_verdict(desk, monkeypatch):

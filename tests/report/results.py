@@ -7,14 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 import foreknow as fk
-from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.facts import Facts
+from foreknow import Disclosure, Facts, GroupCounts, Policy, Requirement, Schema, Verdict, audit
 from foreknow.adversaries.facts.witness import FactsWitness
-from foreknow.auditing.audit import Verdict, audit
-from foreknow.data.counts import GroupCounts
-from foreknow.data.schema import Schema
-from foreknow.policy.policy import Policy
-from foreknow.policy.requirement import Requirement
 
 BAGS = [
     {"Flu": 6, "AIDS": 2, "Cancer": 3, "Asthma": 4},

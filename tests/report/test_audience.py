@@ -44,6 +44,11 @@ def place(tmp_path, monkeypatch):
     os.umask(before)
 
 
+def run(*arguments):
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code in (0, 1), done.output
+
+
 def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
@@ -58,10 +63,7 @@ def said(path):
 def test_what_a_command_writes_is_for_the_owner_and_says_so(place, command):
     for name in ("page.html", "found.json"):
         (place / name).write_text("readable by all before")
-    done = CliRunner().invoke(
-        app, [*COMMANDS[command], "--html", "page.html", "--json", "found.json"]
-    )
-    assert done.exit_code in (0, 1), done.output
+    run(*COMMANDS[command], "--html", "page.html", "--json", "found.json")
     assert said(place / "page.html").startswith("For the owner only: ")
     assert mode(place / "page.html") == 0o600
     assert json.loads((place / "found.json").read_text())["may_be_published"] is False
@@ -70,10 +72,7 @@ def test_what_a_command_writes_is_for_the_owner_and_says_so(place, command):
 
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 def test_what_publish_writes_is_readable_as_its_audience_has_it(place, method):
-    done = CliRunner().invoke(
-        app, ["publish", "table.csv", "-p", "policy.toml", "-o", "out", "--method", method]
-    )
-    assert done.exit_code == 0, done.output
+    run("publish", "table.csv", "-p", "policy.toml", "-o", "out", "--method", method)
     kept = {"owner.json", *(["lattice.html"] if method == "fulldomain" else [])}
     modes = {path.name: mode(path) for path in (place / "out").iterdir()}
     assert {name for name, found in modes.items() if found == 0o600} == kept
@@ -83,14 +82,14 @@ def test_what_publish_writes_is_readable_as_its_audience_has_it(place, method):
         assert said(place / "out" / "lattice.html").startswith("For the owner only: ")
 
 
-def test_answers_and_measures_are_for_the_owner(place):
-    (place / "facts.txt").write_text("")
-    CliRunner().invoke(app, ["publish", "table.csv", "-p", "policy.toml", "-o", "out"])
+def test_measures_and_learned_priors_are_for_the_owner(place):
+    run("publish", "table.csv", "-p", "policy.toml", "-o", "out")
     call = ["utility", "out", "table.csv", "-p", "policy.toml", "--queries", "5"]
-    done = CliRunner().invoke(app, [*call, "--json", "found.json"])
-    assert done.exit_code == 0, done.output
+    run(*call, "--json", "found.json")
     assert mode(place / "found.json") == 0o600
     assert json.loads((place / "found.json").read_text())["may_be_published"] is False
+    run("priors", "table.csv", "--by", "sex", "-s", "disease", "--out", "statistics.csv")
+    assert mode(place / "statistics.csv") == 0o600
 
 
 def test_the_report_of_a_release_shows_priors_that_are_public_and_an_audit_is_kept(place):
@@ -108,11 +107,3 @@ def test_the_report_of_a_release_shows_priors_that_are_public_and_an_audit_is_ke
     assert "Before and after the release" in (place / "out" / "report.html").read_text()
     assert said(place / "audit.html").startswith("For the owner only: ")
     assert mode(place / "audit.html") == 0o600
-
-
-def test_learned_priors_are_written_for_the_owner(place):
-    done = CliRunner().invoke(
-        app, ["priors", "table.csv", "--by", "sex", "-s", "disease", "--out", "statistics.csv"]
-    )
-    assert done.exit_code == 0, done.output
-    assert mode(place / "statistics.csv") == 0o600

@@ -8,12 +8,7 @@ import pytest
 from tests.report.results import BAGS, Oracle, small
 
 import foreknow as fk
-from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.facts.facts import Facts
-from foreknow.auditing.audit import Verdict, audit
-from foreknow.data.counts import GroupCounts
-from foreknow.policy.policy import Policy
-from foreknow.policy.requirement import Requirement
+from foreknow import Disclosure, Facts, GroupCounts, Policy, Requirement, Verdict, audit
 from foreknow.report.figures import (
     curves_around,
     knowledge_figure,

@@ -6,8 +6,8 @@ from functools import partial
 
 import pyarrow as pa
 import pytest
-from rich.console import Console
 from tests.adversaries.releases_priors import priors_table
+from tests.report.reading import words
 from tests.report.results import EVIL
 
 import foreknow as fk
@@ -29,12 +29,6 @@ def release(groups=("x", "x", "y", "y"), sexes="mfmm", values=("Flu", "HIV", "Fl
 def verdict(requirement, judged=None):
     (found,) = fk.audit(judged or release(), fk.Policy([requirement])).verdicts
     return found
-
-
-def text_of(audit):
-    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(audit)
-    return " ".join(console.export_text().split())
 
 
 # ---- sentences -----------------------------------------------------------------------------
@@ -142,7 +136,7 @@ def audit_of_both():
 
 def test_the_terminal_shows_them_beside_others():
     audit = audit_of_both()
-    said = text_of(audit)
+    said = words(audit, 200)
     assert render(audit).headline in said
     assert "priors" in said
     assert "Someone who knows that people with sex m have it with probability 10%" in said
@@ -188,4 +182,4 @@ def test_labels_that_are_attacks_are_harmless(tmp_path):
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<script>alert" not in page
     assert "<img src=http" not in page
-    assert text_of(audit)
+    assert words(audit, 200)

@@ -22,81 +22,78 @@ from foreknow.text import one_line, visible
 
 
 @pytest.mark.parametrize(
-    ("label", "shown"),
+    ("words", "cases"),
     [
-        ("Flu", "Flu"),
-        (7, "7"),
-        (None, "missing"),
-        (True, "True"),
-        ("a\nb\tc", r"a\nb\tc"),
-        ("\x1b[31mred", r"\x1b[31mred"),
-        ("abc\u202edcb", r"abc\u202edcb"),
-        ("\ud800", r"\ud800"),
-        ("Grüße 中文", "Grüße 中文"),
+        # nothing in a label is hidden
+        (
+            visible,
+            {
+                "Flu": "Flu",
+                7: "7",
+                None: "missing",
+                True: "True",
+                "a\nb\tc": r"a\nb\tc",
+                "\x1b[31mred": r"\x1b[31mred",
+                "abc\u202edcb": r"abc\u202edcb",
+                "\ud800": r"\ud800",
+                "Grüße 中文": "Grüße 中文",
+            },
+        ),
+        # a value is quoted where its end would not be seen
+        (named, {"": "“”", " Flu": "“ Flu”", "Flu, mild": "“Flu, mild”", "Type 2": "Type 2"}),
+        # groups by id or by quasi-identifiers
+        (
+            group_words,
+            {
+                17: "group 17",
+                "A-1": "group A-1",
+                ("20 to 37", "M"): "group “20 to 37, M”",
+                (None, 3): "group “missing, 3”",
+                ("1305*",): "group 1305*",
+            },
+        ),
+        # long lists end in a number, and never in "1 others"
+        (
+            lambda letters: listing(list(letters), "and" if letters != "AB" else "or"),
+            {
+                "": "",
+                "A": "A",
+                "AB": "A or B",
+                "ABCDEFG": "A, B, C, D, E, F and G",
+                "ABCDEFGH": "A, B, C, D, E, F and 2 others",
+            },
+        ),
+        (
+            plural,
+            {
+                "diagnosis": "diagnoses",
+                "disease": "diseases",
+                "salary": "salaries",
+                "day": "days",
+                "illness": "illnesses",
+                "status": "statuses",
+                "symptoms": "symptoms",
+                "sensitive value": "sensitive values",
+                "ICD10": "values of ICD10",
+                "病名": "values of 病名",
+            },
+        ),
+        # names of columns become nouns where they are
+        (noun_of, {"Diagnosis": "diagnosis", "blood_type": "blood type", "ICD_10": "ICD_10"}),
+        (
+            lambda number: some(number, "relative", "relatives"),
+            {1: "one relative", 1200: "1,200 relatives"},
+        ),
+        # a limit is written exactly
+        (
+            lambda limit: limit_text(Fraction(limit)),
+            {"0.5": "50%", "0.621": "62.1%", "2/3": "2/3", "1": "100%", "0.00125": "0.125%"},
+        ),
     ],
+    ids=["visible", "named", "group", "listing", "plural", "noun", "some", "limit"],
 )
-def test_nothing_in_a_label_is_hidden(label, shown):
-    assert visible(label) == shown
-
-
-@pytest.mark.parametrize(
-    ("label", "shown"),
-    [("", "“”"), (" Flu", "“ Flu”"), ("Flu, mild", "“Flu, mild”"), ("Type 2", "Type 2")],
-)
-def test_a_value_is_quoted_where_its_end_would_not_be_seen(label, shown):
-    assert named(label) == shown
-
-
-@pytest.mark.parametrize(
-    ("label", "shown"),
-    [
-        (17, "group 17"),
-        ("A-1", "group A-1"),
-        (("20 to 37", "M"), "group “20 to 37, M”"),
-        ((None, 3), "group “missing, 3”"),
-        (("1305*",), "group 1305*"),
-    ],
-)
-def test_groups_by_id_or_by_quasi_identifiers(label, shown):
-    assert group_words(label) == shown
-
-
-def test_lists_end_in_a_word_and_long_ones_in_a_number():
-    assert listing([]) == ""
-    assert listing(["A"]) == "A"
-    assert listing(["A", "B"], "or") == "A or B"
-    assert listing(list("ABCDEFG")) == "A, B, C, D, E, F and G"  # never "1 others"
-    assert listing(list("ABCDEFGH")) == "A, B, C, D, E, F and 2 others"
-
-
-@pytest.mark.parametrize(
-    ("one", "several"),
-    [
-        ("diagnosis", "diagnoses"),
-        ("disease", "diseases"),
-        ("salary", "salaries"),
-        ("day", "days"),
-        ("illness", "illnesses"),
-        ("status", "statuses"),
-        ("symptoms", "symptoms"),
-        ("sensitive value", "sensitive values"),
-        ("ICD10", "values of ICD10"),
-        ("病名", "values of 病名"),
-    ],
-)
-def test_plurals(one, several):
-    assert plural(one) == several
-
-
-def test_column_names_become_nouns_where_they_are():
-    assert noun_of("Diagnosis") == "diagnosis"
-    assert noun_of("blood_type") == "blood type"
-    assert noun_of("ICD_10") == "ICD_10"
-
-
-def test_amounts():
-    assert some(1, "relative", "relatives") == "one relative"
-    assert some(1200, "relative", "relatives") == "1,200 relatives"
+def test_words(words, cases):
+    assert {given: words(given) for given in cases} == cases
 
 
 def test_a_message_is_one_line_that_steers_nothing_and_ends():
@@ -142,18 +139,7 @@ def shown(exact, limit, digits=0):
 )
 def test_digits_until_they_differ(exact, limit, text):
     assert shown(exact, limit) == text
-
-
-def test_tables_begin_with_one_decimal():
-    assert shown("0.62", "0.5", digits=1) == "62.0%"
-
-
-@pytest.mark.parametrize(
-    ("limit", "text"),
-    [("0.5", "50%"), ("0.621", "62.1%"), ("2/3", "2/3"), ("1", "100%"), ("0.00125", "0.125%")],
-)
-def test_a_limit_is_written_exactly(limit, text):
-    assert limit_text(Fraction(limit)) == text
+    assert shown("0.62", "0.5", digits=1) == "62.0%"  # as tables begin
 
 
 def test_without_a_fraction_a_near_float_counts_as_the_limit():
