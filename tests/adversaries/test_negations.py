@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import pytest
-from foreknow.criteria.classical import is_recursively_diverse, k_anonymity
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.checks_implications import check_negations
@@ -14,6 +13,7 @@ from tests.oracle.worlds import small_releases
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.implications import Implications, Negations
+from foreknow.criteria.properties import is_recursively_diverse, k_anonymity
 from foreknow.data.counts import GroupCounts
 from foreknow.errors import InputError
 

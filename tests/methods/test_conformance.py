@@ -17,12 +17,12 @@ from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, method_of
 
 VARIANTS = ["rda", "ria", "gda", "gsa"]
-CASES = [(kind.key, {}) for kind in METHODS if kind.key not in ("streamliner", "anatomy")]
+CASES = [(key, {}) for key, _ in METHODS if key not in ("streamliner", "anatomy")]
 CASES += [("anatomy", {"l": 2}), *(("streamliner", {"l": 2, "variant": v}) for v in VARIANTS)]
 EVERY = pytest.mark.parametrize(
     ("key", "settings"), CASES, ids=["-".join([k, *map(str, s.values())]) for k, s in CASES]
 )
-KEYS = pytest.mark.parametrize("key", [kind.key for kind in METHODS])
+KEYS = pytest.mark.parametrize("key", [key for key, _ in METHODS])
 ROLES = {"quasi_identifiers": ["sex", "age"], "sensitive": "disease", "missing": "drop"}
 
 
