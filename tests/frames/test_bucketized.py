@@ -1,5 +1,7 @@
 """Bucketized releases: tables of (group, value, count)."""
 
+import re
+
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -57,7 +59,7 @@ def test_its_columns_may_have_other_names_and_pandas_its_own_types_and_index():
         ({"counts": [1, 1], "count": None}, "has no column 'count'; did you mean 'counts'"),
         ({k: pa.array([], pa.int64()) for k in TALLY.column_names}, "no rows"),
     ],
-    ids=str,
+    ids=lambda given: re.sub(r" at 0x\w+", "", str(given)),
 )
 def test_tallies_that_count_nobody_are_refused(changed, says):
     columns = {"group": [1, 1], "disease": ["x", "y"], "count": [4, 1]} | changed

@@ -15,7 +15,7 @@ import pytest
 from tests.frames.backends import bags, csv_file, parquet_file, parquet_folder, write
 
 from foreknow.data.engines import open_table
-from foreknow.data.engines.sources import check_columns, require
+from foreknow.data.engines.table import check_columns, require
 from foreknow.data.release import Release
 from foreknow.errors import DataError
 

@@ -18,7 +18,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Column, Holdings, Table, encode, open_table
 from foreknow.data.engines.columns import Codes, Kind, Missing, codes_of, fetch, settle_missing
 from foreknow.data.engines.group_counts import People, read_held, refuse_repeats, require_person
-from foreknow.data.engines.sources import require, settled
+from foreknow.data.engines.table import require, settled
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals
 from foreknow.data.labels import Labels
 from foreknow.data.schema import Schema

@@ -18,7 +18,7 @@ from foreknow.data.engines.group_counts import (
     refuse_repeats,
     require_person,
 )
-from foreknow.data.engines.sources import require, settled
+from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.write import rearmed
 from foreknow.data.labels import Labels
 from foreknow.data.people import Members, Signatures

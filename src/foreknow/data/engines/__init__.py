@@ -2,7 +2,8 @@
 
 from foreknow.data.engines.columns import Column, encode
 from foreknow.data.engines.group_counts import Holdings, count_groups, count_held, count_tally
-from foreknow.data.engines.sources import Table, open_table
+from foreknow.data.engines.sources import open_table
+from foreknow.data.engines.table import Table
 from foreknow.data.engines.write import write_csv, write_parquet
 
 __all__ = [

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from foreknow.data.engines.sources import Table, require
+from foreknow.data.engines.table import Table, require
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError
 

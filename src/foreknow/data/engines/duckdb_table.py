@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.data.engines.sources import check_columns
+from foreknow.data.engines.table import check_columns
 from foreknow.engine import CsvFile, connect, read_parquet
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 

@@ -28,7 +28,7 @@ from foreknow.data.engines.columns import (
     settle_missing,
     to_python,
 )
-from foreknow.data.engines.sources import Table, require
+from foreknow.data.engines.table import Table, require
 from foreknow.data.labels import Label, Labels, in_order
 from foreknow.data.people import Members, Signatures
 from foreknow.data.sparse import IntArray, combine, count_pairs

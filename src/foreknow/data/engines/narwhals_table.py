@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from narwhals.exceptions import NarwhalsError
 
-from foreknow.data.engines.sources import Table, check_columns
+from foreknow.data.engines.table import Table, check_columns
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from foreknow.data.engines.sources import check_columns
+from foreknow.data.engines.table import check_columns
 from foreknow.engine import Stamp
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 

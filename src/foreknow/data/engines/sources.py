@@ -2,35 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import pyarrow as pa
-
+from foreknow.data.engines.table import Table
 from foreknow.errors import DataError
-
-
-class Table(Protocol):
-    """A table somewhere: its columns are known, its rows are fetched only when asked for."""
-
-    name: str
-    columns: list[str]
-    untyped: bool
-    settled: bool  # whether its rows come in one order however often they are read
-
-    def arrow(self, columns: Sequence[str]) -> pa.Table:
-        """Fetch some columns, rows in the table's own order."""
-        ...
-
-    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
-        """Count equal rows of some columns where the data lives: the rows, and how often each.
-
-        None where fetching the columns and counting them here is faster.
-        """
-        ...
 
 
 def open_table(source: Any) -> Table:
@@ -69,70 +45,3 @@ def _open_path(path: Path) -> Table:
     raise DataError(
         f"{str(path)!r} is neither CSV (.csv, .tsv, .txt) nor Parquet (.parquet, or a folder)"
     )
-
-
-def check_columns(columns: Sequence[str], name: str) -> list[str]:
-    """Return the columns; two of one name, or one without a name, are an error."""
-    odd = [column for column in columns if not isinstance(column, str)]
-    if odd:
-        raise DataError(f"{name}: the column name {odd[0]!r} is no text; rename the columns")
-    for at, column in enumerate(columns, 1):
-        try:
-            column.encode()
-        except UnicodeEncodeError:
-            raise DataError(
-                f"{name}: the name of column {at} holds half a character (a lone surrogate); "
-                "rename it"
-            ) from None
-    twice = [column for column, times in Counter(columns).items() if times > 1]
-    if twice:
-        raise DataError(f"{name} has two columns named {twice[0]!r}; rename one of them")
-    if any(not column.strip() for column in columns):
-        at = [column.strip() for column in columns].index("") + 1
-        raise DataError(f"{name}: column {at} has no name")
-    return list(columns)
-
-
-def require(table: Table, columns: Sequence[str]) -> None:
-    """Raise `DataError` with a hint for the first column that the table lacks."""
-    for column in columns:
-        if column not in table.columns:
-            raise DataError.unknown_column(column, table.columns, table.name)
-
-
-class Snapshot:
-    """A table of which some columns are read once, on first use; others can only be counted."""
-
-    settled = True
-
-    def __init__(self, table: Table, columns: Sequence[str]) -> None:
-        self.name = table.name
-        self.columns = table.columns
-        self.untyped = table.untyped
-        self._table = table
-        self._held = list(dict.fromkeys(columns))
-
-    @cached_property
-    def _rows(self) -> pa.Table:
-        require(self._table, self._held)
-        return self._table.arrow(self._held)
-
-    def arrow(self, columns: Sequence[str]) -> pa.Table:
-        """Give columns that were read."""
-        for column in columns:
-            if column not in self._held:
-                raise DataError(
-                    f"{self.name} has no order of rows, so column {column!r} cannot be read once "
-                    "more beside the others; collect it into a frame first, such as "
-                    ".to_arrow_table() or .collect()"
-                )
-        return self._rows.select(list(columns))
-
-    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
-        """Count equal rows: of the columns that were read here, else where the data lives."""
-        return None if set(columns) <= set(self._held) else self._table.tally(columns)
-
-
-def settled(table: Table, columns: Sequence[str]) -> Table:
-    """Return the table itself if each read gives one order of rows, else a snapshot of it."""
-    return table if table.settled else Snapshot(table, columns)
