@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.judging import some
+from tests.examples import examples
 from tests.oracle.languages import (
     Space,
     basic_implications,
@@ -185,6 +186,7 @@ def test_implications_get_at_least_as_far_as_the_same_number_of_facts():
     assert compared > 500
 
 
+@examples(100)
 @given(
     st.lists(
         st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 40), min_size=1),

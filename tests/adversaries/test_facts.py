@@ -95,7 +95,7 @@ def at_random(semantics, made, many, most, least=0, value=None, marks=()):
 
 
 RANDOM = [
-    at_random("single", releases("single", 6, "abcde"), 2000, (6, 6, 6)),
+    at_random("single", releases("single", 6, "abcde"), 1000, (6, 6, 6)),
     at_random("single", two_groups("single"), 400, (1, 3, 3), least=1),
     at_random("single", releases("single", 8, "abcd"), 5000, (3, 7, 7), marks=slow),
 ]

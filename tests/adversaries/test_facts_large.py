@@ -197,7 +197,7 @@ def check(groups, amounts, semantics):
 
 
 @pytest.mark.parametrize("semantics", SEMANTICS)
-@examples(200)
+@examples(100)
 @given(data=st.data(), amounts=AMOUNTS)
 def test_every_disclosure_is_that_of_the_dynamic_program(semantics, data, amounts):
     """And no spread of the facts beats one group for the known and one for the family."""
@@ -209,7 +209,7 @@ def test_every_disclosure_is_that_of_the_dynamic_program(semantics, data, amount
 
 
 @pytest.mark.parametrize("semantics", SEMANTICS)
-@examples(150)
+@examples(80)
 @given(data=st.data(), amounts=st.tuples(st.integers(0, 3), st.integers(0, 7), st.integers(0, 7)))
 def test_so_it_is_where_the_facts_outnumber_the_people(semantics, data, amounts):
     # The program places exactly so many facts, and the library at most so many: no difference.
