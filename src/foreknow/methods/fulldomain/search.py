@@ -57,16 +57,21 @@ class Order:
         self._safe[(0, up) if safe else (1, down)] += 1
         self._hopeless[(0, down) if hopeless else (1, up)] += 1
 
-    def first(self, marks: Marks, others: Marks | None, bounds: Bounds | None = None) -> int:
+    def first(self, marks: Marks, others: Marks | None, order: IntArray | None = None) -> int:
         """Choose the node to judge next, for the open nodes in `marks`.
 
         `others` would settle open ones below by being unsafe; None where nothing follows from an
-        unsafe node. A safe node settles what loses no less, by `bounds`, or all above it.
+        unsafe node. A safe node settles what comes no earlier in `order`, or all above it.
         """
         follows = others is not None
         nodes = np.flatnonzero(marks if others is None else marks | others)
-        self._count(marks, bounds is None)
-        settled = self._above[nodes] if bounds is None else bounds.count(marks, nodes)
+        self._count(marks, order is None)
+        if order is None:
+            settled = self._above[nodes]
+        else:
+            later = np.empty(len(marks), dtype=np.int64)
+            later[order] = np.cumsum(marks[order][::-1])[::-1]
+            settled = later[nodes]
         below = self._below[nodes] if follows else np.ones(len(nodes))
         safe, hopeless = (
             (yes / (yes + no))[self._rank[nodes]] for yes, no in (self._safe, self._hopeless)
@@ -96,21 +101,6 @@ class Order:
             if above:
                 self._above = self._lattice.count_above(marks)
             self._counted = int(n_open)
-
-
-class Bounds:
-    """Counts open nodes that lose as much at least."""
-
-    def __init__(self, bounds: NDArray[np.float64]) -> None:
-        self._order = np.argsort(bounds, kind="stable")
-        self._place = np.empty(len(bounds), dtype=np.int64)
-        self._place[self._order] = np.arange(len(bounds))
-
-    def count(self, marks: Marks, nodes: IntArray) -> IntArray:
-        """For each of some nodes, how many marked ones have a bound that is no lower."""
-        before: IntArray = np.cumsum(marks[self._order])
-        found: IntArray = before[-1] + 1 - before[self._place[nodes]]
-        return found
 
 
 UNKNOWN, SAFE, UNSAFE = 0, 1, 2
@@ -220,7 +210,7 @@ class LatticeSearch:
     def the_best(self) -> None:
         """Find the safe node that loses least."""
         loss = self._loss
-        bounds = Bounds(loss.bounds) if loss.known else None
+        order = np.argsort(loss.bounds, kind="stable") if loss.known else None
         if self._until is not None:  # something to show for it, should the time be short
             self._lowest_on_chain()
         self.check(0)
@@ -233,7 +223,7 @@ class LatticeSearch:
                 marks &= loss.bounds + self._fewest * loss.each <= least + _ROUNDING
             if not marks.any():
                 break
-            self._check_first(marks, bounds)
+            self._check_first(marks, order)
         if not loss.rising:
             self._measure_all()
 
@@ -253,13 +243,13 @@ class LatticeSearch:
                 return found
         return None
 
-    def _check_first(self, marks: Marks, bounds: Bounds | None = None) -> int:
+    def _check_first(self, marks: Marks, order: IntArray | None = None) -> int:
         """Check the node that tells most about the marked ones."""
         others = None
         if self._judge.monotone:
             # Above a safe node there is none that makes all below it unsafe.
             others = (self.status == UNKNOWN) & ~self._covered
-        number = self._order.first(marks, others, bounds)
+        number = self._order.first(marks, others, order)
         self.check(number)
         return number
 
