@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.methods.tables import cases
 from tests.examples import examples
+from tests.methods.tables import cases
 from tests.workload import brute
 
 import foreknow as fk
