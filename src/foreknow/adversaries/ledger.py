@@ -39,12 +39,15 @@ class Cells:
     ratios : float64 array, shape (ratios, cells)
     detail : object, optional
         What the cells are, for fractions: it has `take`, `join` and `content`.
+    refused : bool array, shape (cells,), optional
+        Cells that by themselves are surely unsafe, as can be told without all ratios.
     """
 
     key: IntArray
     group: IntArray
     ratios: FloatArray
     detail: Any = None
+    refused: Mask | None = None
 
     def take(self, index: Any) -> Cells:
         """Only some, in their order."""
@@ -75,7 +78,11 @@ class Measure(Protocol):
         ...
 
     def cells(self, counts: GroupCounts) -> Cells:
-        """The cells of some groups."""
+        """The cells of some groups, perhaps without their ratios."""
+        ...
+
+    def rated(self, cells: Cells) -> Cells:
+        """The same with their ratios."""
         ...
 
     def odds(self, minima: FloatArray) -> FloatArray:
@@ -147,7 +154,8 @@ class MinLedger:
                 if wanted.dtype != bool or wanted.shape != (counts.n_values,):
                     raise InputError(f"values= must be a bool array of {counts.n_values} entries")
             n_keys = self.measure.bind(counts.n_values)
-            self._cells = self.measure.cells(counts.take(np.empty(0, dtype=np.int64)))
+            nothing = counts.take(np.empty(0, dtype=np.int64))
+            self._cells = self.measure.rated(self.measure.cells(nothing))
             self._minima = np.repeat(self.measure.nowhere, n_keys, axis=1)
             self._values = counts.values
         elif self._values is not counts.values and self._values != counts.values:
@@ -314,8 +322,24 @@ class MinEvaluation:
         return int(self.owner.max(initial=-1)) + 1
 
     @cached_property
-    def _cells(self) -> Cells:
+    def _all(self) -> Cells:
         return self.ledger.measure.cells(self.added)
+
+    @cached_property
+    def _possible(self) -> Mask:
+        """Which proposals are not refused by one cell alone."""
+        possible = np.ones(self._n_proposals, dtype=bool)
+        if self._all.refused is not None and self.ledger.falling:
+            possible[self.owner[self._all.group[self._all.refused]]] = False
+        return possible
+
+    @cached_property
+    def _cells(self) -> Cells:
+        """The cells of possible proposals."""
+        cells = self._all
+        if not self._possible.all():
+            cells = cells.take(self._possible[self.owner[cells.group]])
+        return self.ledger.measure.rated(cells)
 
     @cached_property
     def _pairs(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
@@ -335,7 +359,7 @@ class MinEvaluation:
         number = np.full(self._n_proposals, -1)
         if self.removed is not None and self.leaving is not None and not ledger.falling:
             number[self.leaving] = ledger.numbers_of(self.removed)
-            old = ledger.measure.cells(self.removed)
+            old = ledger.measure.rated(ledger.measure.cells(self.removed))
             key = np.concatenate((key, old.key))
             owner = np.concatenate((owner, self.leaving[old.group]))
             least = np.concatenate(
@@ -349,11 +373,11 @@ class MinEvaluation:
                 least = _least(least[:, order], pairs)
             key, owner = key[pairs], owner[pairs]
         if not len(key):
-            return np.full(self._n_proposals, not ledger.unsafe())
+            return self._possible & (not ledger.unsafe())
         total = np.minimum(least, ledger.least_without(key, number[owner]))
         safe, close = ledger.safe(total)
         if ledger.falling:
-            possible: Mask = np.full(self._n_proposals, not ledger.unsafe())
+            possible: Mask = self._possible & (not ledger.unsafe())
             possible[owner[~safe & ~close]] = False
             ends = np.append(starts[1:], len(self._cells.key))
             for pair in np.flatnonzero(close & possible[owner]):
@@ -370,7 +394,7 @@ class MinEvaluation:
     def safe_jointly(self, chosen: Mask) -> bool:
         """Whether the release stays safe with all the chosen proposals."""
         ledger = self.ledger
-        if ledger.falling and ledger.unsafe():
+        if ledger.falling and (ledger.unsafe() or np.any(chosen & ~self._possible)):
             return False
         _, key, owner, least = self._pairs
         mine = chosen[owner]
@@ -433,7 +457,10 @@ class MinEvaluation:
         self.ledger.replace(self._leaving(chosen), moved, self.added.take(mine))
 
     def _of(self, chosen: Mask) -> Cells:
-        return self._cells.take(chosen[self.owner[self._cells.group]])
+        cells = self._cells
+        if np.any(chosen & ~self._possible):
+            cells = self.ledger.measure.rated(self._all)
+        return cells.take(chosen[self.owner[cells.group]])
 
     def _leaving(self, chosen: Mask) -> GroupCounts | None:
         if self.removed is None or self.leaving is None or self.ledger.falling:

@@ -91,20 +91,18 @@ class FactsMeasure:
                 f"this search with Facts needs {self.semantics!r} semantics, not "
                 f"{counts.semantics!r}"
             )
-        return self._cells(profiles(counts, self.l, self.wanted).by_value())
-
-    def _cells(self, found: Profiles) -> Cells:
-        if self.semantics != "single":
-            return Cells(found.value, found.group, np.stack(theorem2_terms(found, self.k, self.m)))
+        found = profiles(counts, self.l, self.wanted).by_value()
         # V is at most 1, so a cell whose T(l, k) is below the limit is unsafe whatever V is.
-        possible = np.flatnonzero(found.t(self.k) >= self.least * (1 - CLOSE))
-        if self.m == 0 or len(possible) == len(found):
-            return Cells(
-                found.value, found.group, np.stack(theorem2_terms(found, self.k, self.m)), found
-            )
-        ratios = np.stack(theorem2_terms(found, self.k, 0))
-        ratios[:, possible] = theorem2_terms(found.take(possible), self.k, self.m)
-        return Cells(found.value, found.group, ratios, found)
+        refused = found.t(self.k) < self.least * (1 - CLOSE) if self.has_fractions else None
+        return Cells(found.value, found.group, np.empty((0, len(found))), found, refused)
+
+    def rated(self, cells: Cells) -> Cells:
+        """The same with their ratios."""
+        return self._rated(cells.detail)
+
+    def _rated(self, found: Profiles) -> Cells:
+        ratios = np.stack(theorem2_terms(found, self.k, self.m))
+        return Cells(found.value, found.group, ratios, found if self.has_fractions else None)
 
     def odds(self, minima: FloatArray) -> FloatArray:
         """NR of Theorem 2."""
@@ -117,7 +115,7 @@ class FactsMeasure:
 
     def attaining(self, cells: Cells) -> Cells:
         """The profiles that may attain a minimum."""
-        return self._cells(attaining(cells.detail, self.k, self.m))
+        return self._rated(attaining(cells.detail, self.k, self.m))
 
     def exact(self, standing: Any, added: Any) -> Fraction:
         """The breach probability of one value."""

@@ -316,6 +316,10 @@ class ImplicationsMeasure:
         groups = np.arange(counts.n_groups)
         return Cells(np.zeros_like(groups), groups, np.concatenate((atoms, odds)))
 
+    def rated(self, cells: Cells) -> Cells:
+        """They have their ratios."""
+        return cells
+
     def odds(self, minima: FloatArray) -> FloatArray:
         """Least odds against any target."""
         return ratio(minima[self.k + 1 :], spread(minima[: self.k + 1]))

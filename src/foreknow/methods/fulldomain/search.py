@@ -8,7 +8,7 @@ subset is the node at which all others are suppressed.
 from __future__ import annotations
 
 import time
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,7 @@ class Order:
         self._safe[(0, up) if safe else (1, down)] += 1
         self._hopeless[(0, down) if hopeless else (1, up)] += 1
 
-    def first(self, marks: Marks, others: Marks | None, order: IntArray | None = None) -> int:
+    def first(self, marks: Marks, others: Marks | None, order: _Bounds | None = None) -> int:
         """Choose the node to judge next, for the open nodes in `marks`.
 
         `others` would settle open ones below by being unsafe; None where nothing follows from an
@@ -69,9 +69,8 @@ class Order:
         if order is None:
             settled = self._above[nodes]
         else:
-            later = np.empty(len(marks), dtype=np.int64)
-            later[order] = np.cumsum(marks[order][::-1])[::-1]
-            settled = later[nodes]
+            before = np.cumsum(marks[order.nodes])
+            settled = before[-1] + 1 - before[order.places[nodes]]
         below = self._below[nodes] if follows else np.ones(len(nodes))
         safe, hopeless = (
             (yes / (yes + no))[self._rank[nodes]] for yes, no in (self._safe, self._hopeless)
@@ -101,6 +100,20 @@ class Order:
             if above:
                 self._above = self._lattice.count_above(marks)
             self._counted = int(n_open)
+
+
+class _Bounds(NamedTuple):
+    """Nodes in the order of what they lose at least, and the place of each in it."""
+
+    nodes: IntArray
+    places: IntArray
+
+    @classmethod
+    def of(cls, bounds: NDArray[np.float64]) -> _Bounds:
+        nodes = np.argsort(bounds, kind="stable")
+        places = np.empty(len(nodes), dtype=np.int64)
+        places[nodes] = np.arange(len(nodes))
+        return cls(nodes, places)
 
 
 UNKNOWN, SAFE, UNSAFE = 0, 1, 2
@@ -210,7 +223,7 @@ class LatticeSearch:
     def the_best(self) -> None:
         """Find the safe node that loses least."""
         loss = self._loss
-        order = np.argsort(loss.bounds, kind="stable") if loss.known else None
+        order = _Bounds.of(loss.bounds) if loss.known else None
         if self._until is not None:  # something to show for it, should the time be short
             self._lowest_on_chain()
         self.check(0)
@@ -243,7 +256,7 @@ class LatticeSearch:
                 return found
         return None
 
-    def _check_first(self, marks: Marks, order: IntArray | None = None) -> int:
+    def _check_first(self, marks: Marks, order: _Bounds | None = None) -> int:
         """Check the node that tells most about the marked ones."""
         others = None
         if self._judge.monotone:
