@@ -259,7 +259,7 @@ class Microdata:
         --------
         >>> rows = pa.table({"age": [30, 41], "disease": ["Flu", "AIDS"]})
         >>> own = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
-        >>> other = own.dealt(own.sensitive_codes[::-1])
+        >>> other = own.with_sensitive(own.sensitive_codes[::-1])
         >>> [own.values[code] for code in other.sensitive_codes.tolist()]
         ['AIDS', 'Flu']
         """
