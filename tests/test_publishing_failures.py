@@ -97,7 +97,7 @@ def harmless(table):
 @pytest.mark.parametrize(
     ("form", "keep", "said"),
     [
-        ("generalized", lambda table: table.slice(0, 6), "reads back otherwise"),
+        ("generalized", lambda table: table.slice(0, 6), "differs from what was written"),
         ("generalized", harmless, None),
         ("bucketized", lambda table: table[1 - ("count" in table.column_names) :], "do not match"),
     ],

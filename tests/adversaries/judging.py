@@ -145,7 +145,7 @@ def check_witness(groups, counts, found, point, played):
 
 
 def play(groups, semantics, witness):
-    """Give the witness's parts to people, all different; how sure its facts make somebody."""
+    """Give the witness's parts to people, all different; how sure its facts make someone."""
     alone, value = semantics == "single", witness.value
     free = [
         list(own) for own in (single.members(bags_of(groups)) if alone else many.members(groups))

@@ -35,7 +35,7 @@ def about(counts, value):
 
 
 FIVE_NINTHS = GroupCounts.from_bags(["abbbbbcc", "abcde"])  # by the third term of Theorem 2 alone
-# Only a counts, and it is rare; the implication begins with somebody of the second group.
+# Only a counts, and it is rare; the implication begins with someone of the second group.
 BESIDE = GroupCounts.from_bags(["abbccddee", "fffffffg"])
 
 

@@ -328,7 +328,7 @@ def test_counts_without_signatures_are_refused():
         SIMPLE.disclosure(release.counts)
     tally = pa.table({"group": [1, 1], "disease": ["a", "b"], "count": [1, 1]})
     alone = fk.Release.from_bucketized(tally, sensitive="disease")
-    with pytest.raises(InputError, match="sex of each person are not at hand; give a table of"):
+    with pytest.raises(InputError, match="sex of each person are unavailable; give a table of"):
         SIMPLE.disclosure(alone)
 
 

@@ -63,7 +63,7 @@ def ria(l):  # noqa: E741
 
 
 def tells_frequencies(found, l):  # noqa: E741
-    """Whoever knows the method is no surer than by the values of a group."""
+    """An adversary who knows the method is no surer than by the values of a group."""
     for release, weights in found.items():
         for posterior, frequency in posteriors(release, weights):
             assert posterior == frequency <= Fraction(1, l)

@@ -349,7 +349,7 @@ def test_what_is_no_release_or_of_another_table_is_refused():
         with pytest.raises(DataError, match=said):
             fk.query_error(release, microdata)
     tally = pa.table({"group": [1], "disease": ["Flu"], "count": [1]})
-    with pytest.raises(fk.InputError, match="not at hand"):
+    with pytest.raises(fk.InputError, match="are unavailable"):
         fk.query_error(fk.Release.from_bucketized(tally, sensitive="disease"), microdata)
     odd = pa.table({"group": [1], "age": [99], "sex": ["f"]})
     release = fk.Release.from_bucketized(tally, sensitive="disease", people=odd)

@@ -8,7 +8,7 @@
 | any | a value as it is, a null as a null, `*` for everything | |
 
 One label means one thing in its column: an exact value is written as it is, and nothing else is
-written like a value that somebody has or that the hierarchy lists. Where an unquoted range or set
+written like a value that someone has or that the hierarchy lists. Where an unquoted range or set
 could be read in two ways, its values are quoted (`"mild" to "moderate"`). A name that is taken
 gets a level (`* (level 1)`) or plus signs.
 """

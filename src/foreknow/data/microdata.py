@@ -39,7 +39,7 @@ class Attribute:
     ancestors: tuple[IntArray, ...]  # level 1 and up: the node of each leaf
     labels: tuple[tuple[str, ...], ...]  # level 1 and up: the label of each node
     positions: NDArray[np.float64]  # where each value lies, for widths: its number, or its rank
-    listed: frozenset[str] = frozenset()  # values of the hierarchy, had by somebody or not
+    listed: frozenset[str] = frozenset()  # values of the hierarchy, had by someone or not
 
 
 @dataclass(frozen=True, eq=False)

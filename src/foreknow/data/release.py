@@ -352,7 +352,7 @@ class Release:
         """
         if self._sign is None:
             raise InputError(
-                f"{self.name}: {', '.join(attributes)} of each person are not at hand; give a "
+                f"{self.name}: {', '.join(attributes)} of each person are unavailable; give a "
                 "table of people and their one value, as from_bucketized(..., people=...) does"
             )
         return self._sign(self.counts, attributes)
@@ -365,7 +365,7 @@ class Release:
     def unseen(self, known: Sequence[str] = ()) -> list[str]:
         """Columns of the table that are neither groups, nor sensitive, nor among those known.
 
-        They were not judged: whoever knows them of a person may tell members of a group apart.
+        They were not judged: they may tell members of a group apart.
         """
         looked_at = {*self._columns, *known}
         return [column for column in self._table.columns if column not in looked_at]

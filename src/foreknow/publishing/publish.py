@@ -101,7 +101,7 @@ class Publication:
             the source's digest, and the seed). After a full-domain search also ``lattice.html``
             (to be kept: what else was safe, and what was not, tells more than the release).
             Where priors were learned from the table also ``priors.json`` (to be kept: they can
-            state somebody's value as certain; `foreknow verify` asks for them).
+            state someone's value as certain; `foreknow verify` asks for them).
 
         Returns
         -------
@@ -176,7 +176,7 @@ def publish(
         The policy's own when left out.
     seed : int, optional
         For the order of rows and group ids; from the system's entropy when left out. A seed makes
-        a release reproducible, also for somebody who learns it: use one in tests only.
+        a release reproducible, also for an adversary who learns it: use one in tests only.
 
     Returns
     -------
@@ -423,4 +423,4 @@ def _require_same(
     findings = findings_of(written, required if kept is None else kept.filled(required))
     agreed = _told(findings, kept) == tuple(dict(f) for f in certificate.findings)
     if not agreed or not same_groups(written, held):
-        raise InternalError("the release reads back otherwise than it was written")
+        raise InternalError("the release differs from what was written")

@@ -136,7 +136,7 @@ def query_error(
     box of their group; a bucketized one, whose quasi-identifiers are exact, as if everybody in a
     group were equally likely to have each value of its bag.
 
-    Anywhere in the box is anywhere that its labels allow, whether somebody of the table is there
+    Anywhere in the box is anywhere that its labels allow, whether someone of the table is there
     or not: from "20 to 37" any whole number, of dates any day, of decimal numbers and times by
     length, from an interval or a period whatever it spans, from a node of a tree every leaf that
     the tree lists. Of texts, and below a mask, only the values of the table are known. All of it
@@ -153,9 +153,9 @@ def query_error(
         The table it was made of.
     queries : int
     attributes : sequence of str, optional
-        The quasi-identifiers to ask about; all when left out.
+        The quasi-identifiers to ask about; default: all.
     predicates : int, optional
-        How many of them each query asks about; all when left out. It also asks about the
+        How many of them each query asks about; default: all. It also asks about the
         sensitive attribute.
     selectivity : float
         The share of people who would match if all values were equally frequent and independent

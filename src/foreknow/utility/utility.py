@@ -163,7 +163,7 @@ def optimal_discernibility(people: int, least: int) -> int:
     """The least discernibility that groups of at least so many people can have.
 
     As many groups as possible, as even as possible: dividing a group lowers the sum of squares,
-    and so does moving somebody to a group that is smaller by two or more. It is the optimal cost
+    and so does moving someone to a group that is smaller by two or more. It is the optimal cost
     that *Privacy Streamliner* compares with (section 4.2); where `least` does not divide
     `people`, it is above ``people * least``.
 

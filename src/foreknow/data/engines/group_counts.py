@@ -44,7 +44,7 @@ class People:
     table: str  # what messages call the table
     of_row: NDArray[Any]  # who each row is about
     first: IntArray  # the first row about each of them, ascending
-    column: str | None = None  # which names people; None where each row is somebody
+    column: str | None = None  # which names people; None where each row is someone
     names: pa.Array | None = None
 
     @classmethod
@@ -64,7 +64,7 @@ class People:
 
     @classmethod
     def of_rows(cls, table: str, rows: int) -> People:
-        """Take each row for somebody."""
+        """Take each row for someone."""
         everybody = np.arange(rows)
         return cls(table, everybody, everybody)
 
@@ -72,13 +72,13 @@ class People:
         return len(self.first)
 
     def called(self, person: int) -> str:
-        """What messages call somebody."""
+        """What messages call someone."""
         if self.names is None:
             return f"row {self.first[person] + 1}"
         return f"{self.column} {self.names[person].as_py()!r}"
 
     def refuse_repeats(self, advice: str) -> None:
-        """Raise `DataError` if somebody has two rows."""
+        """Raise `DataError` if someone has two rows."""
         if len(self.first) == len(self.of_row):
             return
         row = int(np.argmax(self.first[self.of_row] != np.arange(len(self.of_row))))
@@ -111,12 +111,12 @@ class People:
 
 
 def refuse_repeats(table: Table, person: str, rows: pa.Table | None = None) -> None:
-    """Raise `DataError` if somebody stands in two rows, or a row names nobody."""
+    """Raise `DataError` if someone stands in two rows, or a row names nobody."""
     names = (fetch(table, [person]) if rows is None else rows).column(person)
     if not names.null_count and len(codes_of(names)[1]) == len(names):
         return
     People.named(table.name, person, names).refuse_repeats(
-        "under semantics 'single' everyone has one row; where somebody has several values, say "
+        "under semantics 'single' everyone has one row; where someone has several values, say "
         'semantics = "set" or "multiset"'
     )
 
@@ -461,7 +461,7 @@ class Held:
     def refuse_twice(
         self, sensitive: str, codes: NDArray[Any], value: Callable[[int], Any]
     ) -> None:
-        """Raise `DataError` if somebody has a value twice, which a set cannot hold."""
+        """Raise `DataError` if someone has a value twice, which a set cannot hold."""
         keys = self.holders.astype(np.int64)
         keys *= int(codes.max(initial=0)) + 1
         keys += codes

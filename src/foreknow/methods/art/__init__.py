@@ -1,4 +1,4 @@
-"""Groups that withstand whoever knows how likely each value is for each kind of people."""
+"""Groups that withstand an adversary who knows how likely each value is for each kind of people."""
 
 from foreknow.methods.art.art import ART
 from foreknow.methods.art.limits import Limit

@@ -1,4 +1,4 @@
-"""ART: groups that withstand whoever knows how likely each value is for each kind of people.
+"""ART: groups that withstand an adversary who knows how likely values are for kinds of people.
 
 Algorithm ART of "Anonymization with Worst-Case Distribution-Based Background Knowledge" (Wong, Fu,
 Wang, Xu, Yu, Pei; section V), made sound: exact posteriors decide, not the paper's theorem 1.
@@ -63,7 +63,7 @@ class ART:
         Posteriors may be at most so many times the prior of the same person and value, 1 or
         more: the relative form, which the paper names and leaves. Alone, or together with r.
     values : sequence of labels, optional
-        The sensitive values that are guarded; every value when left out.
+        The sensitive values that are guarded; default: every value.
     limits : sequence of Limit
         In place of `priors` and `values`, or beside them: several adversaries and limits, which
         all hold; r and times hold for each of them, too.

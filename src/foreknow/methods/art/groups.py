@@ -148,7 +148,7 @@ def _nearest(
     edge: FloatArray,
     bounds: _Bounds,
 ) -> list[int]:
-    """Somebody at the edge, and who makes the portion least wide."""
+    """Someone at the edge, and who makes the portion least wide."""
     nominal = problem.steps > 0
     ranged, named, worth = places[:, ~nominal], places[:, nominal], problem.steps[nominal]
     low, high = bounds.low.tolist(), bounds.high.tolist()

@@ -52,7 +52,7 @@ def safe_groups(
     bags = count_pairs(group, values, n_groups, problem.n_values)
     sizes = np.bincount(group, minlength=n_groups)
     owner = np.repeat(np.arange(n_groups), np.diff(bags[0]))
-    # Somebody has at least the average chance of a value.
+    # Someone has at least the average chance of a value.
     sieved = bags[2] <= sizes[owner] * problem.loosest[bags[1]] * (1 + _NEAR)
     if problem.unique:
         sieved &= bags[2] == 1
@@ -127,7 +127,7 @@ def _ratios_suffice(groups: SignatureGroups, known: Known) -> NDArray[np.bool_]:
         c_x (1 - P) >= P * lo_x / f(t,x) * sum of c_y f(t,y) / hi_y for y != x,
 
     and P keeps the limit L of t and x if the factor of P is at least ``(1/L - 1) c_x``. Groups in
-    which somebody has a prior of 0 are left to others: perhaps no world is possible.
+    which someone has a prior of 0 are left to others: perhaps no world is possible.
     """
     n_values = np.diff(groups.value_offsets)
     n_signatures = np.diff(groups.offsets)

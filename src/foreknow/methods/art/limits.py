@@ -28,7 +28,7 @@ NO_LIMIT: Share = (Fraction(1), False)
 
 @dataclass(frozen=True)
 class Limit:
-    """How likely values may become to whoever knows some priors.
+    """How likely values may become to an adversary who knows some priors.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Limit:
     times : number, optional
         No posterior may exceed so many times the prior of the same person and value; 1 or more.
     values : sequence of labels, optional
-        The sensitive values it is about; every value when left out. Labels are compared as they
+        The sensitive values it is about; default: every value. Labels are compared as they
         print.
     excluded : sequence of labels
         Values it is not about.

@@ -145,7 +145,7 @@ class ArtProblem:
         """By value: how many people a safe group that holds it has at least.
 
         For each attribute set: the posteriors of a value that occurs in a group of N people sum to
-        at least 1, so somebody's is 1/N or more, and within a limit L. So ``N >= 1/L`` for one
+        at least 1, so someone's is 1/N or more, and within a limit L. So ``N >= 1/L`` for one
         signature, though for another set perhaps for another one: the least of each set, and of
         these the greatest. More than there are people, where no group is safe.
         """

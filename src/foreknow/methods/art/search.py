@@ -207,11 +207,11 @@ def _loss(places: np.ndarray) -> float:
 
 # ---- repair ---------------------------------------------------------------------------------
 
-# People who are grouped afresh at once, and groups that are looked at for somebody.
+# People who are grouped afresh at once, and groups that are looked at for someone.
 _POOL, _LOOKED = 10, 400
 # Attempts without success before it gives up, and in all, for each that is left at first.
 _PATIENCE, _EACH = 60, 25
-# How often somebody joins several groups at once; how many, and of how many near ones.
+# How often someone joins several groups at once; how many, and of how many near ones.
 _OFTEN, _MERGED, _CHOICE = 0.25, 12, 32
 # How near to its limit a guess may come, for a group to be judged.
 _CLOSE = 1.1
@@ -261,7 +261,7 @@ class _Repair:
         self.left = np.array(staying, dtype=np.int64)
 
     def _exchange(self) -> None:
-        """Group afresh somebody who is left and the people of a few groups."""
+        """Group afresh someone who is left and the people of a few groups."""
         one = int(self.random.choice(self.left))
         others = self.left[self.left != one]
         with_ = self.random.permutation(others)[: int(self.random.integers(0, 3))]
@@ -282,7 +282,7 @@ class _Repair:
             self._replace(chosen, pool[0], *found)
 
     def _merge(self) -> None:
-        """Let somebody join some groups, which become one: each the one of least posteriors."""
+        """Let someone join some groups, which become one: each the one of least posteriors."""
         one = int(self.random.choice(self.left))
         near = self._near(one, _CHOICE).tolist()
         merged = np.array([one])

@@ -108,7 +108,7 @@ class Judge:
             found += len(wrong)
             suppressed += int(view.people[wrong].sum())
             if found > self._most:
-                # Each of these groups has somebody in it who is suppressed at any node below:
+                # Each of these groups has someone in it who is suppressed at any node below:
                 # otherwise it would be a union of groups of a safe release.
                 return Judged(False, hopeless=True)
             left = view.n_groups - stop
