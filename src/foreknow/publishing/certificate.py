@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -253,9 +254,10 @@ class Certificate:
         CertificateError
             If it cannot be judged: a file is missing, or the priors are, and all else holds.
         """
-        from foreknow.publishing.verification import judge
-
-        return judge(self, Path(release), priors=priors)[1]
+        # What judges stands on certificates, so it is entered by name.
+        judge = import_module("foreknow.publishing.verification").judge
+        problems: list[str] = judge(self, Path(release), priors=priors)[1]
+        return problems
 
 
 def finding_to_dict(finding: Finding | Reached) -> dict[str, Any]:
