@@ -131,7 +131,10 @@ class Gaining(Adversary, Protocol):
 
 
 class Kind(Protocol):
-    """What a class of adversaries declares so that policy files, verifier and pages serve it."""
+    """What a class of adversaries declares so that policy files, verifier and pages serve it.
+
+    One that the verifier does not know (`VERIFIERS`) also brings a function `judge`.
+    """
 
     key: ClassVar[str]
     """What a policy file calls it."""

@@ -244,7 +244,7 @@ def audit(
         )
     if not counts.n_groups:
         raise DataError("the release has no groups")
-    known: dict[Any, Sequence[Disclosure]] = {}
+    known: dict[Any, tuple[HasCounts, Sequence[Disclosure]]] = {}
     verdicts, criteria = [], []
     for requirement in policy.requirements:
         counted = requirement.counted(release)
@@ -255,9 +255,9 @@ def audit(
         mask = requirement.mask(counts_of(counted).values).tolist()
         for point in requirement.points:
             key = point.adversary, point.relative, id(counted)
-            if key not in known:
-                known[key] = point.disclosures(counted)
-            found = [d for d, about in zip(known[key], mask, strict=True) if about]
+            if key not in known:  # what is counted is kept, or another could get its id
+                known[key] = counted, point.disclosures(counted)
+            found = [d for d, about in zip(known[key][1], mask, strict=True) if about]
             top = point.worst(found)
             others = point.ranked(d for d in found if d is not top)
             verdicts.append(Verdict(requirement, point, top, point.holds(top), tuple(others)))

@@ -38,7 +38,10 @@ class Attained:
 
 @runtime_checkable
 class Criterion(Protocol):
-    """A criterion of groups; a frozen value, with a line in `registry.CRITERIA`."""
+    """A criterion of groups; a frozen value, with a line in `registry.CRITERIA`.
+
+    One that the verifier does not know (`GAUGES`) also brings a function `gauge`.
+    """
 
     key: ClassVar[str]
     """What a policy file calls it."""

@@ -1,4 +1,4 @@
-"""The chance of groups whose places are planned first, and given to people by lot."""
+"""The chance of groups whose places are planned first, and given to people at random."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def bags_of(kinds: NDArray[Any], groups: IntArray) -> Counter[Bag]:
 
 
 def dealt_chance(planned: Counter[Bag], found: Counter[Bag]) -> Fraction:
-    """How probable groups (`found`) are if people get the places of `planned` ones by lot.
+    """How probable groups (`found`) are if people get the places of `planned` ones at random.
 
     There are as many outcomes as orders of the people of each kind. Groups come out if each takes
     the place of a planned group with the same bag; within it, people of a kind may change places.

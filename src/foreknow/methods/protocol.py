@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError
 from foreknow.settings import Settings
 
 if TYPE_CHECKING:
@@ -167,7 +168,10 @@ def traits_of(method: Any) -> Traits:
     own = {**vars(type(method)), **getattr(method, "__dict__", {})}
     if "traits" in own:
         declared = method.traits
-        return declared if isinstance(declared, Traits) else Traits()
+        if not isinstance(declared, Traits):
+            kind = type(method).__name__
+            raise InputError(f"{kind}: traits must be fk.Traits(...), not {declared!r}")
+        return declared
     return Traits(**{trait: getattr(method, x) for x, trait in _BY_ITSELF.items() if x in own})
 
 

@@ -201,12 +201,16 @@ class Requirement:
 
         The secret is each value by itself and the sight is the release alone, so this is the
         release as it is. A secret that unites values, or a sight of further columns, is a change
-        of what is counted: it is made here, for audit and search alike.
+        of what is counted: it is made here, and named by `labels`, for audit and search alike.
         """
         return release
 
+    def labels(self, values: Labels) -> Labels:
+        """What the values of a table are called once they are `counted`."""
+        return values
+
     def mask(self, values: Labels) -> Mask:
-        """Which of some sensitive values it is about, as a bool array of their codes.
+        """Which of some values, as they are counted, it is about: a bool array of their codes.
 
         Labels are compared as they print, since a file knows no types.
 
@@ -233,7 +237,7 @@ class Requirement:
         """Start its ledgers, over what it counts: one for each point, or the criterion's."""
         if self.criterion is not None:
             return [self.criterion.ledger(semantics)]
-        mask, ledgers = self.mask(values), []
+        mask, ledgers = self.mask(self.labels(values)), []
         for point in self.points:
             if not isinstance(point.adversary, Searchable):
                 raise UnsupportedError(

@@ -34,7 +34,7 @@ from foreknow.publishing.certificate import (
     is_kept,
 )
 from foreknow.publishing.priors import KeptPriors
-from foreknow.verifier.verify import Finding, Reached, Written, count_people
+from foreknow.verifier.verify import GAUGES, VERIFIERS, Finding, Reached, Written, count_people
 from foreknow.verifier.verify import verify as verify_written
 
 # What `publish` writes beside the release, and whether it is for the owner only.
@@ -300,8 +300,9 @@ def judge(
 
 def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Finding | Reached]:
     """Let the verifier judge; kinds that it does not know bring a judge of their own."""
-    judges = {kind.key: kind.judge for kind in adversaries.ADVERSARIES if hasattr(kind, "judge")}
-    gauges = {each.key: each.judge for each in criteria.CRITERIA if hasattr(each, "judge")}
+    beyond: list[Any] = [k for k in adversaries.ADVERSARIES if k.key not in VERIFIERS]
+    judges = {kind.key: kind.judge for kind in beyond}
+    gauges = {c.key: c.gauge for c in criteria.CRITERIA if c.key not in GAUGES}
     return verify_written(written, required, judges, gauges)
 
 

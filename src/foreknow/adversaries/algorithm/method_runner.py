@@ -302,7 +302,7 @@ class Runs:
             return
         if isinstance(self.method, ART) and self.seeds is None:
             raise UnsupportedError(
-                f"{self.name} breaks ties by lot, and the chances of that are not known: say "
+                f"{self.name} breaks ties at random, and the chances of that are not known: say "
                 "seeds = those that it may draw, each as likely; one seed is a seed that everybody "
                 "knows"
             )

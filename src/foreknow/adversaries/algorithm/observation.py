@@ -281,7 +281,7 @@ def _tables(given: Any) -> Mapping[str, Any] | None:
 
 
 def _grouped(tables: Mapping[str, Any]) -> Hashable:
-    """People and values of each group, whose numbers are drawn by lot; None for other forms."""
+    """People and values of each group, whose numbers are drawn at random; None for other forms."""
     if not all(GROUP in table.column_names for table in tables.values()):
         return None
     bags: dict[Any, Counter[Any]] = {}

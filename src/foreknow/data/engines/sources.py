@@ -11,7 +11,7 @@ from foreknow.errors import DataError
 
 def open_table(source: Any) -> Table:
     """Open a table of any supported kind."""
-    if type(source).__module__.startswith("foreknow.data.engines"):
+    if hasattr(type(source), "tally"):  # it is one, of ours or of another engine
         table: Table = source
         return table
     if isinstance(source, (str, Path)):
