@@ -1,5 +1,6 @@
 """The seams: one of each kind, added by one registration, is served everywhere."""
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from foreknow.criteria.ledger import EachGroup
 from foreknow.criteria.protocol import Attained
 from foreknow.data.labels import Labels
 from foreknow.methods import registry as methods
+from foreknow.methods.protocol import traits_of
 from foreknow.settings import FromOne, Settings
 from foreknow.verifier.verify import GAUGES, VERIFIERS
 
@@ -303,3 +305,62 @@ def test_a_secret_changes_what_is_counted_and_audit_and_search_need_nothing_else
         required = AnyOf(fk.Facts(), below=limit, values=["HIV or AIDS"])
         ledger = fk.Policy([required]).ledger(counts.values)
         assert ledger.admits(None, counts) is admitted
+
+
+# ---- what must not pass -------------------------------------------------------------------------
+
+
+def test_a_certificate_with_criteria_is_refused_with_an_earlier_version(place):
+    microdata = fk.Microdata(
+        place / "people.csv", fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    )
+    fk.publish(microdata, fk.Policy([fk.Requirement(fk.KAnonymity(2))])).write(place / "out")
+    path = place / "out" / "certificate.json"
+    for version in (1, 2, 3):
+        path.write_text(re.sub(r'"version": \d', f'"version": {version}', path.read_text()))
+        with pytest.raises(fk.InputError, match="criteria are certified from version 4 on"):
+            fk.verify(place / "out")
+
+
+class Diverse(fk.KAnonymity):
+    """Asks for more than it inherits."""
+
+    def holds(self, release):
+        counts = counts_of(release)
+        return all(len(counts.bag(g)) >= self.k for g in range(counts.n_groups))
+
+
+class Unknown(fk.KAnonymity):
+    """A criterion that nobody registered."""
+
+    key = "unknown"
+
+    def to_dict(self):
+        return {"unknown": self.k}
+
+
+def test_a_criterion_is_safe_only_by_all_that_it_says():
+    required = fk.Policy([fk.Requirement(Diverse(2))])
+    assert not fk.audit(fk.GroupCounts.from_bags(["aa", "bb"]), required).safe
+    assert fk.audit(fk.GroupCounts.from_bags(["ab", "ab"]), required).safe
+
+
+def test_a_criterion_that_the_verifier_does_not_know_is_not_published(place):
+    microdata = fk.Microdata(
+        place / "people.csv", fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    )
+    with pytest.raises(fk.ForeknowError, match="cannot verify 'unknown'"):
+        fk.publish(microdata, fk.Policy([fk.Requirement(Unknown(2))]))
+
+
+def test_a_criterion_stands_by_itself_in_a_policy():
+    for beside in ({"facts": {"l": 1}, "below": 0.5}, {"facts": [{"l": 1, "below": 0.5}]}):
+        with pytest.raises(fk.InputError, match=r"require\[0\]: k_anonymity stands by itself"):
+            fk.Policy.from_dict({"require": [{"k_anonymity": 5, **beside}]})
+
+
+def test_attributes_of_a_trait_s_name_declare_nothing_of_another_type():
+    class Mine:
+        minimal, notes, chance, grouping = True, "x", 0.5, "x"
+
+    assert traits_of(Mine()) == fk.Traits()

@@ -89,15 +89,13 @@ class CriterionVerdict:
     requirement : Requirement
     attained : Attained
         What the release attains, and where.
+    safe : bool
+        Whether it holds, by all that the criterion says.
     """
 
     requirement: Requirement
     attained: Attained
-
-    @property
-    def safe(self) -> bool:
-        """Whether it holds."""
-        return self.attained.holds
+    safe: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -250,7 +248,8 @@ def audit(
         counted = requirement.counted(release)
         if requirement.criterion is not None:
             attained = requirement.criterion.attained(counted)
-            criteria.append(CriterionVerdict(requirement, attained))
+            safe = attained.holds and requirement.criterion.holds(counted)
+            criteria.append(CriterionVerdict(requirement, attained, safe))
             continue
         mask = requirement.mask(counts_of(counted).values).tolist()
         for point in requirement.points:

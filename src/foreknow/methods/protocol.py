@@ -172,7 +172,11 @@ def traits_of(method: Any) -> Traits:
             kind = type(method).__name__
             raise InputError(f"{kind}: traits must be fk.Traits(...), not {declared!r}")
         return declared
-    return Traits(**{trait: getattr(method, x) for x, trait in _BY_ITSELF.items() if x in own})
+    given = {trait: getattr(method, x) for x, trait in _BY_ITSELF.items() if x in own}
+    # An attribute of such a name that is of another type declares nothing.
+    kinds: dict[str, Any] = {"advice": str, "consults_policy": bool, "symmetric": bool}
+    kinds["frequencies"] = bool
+    return Traits(**{k: x for k, x in given.items() if isinstance(x, kinds.get(k, Callable))})
 
 
 def grouping_of(

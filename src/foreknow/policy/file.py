@@ -159,6 +159,9 @@ def _requirement(read: Any, name: str, folder: Path) -> Requirement:
         known = ", ".join(kind.key for kind in adversaries.ADVERSARIES)
         beside = ", ".join(each.key for each in criteria.CRITERIA)
         raise PolicyError(f"{name} names no adversary; give one of {known}, or of {beside}")
+    wanted = [each.key for each in criteria.CRITERIA if each.key in given]
+    if wanted and len(given) > 1:
+        raise PolicyError(f"{name}: {wanted[0]} stands by itself; make it a requirement of its own")
     alone = [key for key, table in given.items() if not isinstance(table, list)]
     if alone and len(given) > 1:
         raise PolicyError(

@@ -635,6 +635,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     kept = {place for place, table in enumerate(requirements) if is_kept(table)}
     if kept and read.version < 3:
         return "priors are named by a digest from version 3 on"
+    if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
+        return "criteria are certified from version 4 on"
     for finding in read.findings:
         if isinstance(finding, _Reached):
             continue

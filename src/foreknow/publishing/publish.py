@@ -348,7 +348,7 @@ def _certify(
         sensitive=microdata.schema.sensitive,
         people=verdicts.counts.n_people,
         n_groups=verdicts.counts.n_groups,
-        method={"name": type(anonymizer).__name__, **settings},
+        method={**settings, "name": type(anonymizer).__name__},
         findings=_told(findings, kept),
         source={
             "rows": microdata.n_rows,

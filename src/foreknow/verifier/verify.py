@@ -274,6 +274,8 @@ def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fra
         )
     for kind in kinds:
         settings = table[kind]
+        if not isinstance(settings, (Mapping, list, tuple)):
+            raise UnsupportedError(f"this version cannot verify {kind!r}")
         if isinstance(settings, Mapping):
             yield kind, dict(settings), Fraction(str(table[limits[0] if limits else "below"]))
         else:
