@@ -13,7 +13,7 @@ import foreknow
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.cli.entry import app
 from foreknow.policy import file as policy_file
-from foreknow.publishing import certificate
+from foreknow.publishing import certificate_file
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -103,7 +103,7 @@ def test_the_commands_write_no_file_that_the_reference_does_not_name():
 @pytest.mark.parametrize("model", ["_Certificate", "_Release", "_Finding", "_Reached"])
 def test_every_key_of_a_certificate_is_in_the_page(model):
     text = section("docs/reference/command-line.md", "## The certificate")
-    for name in getattr(certificate, model).model_fields:
+    for name in getattr(certificate_file, model).model_fields:
         assert f"`{name}`" in text, f"{name} is not in the page"
 
 

@@ -22,12 +22,7 @@ from foreknow.errors import CertificateError
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.publishing import PRIORS
-from foreknow.publishing.certificate import (
-    KEPT_FORMAT,
-    KEPT_VERSION,
-    is_kept,
-    read_kept,
-)
+from foreknow.publishing.certificate_file import KEPT_FORMAT, KEPT_VERSION, is_kept, read_kept
 
 # So near to a frequency, a prior is that frequency, rounded; less near, if all priors are.
 _NEAR, _NEAR_IF_ALL = 0.0005, 0.01

@@ -26,13 +26,8 @@ from foreknow.engine import Stamp
 from foreknow.errors import CertificateError, InputError, SchemaError, memory_for
 from foreknow.policy.policy import Policy
 from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS, REPORT
-from foreknow.publishing.certificate import (
-    Certificate,
-    digest_of,
-    exact_text,
-    finding_to_dict,
-    is_kept,
-)
+from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
+from foreknow.publishing.certificate_file import is_kept
 from foreknow.publishing.priors import KeptPriors
 from foreknow.verifier.verify import GAUGES, VERIFIERS, Finding, Reached, Written, count_people
 from foreknow.verifier.verify import verify as verify_written

@@ -1,0 +1,389 @@
+"""Certificate files: untrusted JSON, of which every key and type is checked.
+
+Nothing here may reach an engine: old versions of pydantic keep what a model's functions can see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    create_model,
+    model_validator,
+)
+
+from foreknow.adversaries import registry as adversaries
+from foreknow.adversaries.priors.priors import Priors
+from foreknow.criteria import registry as criteria
+from foreknow.documents import from_json, read_text
+from foreknow.errors import CertificateError, InputError
+from foreknow.numbers import as_fraction, as_threshold
+from foreknow.publishing import CERTIFICATE, PRIORS
+from foreknow.settings import Settings, one_or_several
+
+FORMAT = "foreknow certificate"
+FORMAT_VERSION = 4  # 1 knew one value per person only, 2 no priors that are kept, 3 no criteria
+KEPT_FORMAT = "foreknow priors"
+KEPT_VERSION = 1
+_MOST_BYTES = 256 << 20
+
+
+def _limit(text: str) -> str:
+    as_threshold(text)
+    return text
+
+
+def _times(text: str) -> str:
+    if as_fraction(text) < 1:
+        raise ValueError("it must be 1 or more")
+    return text
+
+
+def _probability(text: str) -> str:
+    as_fraction(text)
+    return text
+
+
+def _each_once(names: list[str]) -> list[str]:
+    if len(set(names)) < len(names):
+        raise ValueError("it names something twice")
+    return names
+
+
+_Amount = Annotated[int, Field(ge=0, le=10**18)]
+_Limit = Annotated[str, AfterValidator(_limit)]
+_Times = Annotated[str, AfterValidator(_times)]
+_Exact = Annotated[str, AfterValidator(_probability)]
+_Names = Annotated[list[str], AfterValidator(_each_once)]
+_SomeNames = Annotated[list[str], Field(min_length=1), AfterValidator(_each_once)]
+_Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
+_Semantics = Literal["single", "set", "multiset"]
+
+
+class _TableOfPriors(Settings):
+    attributes: _SomeNames
+    values: _SomeNames
+    rows: list[Annotated[list[Any], Field(min_length=2, max_length=2)]]
+
+    @model_validator(mode="after")
+    def _check_rows(self) -> _TableOfPriors:
+        chances = set()
+        for signature, row in self.rows:
+            labels = isinstance(signature, list) and len(signature) == len(self.attributes)
+            if not labels or not all(part is None or isinstance(part, str) for part in signature):
+                raise ValueError("each row needs a text or null for each attribute")
+            if not isinstance(row, list) or not all(isinstance(chance, str) for chance in row):
+                raise ValueError("each row needs probabilities that are texts")
+            chances.update(row)
+        for chance in chances:
+            as_fraction(chance)
+        return self
+
+
+class _KeptTable(Settings):
+    """Priors that were learned from the table: the owner has them."""
+
+    attributes: _SomeNames
+    digest: _Digest
+
+
+_whole_or_kept = Discriminator(
+    lambda given: "kept" if isinstance(given, dict) and "digest" in given else "whole"
+)
+_AnyTable = Annotated[
+    Annotated[_TableOfPriors, Tag("whole")] | Annotated[_KeptTable, Tag("kept")], _whole_or_kept
+]
+
+
+class _Priors(Settings):
+    """Priors as a certificate has them: written out, or kept with the owner; never in files."""
+
+    semantics: Literal["joint", "binary"] = "joint"
+    tables: Annotated[list[_AnyTable], Field(min_length=1)]
+
+
+class _RequireBase(Settings):
+    name: str | None = None
+    values: _SomeNames | None = None
+    excluded: _SomeNames | None = Field(default=None, alias="except")
+    below: _Limit | None = None
+    at_most: _Limit | None = None
+    at_most_times: _Times | None = None
+
+    @model_validator(mode="after")
+    def _check_points(self) -> _RequireBase:
+        """One adversary with one limit; or points, each with a limit of its own; or a criterion."""
+        of = {kind.key: getattr(self, kind.key) for kind in adversaries.ADVERSARIES}
+        given = {key: own for key, own in of.items() if own is not None}
+        wanted = [each.key for each in criteria.CRITERIA if getattr(self, each.key) is not None]
+        alone = [own for own in given.values() if not isinstance(own, list)]
+        limits = [self.below, self.at_most, self.at_most_times]
+        about = self.values is not None or self.excluded is not None
+        if wanted:
+            if given or len(wanted) > 1 or about or limits != [None] * 3:
+                raise ValueError(f"{wanted[0]} stands by itself")
+            return self
+        if self.values is not None and self.excluded is not None:
+            raise ValueError("it has both values and except")
+        if not given or (alone and len(given) > 1):
+            raise ValueError("it needs one adversary, or points")
+        if sum(limit is not None for limit in limits) != len(alone):
+            raise ValueError("it needs exactly one limit, or one in each point and none beside")
+        if alone and self.below is None and Priors.key not in given:
+            raise ValueError("at_most and at_most_times are for priors")
+        return self
+
+
+@cache
+def _require_table(kinds: tuple[Any, ...], wanted: tuple[Any, ...]) -> type[_RequireBase]:
+    """A ``[[require]]`` table of everything that is registered."""
+    settings = {kind.key: kind.settings for kind in kinds} | {Priors.key: _Priors}
+    fields: dict[str, Any] = {
+        key: (one_or_several(table, _Limit, least=1) | None, None)
+        for key, table in settings.items()
+    }
+    fields |= {each.key: (each.settings | None, None) for each in wanted}
+    return create_model("_Require", __base__=_RequireBase, **fields)
+
+
+class _Label(Settings):
+    label: str
+
+
+class _Schema(Settings):
+    """Roles of columns. Hierarchies, types and the like are the owner's: nothing reads them."""
+
+    identifiers: _Names = Field(default=[])
+    quasi_identifiers: _Names = Field(default=[])
+    sensitive: str
+    other: _Names = Field(default=[])
+    semantics: _Semantics = "single"
+    person: str | None = None
+    group: str | None = None
+    types: dict[str, str] = Field(default={})
+    missing: str | _Label = "error"
+    hierarchies: dict[str, dict[str, Any]] = Field(default={})
+
+    @model_validator(mode="after")
+    def _check_roles(self) -> _Schema:
+        columns = [*self.identifiers, *self.quasi_identifiers, self.sensitive, *self.other]
+        if len(set(columns)) < len(columns):
+            raise ValueError("a column has two roles")
+        return self
+
+
+def _required(given: Any) -> Any:
+    return _require_table(adversaries.ADVERSARIES, criteria.CRITERIA).model_validate(given)
+
+
+class _Policy(Settings):
+    schema_: _Schema = Field(alias="schema")
+    require: Annotated[list[Annotated[Any, BeforeValidator(_required)]], Field(min_length=1)]
+    publish: dict[str, Any] = Field(default={})
+
+
+class _Release(Settings):
+    form: Literal["generalized", "bucketized"]
+    format: Literal["csv", "parquet"]
+    groups: _Names
+    sensitive: str
+    semantics: _Semantics = "single"
+    people: _Amount
+    n_groups: _Amount
+    escape_formulas: bool
+    files: dict[str, _Digest]
+
+
+class _Finding(Settings):
+    requirement: _Amount
+    adversary: dict[str, Any]
+    below: _Exact | None
+    inclusive: Literal[True] | None = None
+    times: _Times | None = None
+    value: str | None
+    group: str | None
+    exact: _Exact | None
+    probability: float | None
+    safe: bool
+
+
+class _Reached(Settings):
+    requirement: _Amount
+    criterion: dict[str, Any]
+    attained: _Exact
+    group: str | None
+    safe: bool
+
+
+_criterion_or_point = Discriminator(
+    lambda given: "criterion" if isinstance(given, dict) and "criterion" in given else "point"
+)
+_AnyFinding = Annotated[
+    Annotated[_Finding, Tag("point")] | Annotated[_Reached, Tag("criterion")], _criterion_or_point
+]
+
+
+class _KeptPriors(Settings):
+    format: Literal["foreknow priors"]
+    version: Literal[1]
+    may_be_published: Literal[False]
+    key: _Digest
+    tables: Annotated[list[_TableOfPriors], Field(min_length=1)]
+
+
+class _Certificate(Settings):
+    format: str
+    version: int
+    safe: bool
+    minimal: bool = False
+    notes: list[str] = Field(default=[])
+    policy: _Policy
+    release: _Release
+    method: dict[str, Any]
+    findings: Annotated[list[_AnyFinding], Field(min_length=1)]
+    source: dict[str, str | int]
+    seeded: bool
+    versions: dict[str, str]
+
+
+def read_certificate(path: Path) -> dict[str, Any]:
+    """Read the tables of a certificate."""
+    name = repr(str(path))
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise CertificateError(f"{name} is no file, but a pipe or a device")
+    try:
+        return checked(from_json(read_text(path, _MOST_BYTES, CertificateError, name)), name)
+    except InputError:
+        raise
+    except ValueError as error:
+        raise CertificateError(
+            f"{name} is not JSON: {error}; give the folder of a release, or its {CERTIFICATE}"
+        ) from None
+
+
+def read_kept(path: Path) -> dict[str, Any]:
+    """Read the owner's file of priors that a certificate names by their digests."""
+    name = repr(str(path))
+    if path.exists() and not path.is_file():
+        raise CertificateError(f"{name} is no file")
+    try:
+        table = from_json(read_text(path, _MOST_BYTES, CertificateError, name))
+        _KeptPriors.model_validate(table)
+    except ValidationError as error:
+        raise CertificateError(
+            f"{name} does not hold the priors of a release, as publish writes them to {PRIORS}: "
+            f"it {_explain(error)}"
+        ) from None
+    except InputError:
+        raise
+    except ValueError as error:
+        raise CertificateError(
+            f"{name} is not JSON: {error}; give the {PRIORS} that publish wrote"
+        ) from None
+    found: dict[str, Any] = table
+    return found
+
+
+def checked(table: Any, name: str) -> dict[str, Any]:
+    """Check the tables of a certificate; `name` begins each message."""
+    if not isinstance(table, dict) or table.get("format") != FORMAT:
+        raise CertificateError(f"{name} is not a {FORMAT}")
+    version = table.get("version")
+    if isinstance(version, bool) or version not in range(1, FORMAT_VERSION + 1):
+        raise CertificateError(
+            f"{name} is of version {str(version)[:40]}; this program knows versions up to "
+            f"{FORMAT_VERSION}"
+        )
+    try:
+        read = _Certificate.model_validate(table)
+    except ValidationError as error:
+        raise CertificateError(f"{name} {_explain(error)}") from None
+    contradiction = _contradiction(read, table["policy"]["require"])
+    if contradiction is not None:
+        raise CertificateError(f"{name} contradicts itself: {contradiction}")
+    return table
+
+
+def parts_of(form: str, semantics: str) -> tuple[str, ...]:
+    """Names of the tables of a release."""
+    one_table = form == "generalized" and semantics == "single"
+    return ("release",) if one_table else ("people", "sensitive")
+
+
+def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]) -> str | None:
+    """What a certificate says in two ways that do not agree."""
+    release, schema = read.release, read.policy.schema_
+    wanted = ["group"] if release.form == "bucketized" else schema.quasi_identifiers
+    files = {f"{part}.{release.format}" for part in parts_of(release.form, release.semantics)}
+    if release.groups != wanted:
+        return f"the groups of the release are by {release.groups}, those of its policy by {wanted}"
+    if release.sensitive != schema.sensitive:
+        return (
+            f"the sensitive column of the release is {release.sensitive!r}, that of its policy "
+            f"{schema.sensitive!r}"
+        )
+    if release.semantics != schema.semantics:
+        return (
+            f"the semantics of the release are {release.semantics!r}, those of its policy "
+            f"{schema.semantics!r}"
+        )
+    if release.files and set(release.files) != files:
+        return f"the files of such a release are {', '.join(sorted(files))}, and no others"
+    if release.escape_formulas and release.format != "csv":
+        return "formulas are escaped in CSV only"
+    if read.safe != all(finding.safe for finding in read.findings):
+        return "it is safe if and only if each of its findings is"
+    known = {*schema.quasi_identifiers, *schema.other}
+    for required in read.policy.require:
+        several = required.priors if isinstance(required.priors, list) else [required.priors]
+        for priors in several:
+            for table in [] if priors is None else priors.tables:
+                for attribute in table.attributes:
+                    if attribute not in known:
+                        return f"priors are by {attribute!r}, which is not published of people"
+    kept = {place for place, table in enumerate(requirements) if is_kept(table)}
+    if kept and read.version < 3:
+        return "priors are named by a digest from version 3 on"
+    if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
+        return "criteria are certified from version 4 on"
+    for finding in read.findings:
+        if isinstance(finding, _Reached):
+            continue
+        told = [finding.exact, finding.probability, *([] if finding.times else [finding.below])]
+        if None in told and finding.requirement not in kept:
+            return "a finding does not say what was found, though no priors of it are kept"
+    return None
+
+
+def is_kept(required: Mapping[str, Any]) -> bool:
+    """Whether a requirement of a certificate stands on priors that are not in it."""
+    priors = required.get("priors")
+    points = priors if isinstance(priors, (list, tuple)) else [priors]
+    given = [point.get("tables") for point in points if isinstance(point, Mapping)]
+    tables = [table for of in given if isinstance(of, (list, tuple)) for table in of]
+    return any(isinstance(table, Mapping) and "digest" in table for table in tables)
+
+
+def _explain(error: ValidationError) -> str:
+    """Say the first problem in the words of the file."""
+    first = max(error.errors(include_url=False), key=lambda e: len(e["loc"]))
+    place = "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}"
+        for part in first["loc"]
+        if part not in ("list", "table", "whole", "kept", "point", "criterion")
+    ).removeprefix(".")
+    if first["type"] == "missing":
+        return f"lacks {place!r}"
+    if first["type"] == "extra_forbidden":
+        return f"has an unknown key {place!r}"
+    said = first["msg"].removeprefix("Value error, ")
+    return f"is malformed: {place}: {said[0].lower()}{said[1:]}"
