@@ -168,10 +168,6 @@ class Pairs:
     settings: ClassVar[Any] = PairsSettings
     traits: ClassVar[fk.Traits] = fk.Traits(notes=lambda policy, seed: ("pairs: in order",))
 
-    @classmethod
-    def from_settings(cls, given, policy):
-        return cls(**given)
-
     def partition(self, microdata, policy=None, seed=None):
         return np.arange(microdata.n_rows) // self.size
 
@@ -250,6 +246,7 @@ def test_the_command_line_serves_toys(tmp_path, monkeypatch, capsys):
     code, out, err = desk.run("verify", "out")
     assert code == 0, err
     assert "even_groups = 2" in out
+    assert "this is about groups, and not about what anyone can infer" in " ".join(out.split())
     pairs = ["--method", "pairs", "--set", "size=4"]
     code, _, err = desk.run(*desk.publish(*pairs, out="two"))
     assert code == 0, err

@@ -180,7 +180,10 @@ def _say_verified(found: Verification) -> None:
     for finding in found.findings:
         if isinstance(finding, Reached):
             ((criterion, required),) = finding.criterion.items()
-            lines.append(f"  {criterion} = {required}: attained is {finding.attained}")
+            lines.append(
+                f"  {criterion} = {required}: attained is {finding.attained}; this is about "
+                "groups, and not about what anyone can infer of a person"
+            )
             continue
         ((kind, amounts),) = finding.adversary.items()
         limit = "not above" if finding.inclusive else "below"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -277,11 +277,6 @@ class Anatomy:
             notes=self._notes,
             advice="a larger l may help",
         )
-
-    @classmethod
-    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Anatomy:
-        """Make it of its table in a policy file."""
-        return cls(**given)
 
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""

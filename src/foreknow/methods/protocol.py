@@ -27,17 +27,16 @@ class Anonymizer(Protocol):
 
 
 class Kind(Protocol):
-    """What a class of methods declares so that policy files and the command line serve it."""
+    """What a class of methods declares so that policy files and the command line serve it.
+
+    One that takes something of the requirements, too, is made by a class method
+    ``from_settings(given, policy)``; any other of its settings alone.
+    """
 
     key: ClassVar[str]
     """What a policy file and ``--method`` call it."""
     settings: ClassVar[type[Settings]]
     """Its table in a policy file."""
-
-    @classmethod
-    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Anonymizer:
-        """Make one of what a policy sets for it, and of what the policy requires."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from foreknow.errors import PolicyError, did_you_mean
 from foreknow.methods.protocol import Anonymizer, Kind
@@ -61,4 +61,7 @@ def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
                 f"publish.{given}: {name} is missing; give it in the policy file, or as "
                 f"--set {name}=..."
             )
-    return kind.from_settings(settings, policy)
+    of_policy: Any = getattr(kind, "from_settings", None)
+    make: Any = kind if of_policy is None else lambda **given: of_policy(given, policy)
+    made: Anonymizer = make(**settings)
+    return made

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -238,11 +237,6 @@ class FullDomain:
             minimal=self._is_minimal,
             grouping=self.grouping,
         )
-
-    @classmethod
-    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> FullDomain:
-        """Make it of its table in a policy file."""
-        return cls(**given)
 
     def _is_minimal(self, policy: Policy) -> bool:
         """Whether no node below the chosen one is safe."""

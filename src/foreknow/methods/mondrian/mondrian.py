@@ -6,7 +6,6 @@ SkylineAnonymize of "Privacy Skyline" (section 5.2, figure 6) for any monotone l
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -125,11 +124,6 @@ class Mondrian:
             minimal=lambda policy: policy.monotone(),
             replay=self._replay,
         )
-
-    @classmethod
-    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Mondrian:
-        """Make it of its table in a policy file."""
-        return cls(**given)
 
     def _replay(self, microdata: Microdata, policy: Policy) -> Any:
         from foreknow.methods.mondrian.replay import Replay

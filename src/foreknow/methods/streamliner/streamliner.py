@@ -245,11 +245,6 @@ class Streamliner:
             advice="a larger l may help",
         )
 
-    @classmethod
-    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Streamliner:
-        """Make it of its table in a policy file."""
-        return cls(**given)
-
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""
         found = []
