@@ -361,3 +361,20 @@ def test_attributes_of_a_trait_s_name_declare_nothing_of_another_type():
         minimal, notes, chance, grouping = True, "x", 0.5, "x"
 
     assert traits_of(Mine()) == fk.Traits()
+
+
+def test_the_verifier_counts_the_smallest_group_itself(place):
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    required = fk.Policy([fk.Requirement(fk.KAnonymity(4))])
+    made = fk.publish(fk.Microdata(place / "people.csv", schema), required)
+    smallest = int(made.release.counts.sizes.min())
+    assert fk.KAnonymity(smallest).holds(made.release)
+    assert not fk.KAnonymity(smallest + 1).holds(made.release)
+    made.write(place / "out")
+    for k, holds in ((1, True), (smallest, True), (smallest + 1, False), (10**6, False)):
+        policy = fk.Policy([fk.Requirement(fk.KAnonymity(k))], schema)
+        if holds:
+            assert fk.verify(place / "out", policy).findings[0].attained == smallest
+        else:
+            with pytest.raises(fk.InputError, match=r"k_anonymity.* does not hold"):
+                fk.verify(place / "out", policy)
