@@ -363,16 +363,13 @@ class Case:
         marginals: dict[int, Mapping[Value, Fraction]] = {}
         for placed, part in zip(self.exact.layout.level(i), counted.parts, strict=True):
             tables = {
-                column: row for (column, _), row in zip(part.classes, part.tables, strict=True)
-            }
-            own = {
-                code: tables[self.colours[code], row]
+                self.values[code]: part.tables[self.colours[code], row]
                 for code, row in sorted(rows_of(placed.groups, self.codes).items())
             }
             for cell, people in enumerate(placed.cells if counted.size else ()):
                 shares = {
-                    self.values[code]: Fraction(row[cell], counted.size)
-                    for code, row in own.items()
+                    value: Fraction(row[cell], counted.size)
+                    for value, row in tables.items()
                     if row[cell]
                 }
                 marginals.update(dict.fromkeys(people, shares))
