@@ -113,7 +113,7 @@ def test_nodes_need_rows():
 
 @pytest.mark.parametrize("steps", [0, True, 1.5, "many"])
 def test_steps_are_a_whole_number(steps):
-    with pytest.raises(fk.InputError, match="steps is a whole number from 1"):
+    with pytest.raises(fk.InputError, match="steps must be a whole number from 1"):
         Safe(["AB|CD"], steps=steps)
 
 
@@ -386,8 +386,8 @@ def test_people_without_names_are_numbered():
         (lambda: Naive(LETTERS).estimate(PATIENTS, "x"), "functions are 0 to 2, not 'x'"),
         (lambda: Naive(LETTERS).estimate(PATIENTS, True), "functions are 0 to 2, not True"),
         (lambda: Naive(LETTERS).estimate(PATIENTS, 3), "functions are 0 to 2, not 3"),
-        (lambda: Naive(LETTERS).estimate(PATIENTS, 0, seed=-1), "seed is a whole number from 0"),
-        (lambda: Naive(LETTERS).estimate(PATIENTS, 0, seed=True), "seed is a whole number from 0"),
+        (lambda: Naive(LETTERS).estimate(PATIENTS, 0, seed=-1), "seed must be a whole"),
+        (lambda: Naive(LETTERS).estimate(PATIENTS, 0, seed=True), "seed must be a whole"),
         (lambda: Jump(LETTERS, np.array([1, 2])), "2 jump distances for 3 functions"),
         (lambda: Jump(LETTERS, np.array([[1, 2, 3]])), "one dimension, not the shape"),
         (lambda: Jump(LETTERS, np.array([1.0, 2.0, 2.0])), "whole number from 1"),

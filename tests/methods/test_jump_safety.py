@@ -320,7 +320,6 @@ def test_nothing_is_never_taken_for_safe():
     assert run.max_ratio == 1
     assert run.posterior()["C"] == run.posterior()["D"] == {"a": 1}
     assert run.to_dict()["max ratio"] == "1"
-    assert repr(run) == "<SecretRun: nothing released, 1 secret possible>"
 
 
 def test_posteriors_are_those_of_enumeration_also_of_nothing():

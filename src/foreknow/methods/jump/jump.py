@@ -23,14 +23,16 @@ from foreknow.methods.jump.disclosure_set import BeyondReach, Strategy
 from foreknow.methods.jump.estimate import EstimatedSet, estimate
 from foreknow.methods.jump.functions import (
     Function,
+    Value,
     default_nodes,
     least_group,
     read_functions,
     settled,
 )
 from foreknow.methods.jump.policy_property import property_of
-from foreknow.methods.jump.run import JumpResult, Run, case_of, checked_place, walked
+from foreknow.methods.jump.run import Case, JumpResult, Run, case_of, checked_place, walked
 from foreknow.methods.protocol import Grouping, Traits
+from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, FromOne, Settings
 
@@ -61,20 +63,25 @@ class JumpSettings(InOrderSettings):
 
 
 @dataclass(frozen=True, init=False)
-class Judged:
-    """Functions that are tried in order, and the property that decides."""
+class InOrder:
+    """A public algorithm that tries functions in order; see `Naive`, `Safe` and `Jump`."""
+
+    key: ClassVar[str]
+    _kind: ClassVar[Literal["naive", "safe", "jump"]]  # whatever a subclass is called
+    note: ClassVar[str]
+    settings: ClassVar[type[Settings]] = InOrderSettings
 
     functions: tuple[Function, ...] | None
     property: Property
     steps: int
 
-    def __init__(self, functions: Sequence[Any] | None, property: Any, *, steps: int) -> None:
-        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-            raise InputError(f"steps is a whole number from 1, not {steps!r}")
+    def __init__(
+        self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
+    ) -> None:
         read = None if functions is None else read_functions(functions)
         object.__setattr__(self, "functions", read)
         object.__setattr__(self, "property", as_property(property))
-        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "steps", whole_number(steps, "steps", 1))
 
     @builtins.property
     def symmetric(self) -> bool:
@@ -92,29 +99,6 @@ class Judged:
             "property": repr(self.property),
             "steps": self.steps,
         }
-
-    @builtins.property
-    def _given(self) -> tuple[Function, ...]:
-        if self.functions is None:
-            raise InputError(
-                "functions is missing; it can be left out only for the rows of a Microdata"
-            )
-        return self.functions
-
-
-@dataclass(frozen=True, init=False)
-class InOrder(Judged):
-    """A public algorithm that tries functions in order; see `Naive`, `Safe` and `Jump`."""
-
-    key: ClassVar[str]
-    _kind: ClassVar[Literal["naive", "safe", "jump"]]  # whatever a subclass is called
-    note: ClassVar[str]
-    settings: ClassVar[type[Settings]] = InOrderSettings
-
-    def __init__(
-        self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
-    ) -> None:
-        super().__init__(functions, property, steps=steps)
 
     @classmethod
     def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Self:
@@ -134,7 +118,7 @@ class InOrder(Judged):
         BeyondReach
             If exact counting takes more than `steps` steps.
         """
-        return walked(self._given, self._strategy(), table, self.steps)
+        return walked(self.given, self._strategy(), table, self.steps)
 
     def estimate(
         self,
@@ -150,14 +134,12 @@ class InOrder(Judged):
         For disclosure sets that are too large for `Run.disclosure_set`. The result has an interval
         for the highest probability. No release is ever decided by an estimate.
         """
-        if seed is not None and (
-            isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0
-        ):
-            raise InputError(f"seed is a whole number from 0, not {seed!r}")
-        place = checked_place(i, len(self._given))
+        if seed is not None:
+            seed = whole_number(seed, "the seed", 0)
+        place = checked_place(i, len(self.given))
         steps = min(self.steps, ESTIMATE_STEPS)
-        case = case_of(self._given, self._strategy(), table, steps, fresh=True)
-        return estimate(case, place, samples, None if seed is None else int(seed), confidence)
+        case = case_of(self.given, self._strategy(), table, steps, fresh=True)
+        return estimate(case, place, samples, seed, confidence)
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
@@ -220,18 +202,16 @@ class InOrder(Judged):
         name = type(self).__name__
         if self._kind != "naive":  # which claims nothing
             labelled = policy is not None and policy.options.form == "generalized"
-            _refuse_lookalikes(name, own._given, own.property, labelled)
-        values = microdata.values
-        table = [values[code] for code in microdata.sensitive_codes.tolist()]
+            _refuse_lookalikes(name, own.given, own.property, labelled)
         try:
-            run = own.run(table)
+            run = own.run(values_of(microdata))
         except BeyondReach as error:
             raise BeyondReach(
                 f"{name} decides nothing of {microdata.name}: {error}. More steps "
                 f"(steps = {10 * self.steps}) change no result; other functions, chosen because of "
                 "this, would be a choice that depends on the table"
             ) from None
-        return JumpResult(name, own._given, own.property, run, microdata)
+        return JumpResult(name, own.given, own.property, run, microdata)
 
     def settled(self, microdata: Microdata) -> Self:
         """The same for one table: functions by the names of their levels, or the default ones."""
@@ -248,6 +228,19 @@ class InOrder(Judged):
         object.__setattr__(own, "functions", settled(given, microdata))
         own._check()
         return own
+
+    def case(self, microdata: Microdata) -> Case:
+        """The rows of a table under this algorithm, whose functions are settled."""
+        return case_of(self.given, self._strategy(), values_of(microdata), self.steps)
+
+    @builtins.property
+    def given(self) -> tuple[Function, ...]:
+        """The functions, which must have been given."""
+        if self.functions is None:
+            raise InputError(
+                "functions is missing; it can be left out only for the rows of a Microdata"
+            )
+        return self.functions
 
     def _check(self) -> None:
         """Check what depends on how many functions there are."""
@@ -403,13 +396,18 @@ class Jump(InOrder):
         object.__setattr__(self, "distances", _read_distances(self.distances, n))
 
     def _strategy(self) -> Strategy:
-        n, given = len(self._given), self.distances
+        n, given = len(self.given), self.distances
         return Strategy("jump", self.property, (given,) * n if isinstance(given, int) else given)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         given = self.distances
         return {**super().to_dict(), "distances": given if isinstance(given, int) else list(given)}
+
+
+def values_of(microdata: Microdata) -> list[Value]:
+    """Everybody's sensitive value."""
+    return [microdata.values[code] for code in microdata.sensitive_codes.tolist()]
 
 
 def _read_distances(given: Any, n: int | None) -> int | tuple[int, ...]:
@@ -421,15 +419,12 @@ def _read_distances(given: Any, n: int | None) -> int | tuple[int, ...]:
     if isinstance(given, np.ndarray) and given.ndim != 1:
         raise InputError(f"jump distances have one dimension, not the shape {given.shape}")
     several = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
-    vector = list(given) if several else [given]
-    for k in vector:
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise InputError(f"a jump distance is a whole number from 1, not {k!r}")
+    vector = [whole_number(k, "a jump distance", 1) for k in (given if several else [given])]
     if not several:
-        return int(given) if n is None else (int(given),) * n
+        return vector[0] if n is None else tuple(vector * n)
     if n is not None and len(vector) != n:
         raise InputError(f"{len(vector)} jump distances for {n} functions: give one for each")
-    return tuple(map(int, vector))
+    return tuple(vector)
 
 
 def _refuse_lookalikes(
