@@ -349,6 +349,13 @@ def test_people_without_names_are_numbered():
     assert list(run.disclosure_set(1).marginals) == [0, 1, 2, 3, 4, 5]
 
 
+class Stricter(MaxRatio):
+    """Neither convex nor decided by limits, which it inherits."""
+
+    def allows(self, row, total, size):
+        return super().allows(row, total, size) and len(row) % 2 == 0
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -371,7 +378,9 @@ def test_people_without_names_are_numbered():
         (lambda: Jump(LETTERS, "12"), "whole number from 1, not '12'"),
         (lambda: Naive(LETTERS, None), "property must be"),
         (lambda: Naive(LETTERS, MaxRatio), "property must be"),
-        (lambda: MaxRatio("x"), "must be a number"),
+        (lambda: Safe(LETTERS, Stricter("2/3")), "Stricter inherits what may not be true of it"),
+        (lambda: All(Distinct(2), Stricter("2/3")), "Stricter inherits"),
+        (lambda: MaxRatio("x"), "'x' is not a number"),
         (lambda: MaxRatio(0), "above 0"),
         (lambda: MaxRatio("1/2", values="AIDS"), "list of values"),
         (lambda: Distinct(0), "whole number from 1"),
