@@ -17,12 +17,11 @@ from foreknow.criteria.properties import (
     Recursive,
 )
 from foreknow.methods.jump import HALF, Jump, Naive, Safe, bounds, run
-from foreknow.methods.jump.blocks import Layout
 from foreknow.methods.jump.bounds import most_lost, surely_safe
-from foreknow.methods.jump.disclosure_set import BeyondReach, Budget, Exact, Need, spreads
+from foreknow.methods.jump.disclosure_set import BeyondReach, Need
 from foreknow.methods.jump.estimate import shuffled
-from foreknow.methods.jump.functions import Function, renumber
-from foreknow.methods.jump.run import Case
+from foreknow.methods.jump.functions import Function
+from foreknow.methods.jump.run import case_of
 
 ROUNDS = 1200 if NIGHTLY else 25
 
@@ -71,20 +70,7 @@ def test_exact_sets_are_those_of_enumeration(name):
     assert len(people) > 3
 
 
-# ---- beyond enumeration: ways to count agree, bounds hold --------------------------------------
-
-
-def codes(n, sizes):
-    return [Function.of(blocks(n, *size)).codes(range(n)) for size in sizes]
-
-
-def engine_case(algorithm, n, sizes, table, steps):
-    strategy = algorithm._strategy()
-    layout = Layout([*codes(n, sizes), (0,) * n])
-    engine = Exact(layout, strategy, (0,), Budget(steps))
-    numbers = renumber(table)
-    values = tuple(dict.fromkeys(table))
-    return Case(tuple(range(n)), values, numbers, (0,) * len(values), algorithm.functions, engine)
+# ---- beyond enumeration: bounds hold --------------------------------------
 
 
 SHAPES = [
@@ -105,17 +91,16 @@ def test_bounds_are_never_wrong(prop, monkeypatch):
         n, sizes = chance.choice(SHAPES)
         functions = [blocks(n, *size) for size in sizes]
         table = [chance.choice("aaabbcde") for _ in range(n)]
-        one = engine_case(Jump(functions, 1, prop), n, sizes, table, 10**6)
+        jump = Jump(functions, 1, prop)
+        one = case_of(jump.given, jump._strategy(), table, 10**6, fresh=True)
         monkeypatch.setattr(bounds, "WORK", chance.choice([20, 300, 10**6]))
         for i in range(len(sizes)):
             parts = one.parts(i)
             needs = one.exact.needs(i, parts)
             levels = [j for j, need in enumerate(needs) if need is not Need.NOTHING]
             counted = one.exact.count(i, parts)
-            lost, most = (
-                1 - Fraction(counted.size, counted.total),
-                most_lost(one.exact, parts, levels),
-            )
+            lost = 1 - Fraction(counted.size, counted.total)
+            most = most_lost(one.exact, parts, levels)
             assert lost <= most
             close += 0 < most <= lost + Fraction(1, 1000)
             if surely_safe(one.exact, parts, levels):
@@ -173,16 +158,6 @@ def test_out_of_reach_is_said_and_estimated():
     assert 0 <= seen.interval[0] <= seen.max_ratio <= seen.interval[1] <= 1
     assert "interval" in seen.to_dict()
     assert seen == jump.estimate(table, 2, samples=50, seed=1)
-
-
-def test_numbers_of_spreads():
-    for counts, cells, sizes in [
-        ((3,), ((0, 1, 2),), (2, 2, 1)),
-        ((2, 1), ((0, 2), (1,)), (2, 1, 1)),
-    ]:
-        budget = Budget(100)
-        found = spreads(counts, cells, sizes, budget)
-        assert len(found) == len(set(found)) == budget.used
 
 
 # ---- estimates: draws are even, intervals hold --------------------------
@@ -260,21 +235,6 @@ def test_other_tables_do_not_bring_a_table_within_reach():
             met.update(expected)
     assert met["beyond"] > 20
     assert sum(met.values()) - met["beyond"] > 20
-
-
-def test_without_forgetting_they_would(monkeypatch):
-    """The test above would notice."""
-    chance = random.Random(2)
-    ever = property(lambda self: 1, lambda self, steps: None)  # nothing was ever much
-    monkeypatch.setattr(run.Budget, "ever", ever, raising=False)
-    changed = 0
-    for steps in (200, 800, 1600):
-        algorithm = Jump(CROSSED, 1, MaxRatio("1/2"), steps=steps)
-        given = tables(chance)
-        expected = [alone(algorithm, table) for table in given]
-        run._shared.cache_clear()
-        changed += [outcome(algorithm, table) for table in given] != expected
-    assert changed
 
 
 def test_what_was_found_is_used_again_where_that_makes_no_difference():
