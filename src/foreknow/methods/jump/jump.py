@@ -9,7 +9,7 @@ import builtins
 import copy
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from pydantic import Field
 from foreknow.criteria.properties import MaxRatio, Property, as_property
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, PolicyError, UnsupportedError
+from foreknow.errors import InputError, NoSafeRelease, PolicyError, UnsupportedError
 from foreknow.methods.jump.disclosure_set import BeyondReach, Strategy
 from foreknow.methods.jump.estimate import EstimatedSet, estimate
 from foreknow.methods.jump.functions import (
@@ -26,11 +26,12 @@ from foreknow.methods.jump.functions import (
     Value,
     default_nodes,
     least_group,
+    node_of,
     read_functions,
     settled,
 )
 from foreknow.methods.jump.policy_property import property_of
-from foreknow.methods.jump.run import Case, JumpResult, Run, case_of, checked_place, walked
+from foreknow.methods.jump.run import Case, Run, case_of, checked_place, walked
 from foreknow.methods.protocol import Grouping, Traits
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
@@ -199,19 +200,17 @@ class InOrder:
         for requirement in policy.requirements if policy is not None else ():
             requirement.mask(microdata.values)
         own = self.settled(microdata)
-        name = type(self).__name__
         if self._kind != "naive":  # which claims nothing
-            labelled = policy is not None and policy.options.form == "generalized"
-            _refuse_lookalikes(name, own.given, own.property, labelled)
+            own._refuse_lookalikes(policy is not None and policy.options.form == "generalized")
         try:
             run = own.run(values_of(microdata))
         except BeyondReach as error:
             raise BeyondReach(
-                f"{name} decides nothing of {microdata.name}: {error}. More steps "
+                f"{type(self).__name__} decides nothing of {microdata.name}: {error}. More steps "
                 f"(steps = {10 * self.steps}) change no result; other functions, chosen because of "
                 "this, would be a choice that depends on the table"
             ) from None
-        return JumpResult(name, own.given, own.property, run, microdata)
+        return JumpResult(own, run, microdata)
 
     def settled(self, microdata: Microdata) -> Self:
         """The same for one table: functions by the names of their levels, or the default ones."""
@@ -248,6 +247,35 @@ class InOrder:
     def _strategy(self) -> Strategy:
         return Strategy(self._kind, self.property)
 
+    def _refuse_lookalikes(self, labelled: bool) -> None:
+        """Refuse functions whose releases may look alike, if the property may not be convex.
+
+        An adversary who cannot tell which of several functions made a release is left with a
+        mixture of their disclosure sets. It has the property if that is convex; otherwise it may
+        not. Groups that are published by labels alone (`labelled`) are known for nodes only.
+        """
+        if self.property.convex:
+            return
+        name, known = type(self).__name__, dict[tuple[int, ...] | None, int]()
+        why = (
+            f"with {self.property!r}, which is not known to be convex, it might then tell more "
+            "than was judged."
+        )
+        for i, function in enumerate(self.given):
+            j = known.setdefault(function.numbers, i)
+            if j != i:
+                raise UnsupportedError(
+                    f"{name}: g{j + 1} and g{i + 1} group people alike, so that a release does not "
+                    f"tell which of them made it; {why} Keep one of the two, or take a property "
+                    "that is convex"
+                )
+            if labelled and function.levels is None:
+                raise UnsupportedError(
+                    f"{name}: the labels of g{i + 1} = {function} may not tell who is in which "
+                    f"group; {why} Take lattice nodes, form = 'bucketized', or a property that is "
+                    "convex"
+                )
+
     def _traits(self) -> Traits:
         """What each of the three declares, in its own class."""
         return Traits(
@@ -267,6 +295,70 @@ class InOrder:
         return (
             f"{type(self).__name__} judged by a property of its own, {self.property!r}: the policy "
             "was held against the release alone, not against an adversary who knows the method",
+        )
+
+
+@dataclass(frozen=True)
+class JumpResult:
+    """What a settled method did with the rows of a table, for the owner only."""
+
+    method: InOrder
+    run: Run
+    _microdata: Microdata = field(repr=False)
+
+    @builtins.property
+    def released(self) -> Function | None:
+        """The function that is released."""
+        return None if self.run.released is None else self.method.given[self.run.released]
+
+    @builtins.property
+    def groups(self) -> IntArray:
+        """Group of each row of the source; -1 for rows that are left out."""
+        if self.released is None:
+            raise NoSafeRelease(
+                f"{self._nothing()}. That can tell something, too: see Run.nothing_set, of "
+                "search(microdata).run"
+            )
+        return self._microdata.rows_of(np.array(self.released.numbers, dtype=np.int64))
+
+    @builtins.property
+    def floors(self) -> dict[str, IntArray] | None:
+        """Level of each group along each quasi-identifier; None if the function is no node."""
+        if self.released is None or self.released.levels is None:
+            return None
+        n_groups = max(self.released.numbers or ()) + 1
+        names = [attribute.name for attribute in self._microdata.attributes]
+        node = node_of(self.released, self._microdata)
+        return {name: np.full(n_groups, level) for name, level in zip(names, node, strict=True)}
+
+    def required(self) -> JumpResult:
+        """Itself; where nothing is released, `NoSafeRelease` also says what that discloses."""
+        if self.released is not None:
+            return self
+        who = "An adversary who learns this, and knows the method and how often each value occurs,"
+        try:
+            seen = self.run.nothing_set()
+        except BeyondReach as error:
+            raise NoSafeRelease(
+                f"{self._nothing()}. {who} may learn from it; how much was not counted: {error}"
+            ) from None
+        of, people = self.method.property, len(seen.marginals)
+        rows = (
+            [(of.colour(value), int(share * seen.size)) for value, share in row.items()]
+            for row in seen.marginals.values()
+        )
+        keeps = all(of.allows(row, seen.size, people) for row in rows)
+        raise NoSafeRelease(
+            f"{self._nothing()}. {who} can be sure of someone's value with {seen.max_ratio}, which "
+            f"{'keeps' if keeps else 'does not keep'} that property. Other functions or distances, "
+            "chosen because of this, are a choice that they can foresee"
+        )
+
+    def _nothing(self) -> str:
+        own = self.method
+        return (
+            f"{type(own).__name__} releases nothing of {self._microdata.name}: none of the "
+            f"{len(own.given)} functions that it comes to has the property {own.property!r}"
         )
 
 
@@ -425,34 +517,3 @@ def _read_distances(given: Any, n: int | None) -> int | tuple[int, ...]:
     if n is not None and len(vector) != n:
         raise InputError(f"{len(vector)} jump distances for {n} functions: give one for each")
     return tuple(vector)
-
-
-def _refuse_lookalikes(
-    name: str, functions: Sequence[Function], judged_by: Property, labelled: bool
-) -> None:
-    """Refuse functions whose releases may look alike, if the property is not known to be convex.
-
-    An adversary who cannot tell which of several functions made a release is left with a mixture of
-    their disclosure sets. It has the property if that is convex; otherwise it may not. Groups that
-    are published by labels alone (`labelled`) are known for lattice nodes only.
-    """
-    if judged_by.convex:
-        return
-    why = (
-        f"with {judged_by!r}, which is not known to be convex, it might then tell more than was "
-        "judged."
-    )
-    known: dict[tuple[int, ...] | None, int] = {}
-    for i, function in enumerate(functions):
-        j = known.setdefault(function.numbers, i)
-        if j != i:
-            raise UnsupportedError(
-                f"{name}: g{j + 1} and g{i + 1} group people alike, so that a release does not "
-                f"tell which of them made it; {why} Keep one of the two, or take a property that "
-                "is convex"
-            )
-        if labelled and function.levels is None:
-            raise UnsupportedError(
-                f"{name}: the labels of g{i + 1} = {function} may not tell who is in which group; "
-                f"{why} Take lattice nodes, form = 'bucketized', or a property that is convex"
-            )
