@@ -171,7 +171,9 @@ class InOrder:
     ) -> Grouping:
         """Group the rows of a table, to be written at the levels of the released function."""
         own = self.settled(microdata)
-        found = own.search(microdata, policy).required()
+        found = own.search(microdata, policy)
+        if explain:
+            found = found.required()
         return Grouping(found.groups, found.floors, settled=own)
 
     def search(self, microdata: Microdata, policy: Policy | None = None) -> JumpResult:
