@@ -18,6 +18,7 @@ from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import InputError, did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, levels_of
+from foreknow.numbers import whole_number
 
 Person: TypeAlias = Hashable
 Value: TypeAlias = Hashable
@@ -167,11 +168,8 @@ def _read_levels(text: str) -> tuple[tuple[str, Level], ...]:
 
 
 def _level(column: Any, level: Any) -> Level:
-    if level == SUPPRESSED:
-        return SUPPRESSED
-    if isinstance(level, bool) or not isinstance(level, (int, np.integer)):
-        raise InputError(f"the level of {str(column)!r} is a whole number or '*', not {level!r}")
-    return int(level)
+    name = f"the level of {str(column)!r}"
+    return SUPPRESSED if level == SUPPRESSED else whole_number(level, name, 0, " or '*'")
 
 
 # ---- functions of the rows of a table ------------------------------------------------------------
@@ -256,11 +254,11 @@ def _by_values(function: Function, microdata: Microdata) -> tuple[int, ...]:
         known.append({str(value): i for i, value in enumerate(one.domain)})
         known[-1].update({value: i for i, value in enumerate(one.domain)})
     group_of: dict[tuple[int | None, ...], int] = {}
+    names = ", ".join(attribute.name for attribute in attributes)
     for g, group in enumerate(function.groups or ()):
         for named in group:
             cells = named if isinstance(named, tuple) else (named,)
             if len(cells) != len(attributes):
-                names = ", ".join(attribute.name for attribute in attributes)
                 raise InputError(
                     f"the function {function}: {named!r} is no combination of the "
                     f"quasi-identifiers ({names}). For a table with rows, give lattice nodes, "

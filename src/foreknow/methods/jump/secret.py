@@ -144,16 +144,13 @@ class SecretChoice:
         released = None if place is None else secret[place]
         sets = {}
         for other in self.secrets():
-            if released is None or released in other:
-                run = self._naive(other).run(table)
-                found = (
-                    run.nothing_set()
-                    if released is None
-                    else run.disclosure_set(other.index(released))
-                )
-                if found.size:
-                    sets[other] = found
-        return SecretRun(released, secret, sets)
+            if released is None:
+                sets[other] = self._naive(other).run(table).nothing_set()
+            elif released in other:
+                sets[other] = self._naive(other).run(table).disclosure_set(other.index(released))
+        return SecretRun(
+            released, secret, {own: found for own, found in sets.items() if found.size}
+        )
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
