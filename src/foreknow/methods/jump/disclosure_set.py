@@ -94,6 +94,24 @@ class Strategy:
         """
         return min(j + self.distances[j], len(self.distances)) if self.kind == "jump" else j + 1
 
+    def gets_to(
+        self,
+        i: int,
+        needs: Needs,
+        permutation_safe: Callable[[int], bool],
+        disclosure_safe: Callable[[int], bool],
+    ) -> bool:
+        """Whether function i is evaluated, by the verdicts on earlier ones (Definition 2)."""
+        j = 0
+        while j < i:
+            if needs[j] is not Need.ALWAYS and not permutation_safe(j):
+                j += 1
+            elif needs[j] is Need.PERMUTATION or disclosure_safe(j):
+                return False
+            else:
+                j = self.after(j)
+        return j == i
+
 
 @dataclass(frozen=True)
 class CountedBlock:
@@ -225,9 +243,13 @@ class Exact:
             blocks.append(self._tables[key])
             cells.append(cell_of)
         total = math.prod(block.total for block in blocks)
-        stopped, weights = _stopped(
-            blocks, needs, self.budget, lambda seen: not self._gets_to(i, seen, needs)
-        )
+
+        def stops(seen: Seen) -> bool:
+            return not self.strategy.gets_to(
+                i, needs, lambda j: seen[j] is not None, lambda j: self._verdict(j, seen[j])
+            )
+
+        stopped, weights = _stopped(blocks, needs, self.budget, stops)
         made: dict[Part, CountedBlock] = {}
         for (block, columns), tables, cell_of, weight_of in zip(
             parts, blocks, cells, weights, strict=True
@@ -242,23 +264,6 @@ class Exact:
                 }
                 made[block, columns] = CountedBlock(block, columns, rows)
         return Counted(total - stopped, total, tuple(made[part] for part in parts))
-
-    def _gets_to(self, i: int, seen: Seen, needs: Needs) -> bool:
-        """Whether the algorithm evaluates function i on such a table (Definition 2)."""
-        j = 0
-        while j < i:
-            need, one = needs[j], seen[j]
-            if need is Need.ALWAYS:
-                if self._verdict(j, one):
-                    return False
-                j += 1
-            elif one is None:
-                j += 1
-            elif need is Need.PERMUTATION or self._verdict(j, one):
-                return False
-            else:
-                j = self.strategy.after(j)
-        return j == i
 
     def _verdict(self, j: int, key: Any) -> bool:
         if (j, key) not in self._verdicts:

@@ -11,11 +11,11 @@ import math
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from foreknow.errors import InputError
-from foreknow.methods.jump.disclosure_set import BeyondReach, Need
+from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.jump.functions import Person, Value
 from foreknow.methods.jump.run import Case
 from foreknow.numbers import whole_number
@@ -88,7 +88,7 @@ def estimate(case: Case, i: int, samples: int, seed: int | None, confidence: flo
     n_inside = n_unsure = 0
     for _ in range(samples):
         codes = shuffled(case.codes, groups, chance)
-        verdict = gets_to(case, i, codes)
+        verdict = _gets_to(case, i, codes)
         if verdict is False:
             continue
         n_inside += verdict is True
@@ -121,26 +121,14 @@ def estimate(case: Case, i: int, samples: int, seed: int | None, confidence: flo
     )
 
 
-def gets_to(case: Case, i: int, codes: Sequence[int]) -> bool | None:
+def _gets_to(case: Case, i: int, codes: Sequence[int]) -> bool | None:
     """Whether the algorithm evaluates function i on a table; None where that is beyond reach."""
-    exact, strategy = case.exact, case.exact.strategy
-    j = 0
-    while j < i:
-        need = strategy.need(j, i)
-        parts = exact.parts(j, codes, case.colours)
-        if need is not Need.ALWAYS and not exact.permutation_safe(parts):
-            j += 1
-            continue
-        if need is Need.PERMUTATION:
-            return False
-        try:
-            safe = exact.disclosure_safe(j, parts)
-        except BeyondReach:
-            return None
-        if safe:
-            return False
-        j = strategy.after(j) if need is Need.GATED else j + 1
-    return j == i
+    own, strategy = replace(case, codes=tuple(codes)), case.exact.strategy
+    needs = tuple(strategy.need(j, i) for j in range(i))
+    try:
+        return strategy.gets_to(i, needs, own.permutation_safe, own.disclosure_safe)
+    except BeyondReach:
+        return None
 
 
 def shuffled(
