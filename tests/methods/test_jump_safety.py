@@ -130,7 +130,7 @@ def test_labels_of_groups_that_are_no_nodes_may_look_alike():
     # Labels are 1 to 6 and 2 to 5, of three people each, in both.
     functions = [[0, 1, 0, 1, 1, 0], [0, 1, 1, 0, 1, 0]]
     some = Each(lambda shares: len(shares) > 1, name="some")
-    with pytest.raises(UnsupportedError, match=r"labels of g1 = .* may not tell who"):
+    with pytest.raises(UnsupportedError, match=r"labels of g1 = .* may not show who"):
         fk.publish(data, twice, method=Safe(functions, some))
     assert fk.publish(data, twice, method=Safe(functions, Distinct(2)))
     assert fk.publish(data, twice, method=Safe([(1,)], some))

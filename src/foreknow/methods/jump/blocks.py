@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from foreknow.methods.jump.functions import joined, refined, renumber
+import numpy as np
+
+from foreknow.methods.jump.functions import renumber
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Layout:
 
     def _made(self, i: int) -> list[Placed]:
         functions = self.partitions[: i + 1]
-        cell_of, part_of = refined(functions), joined(functions)
+        cell_of, part_of = renumber(zip(*functions, strict=True)), _joined(functions)
         parts: list[list[tuple[int, ...]]] = [[] for _ in range(max(part_of) + 1)]
         for people in _members(cell_of):
             parts[part_of[people[0]]].append(people)
@@ -139,6 +141,22 @@ class Layout:
             ),
         )
         return small, cell_of
+
+
+def _joined(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Parts of the finest common coarsening: people whom some chain of groups connects.
+
+    >>> _joined([(0, 0, 1, 1, 2), (0, 1, 1, 2, 3)])
+    (0, 0, 0, 0, 1)
+    """
+    first, before = np.arange(len(partitions[0])), None
+    while before is None or (first != before).any():  # the first person that is connected
+        before = first
+        for group_of in map(np.array, partitions):
+            least = np.full(group_of.max() + 1, len(first))
+            np.minimum.at(least, group_of, first)
+            first = least[group_of]
+    return renumber(first.tolist())
 
 
 def _members(numbers: Sequence[int]) -> tuple[tuple[int, ...], ...]:

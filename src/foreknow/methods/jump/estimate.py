@@ -36,7 +36,7 @@ class EstimatedSet:
     worst : (person, value)
         Where it is.
     samples, inside, undecided : int
-        Tables drawn; those surely in the set; and those of which it could not be told.
+        Tables drawn; those surely in the set; and those that could not be decided.
     confidence : float
     method : "draws"
         From all tables that agree.

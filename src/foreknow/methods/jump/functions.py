@@ -345,37 +345,7 @@ def least_group(property: Property, people: int) -> int:
     return next((n for n in sizes if property.allows([(colour, 1)] * n, n, n)), people)
 
 
-# ---- partitions ----------------------------------------------------------------------------------
-
-
 def renumber(numbers: Iterable[Hashable]) -> tuple[int, ...]:
     """Whole numbers from 0 in order of first appearance."""
     seen: dict[Hashable, int] = {}
     return tuple(seen.setdefault(number, len(seen)) for number in numbers)
-
-
-def refined(partitions: Iterable[Sequence[int]]) -> tuple[int, ...]:
-    """Cells of the common refinement: people whom no function tells apart."""
-    return renumber(zip(*partitions, strict=True))
-
-
-def joined(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Parts of the finest common coarsening: people whom some chain of groups connects.
-
-    >>> joined([(0, 0, 1, 1, 2), (0, 1, 1, 2, 3)])
-    (0, 0, 0, 0, 1)
-    """
-    n = len(partitions[0])
-    parent = list(range(n))
-
-    def root(x: int) -> int:
-        while parent[x] != x:
-            parent[x] = parent[parent[x]]
-            x = parent[x]
-        return x
-
-    for partition in partitions:
-        first: dict[int, int] = {}
-        for person, group in enumerate(partition):
-            parent[root(person)] = root(first.setdefault(group, person))
-    return renumber(root(person) for person in range(n))

@@ -260,20 +260,20 @@ class InOrder:
             return
         name, known = type(self).__name__, dict[tuple[int, ...] | None, int]()
         why = (
-            f"with {self.property!r}, which is not known to be convex, it might then tell more "
-            "than was judged."
+            f"with {self.property!r}, which is not known to be convex, it might then disclose "
+            "more than was judged."
         )
         for i, function in enumerate(self.given):
             j = known.setdefault(function.numbers, i)
             if j != i:
                 raise UnsupportedError(
                     f"{name}: g{j + 1} and g{i + 1} group people alike, so that a release does not "
-                    f"tell which of them made it; {why} Keep one of the two, or take a property "
+                    f"show which of them made it; {why} Keep one of the two, or take a property "
                     "that is convex"
                 )
             if labelled and function.levels is None:
                 raise UnsupportedError(
-                    f"{name}: the labels of g{i + 1} = {function} may not tell who is in which "
+                    f"{name}: the labels of g{i + 1} = {function} may not show who is in which "
                     f"group; {why} Take lattice nodes, form = 'bucketized', or a property that is "
                     "convex"
                 )
@@ -318,7 +318,7 @@ class JumpResult:
         """Group of each row of the source; -1 for rows that are left out."""
         if self.released is None:
             raise NoSafeRelease(
-                f"{self._nothing()}. That can tell something, too: see Run.nothing_set, of "
+                f"{self._nothing()}. A refusal can disclose something: see Run.nothing_set, of "
                 "search(microdata).run"
             )
         return self._microdata.rows_of(np.array(self.released.numbers, dtype=np.int64))
