@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from contextlib import suppress
 from itertools import product
 
 import numpy as np
@@ -132,8 +133,8 @@ def forget() -> None:
 
 
 def twenty_four_rows() -> None:
-    heading("(b) 24 rows, 5 values, 4 functions: the run and all four disclosure sets")
-    n = 24
+    heading("(b) 24 rows, 5 values, 4 functions: the run, and then all four disclosure sets")
+    n, runs, sets, cases = 24, 0, 0, 0
     shapes = {
         "groups of 2, 4, 8, 24": [(2,), (4,), (8,), (24,)],
         "groups of 3, 6, 12, 24": [(3,), (6,), (12,), (24,)],
@@ -146,16 +147,17 @@ def twenty_four_rows() -> None:
         for _ in range(3):
             table = [chance.randrange(5) for _ in range(n)]
             forget()
+            cases += 1
+            run = None
             start = time.perf_counter()
-            try:
+            with suppress(BeyondReach):
                 run = Jump(functions, 1, HALF).run(table)
-                for i in range(4):
-                    run.disclosure_set(i)
-            except BeyondReach as error:
-                print(f"  {name}: {error}")
+                runs += 1
             taken.append(time.perf_counter() - start)
-        line(f"{name}: median", sorted(taken)[1])
-        line(f"{name}: slowest", max(taken))
+            with suppress(BeyondReach):
+                sets += run is not None and all(run.disclosure_set(i) for i in range(4))
+        line(f"{name}: slowest run", max(taken))
+    print(f"  {runs} of {cases} runs decided, all disclosure sets counted in {sets}")
 
 
 def hundreds_of_rows() -> None:

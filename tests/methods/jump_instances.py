@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 from tests.oracle import jump_worlds as oracle
+from tests.oracle.jump_requirements import judge_of as ruled_out
 
 from foreknow.criteria.properties import (
     All,
@@ -12,6 +13,7 @@ from foreknow.criteria.properties import (
     KAnonymity,
     MaxRatio,
     Recursive,
+    RuledOut,
 )
 
 ILLNESSES = ["flu", "cold", "cancer", "cancer", "headache", "toothache"]
@@ -44,6 +46,16 @@ PROPERTIES = {
     "entropy 1.7": (Entropy("1.7"), oracle.entropy(1.7)),
     "recursive 2 2": (Recursive(2, 2), oracle.recursive(2, 2)),
     "recursive 2 3": (Recursive(2, 3), oracle.recursive(2, 3)),
+    "ruled out": (RuledOut("2/3", 1), ruled_out([(Fraction(2, 3), 1, lambda value: True)])),
+    "ruled out of two": (
+        All(RuledOut("3/4", 1, values=["a"]), MaxRatio("4/5", strict=True, excluded=["a"])),
+        ruled_out(
+            [
+                (Fraction(3, 4), 1, lambda value: value == "a"),
+                (Fraction(4, 5), 0, lambda value: value != "a"),
+            ]
+        ),
+    ),
     "k 3": (KAnonymity(3), oracle.at_least(3)),
     "callable": (no_half_a, lambda shares, size: no_half_a(shares)),
     "symmetric callable": (

@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.methods.jump_instances import lists, random_functions, random_instance
-from tests.oracle import jump_worlds
 from tests.oracle.jump_requirements import judge_of, worst_in_worlds
 
 import foreknow as fk
@@ -25,7 +23,6 @@ from foreknow.criteria.properties import (
     survives,
 )
 from foreknow.errors import PolicyError
-from foreknow.methods.jump import Jump, Naive, Safe
 from foreknow.methods.jump.policy_property import property_of
 
 F = Fraction
@@ -94,44 +91,10 @@ def test_the_limit_is_attained_where_a_group_can_be_so():
                 assert most == max(fits, default=0)
 
 
-@examples(400)
-@given(counts, counts, st.integers(0, 6), limits, st.integers(0, 4), abouts)
-def test_a_mixture_of_what_passes_passes(one, other, part, limit, l, about):  # noqa: E741
-    """What `convex` promises: no disclosure set is safe in a permutation set that is not."""
-    prop = RuledOut(limit, l, *about)
-    pair = [numbers + [0] * (5 - len(numbers)) for numbers in (one, other)]
-    if all(holds(prop, numbers) for numbers in pair):
-        sums = [sum(numbers) for numbers in pair]
-        mixed = [part * a * sums[1] + (6 - part) * b * sums[0] for a, b in zip(*pair, strict=True)]
-        assert holds(prop, mixed)
-
-
 def test_values_are_compared_as_they_print():
     assert MaxRatio("1/2", values=["5"]).colour(5) == 0
     assert RuledOut("1/2", 1, values=[5]).colour("5") == 0
     assert RuledOut("1/2", 1, excluded=[5]).colour("5") == 1
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: RuledOut(0, 1), "above 0 and at most 1"),
-        (lambda: RuledOut("3/2", 1), "above 0 and at most 1"),
-        (lambda: RuledOut("1/2", -1), "whole number from 0"),
-        (lambda: RuledOut("1/2", True), "whole number from 0"),
-        (lambda: RuledOut("1/2", 1, values="flu"), "values is a list"),
-        (lambda: RuledOut("1/2", 1, excluded="flu"), "excluded is a list"),
-        (lambda: MaxRatio("1/2", excluded="flu"), "excluded is a list"),
-    ],
-)
-def test_mistakes_are_named(make, message):
-    with pytest.raises(fk.InputError, match=message):
-        make()
-
-
-def test_they_say_what_they_are():
-    assert repr(RuledOut("1/2", 2, ["a"])) == "RuledOut('1/2', 2, values=['a'])"
-    assert repr(MaxRatio("1/2", excluded=["a"])) == "MaxRatio('1/2', excluded=['a'])"
 
 
 # ---- what survives the loss of a share of the tables -------------------------------------------
@@ -187,6 +150,9 @@ CONVEX = [
     Recursive(1, 2),
     Recursive("3/2", 3),
     KAnonymity(3),
+    RuledOut("1/2", 1),
+    RuledOut("2/3", 2, values=["a", "b"]),
+    RuledOut("3/5", 1, excluded=["a"]),
     All(MaxRatio("2/3"), RuledOut("3/4", 1, values=["a"])),
 ]
 
@@ -311,64 +277,6 @@ def test_of_any_set_of_worlds_it_says_what_enumeration_says(chance):
     assert said == expected
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_algorithms_with_it_are_those_of_enumeration(seed):
-    """From a policy to what is released and to every disclosure set: nothing is shared but it."""
-    chance = random.Random(seed)
-    released = 0
-    for _ in range(30):
-        functions, table = random_instance(chance)
-        plans = random_requirements(
-            chance, sorted(set(table)), [F(1), F(2, 3), F(3, 4), F(4, 5), F(9, 10)], most=1
-        )
-        prop = property_of(policy_of(plans))
-        judge = judge_of(
-            [(c, known, about_of(yes, no)) for points, yes, no in plans for known, c in points]
-        )
-        tables = jump_worlds.all_tables(table)
-        given_functions = lists(functions)
-        k = [chance.randint(1, 3) for _ in functions]
-        for kind, fast in (
-            ("naive", Naive(given_functions, prop)),
-            ("safe", Safe(given_functions, prop)),
-            ("jump", Jump(given_functions, k, prop)),
-        ):
-            slow = jump_worlds.Algorithm(kind, functions, judge, tables, k)
-            run = fast.run(table)
-            assert run.released == slow.released(table), (functions, table, plans, kind, k)
-            released += run.released is not None
-            for i in range(len(functions)):
-                assert run.disclosure_set(i).size == len(slow.disclosure_set(i, table))
-    assert released > 20
-
-
-def test_no_release_of_any_table_reaches_a_limit():
-    """All tables of small multisets are run; what leads to a release is what can be told of it."""
-    chance = random.Random(11)
-    for multiset in ("aabc", "aabbc", "aabcd", "abcde"):
-        tables = jump_worlds.all_tables(tuple(multiset))
-        for _ in range(4):
-            plans = random_requirements(
-                chance, sorted(set(multiset)), [F(1), F(2, 3), F(3, 4), F(4, 5)], most=2
-            )
-            prop = property_of(policy_of(plans))
-            functions = random_functions(len(multiset), chance)
-            given_functions = lists(functions)
-            k = [chance.randint(1, 3) for _ in functions]
-            for algorithm in (Safe(given_functions, prop), Jump(given_functions, k, prop)):
-                led = {}
-                for table in tables:
-                    i = algorithm.run(table).released
-                    if i is not None:
-                        seen = i, jump_worlds.generalization(functions[i], table)
-                        led.setdefault(seen, []).append(table)
-                for worlds in led.values():
-                    for points, values, excluded in plans:
-                        for known, limit in points:
-                            about = about_of(values, excluded)
-                            assert worst_in_worlds(worlds, known, about) < limit
-
-
 def test_negations_about_others_can_tell_more_in_a_part_of_the_tables():
     """Why negations are refused: of these worlds, those about the target are not the worst."""
     # If the second has b, the first has a or c as likely as not; if it has d, the first has e.
@@ -423,23 +331,3 @@ def test_priors_are_refused():
 )
 def test_a_requirement_in_the_terms_of_a_property(requirement, expected):
     assert property_of(fk.Policy([requirement])) == expected
-
-
-def test_that_nothing_is_published_can_tell_where_values_are_not_alike():
-    """Theorem 1 needs a property that treats values alike; here only their domain is known."""
-    prop = property_of(fk.Policy([fk.Requirement(fk.Facts(), "1/2", values=["hiv"])]))
-    silent = [
-        table
-        for table in product(["hiv", "flu"], repeat=4)
-        if Safe([[[0, 1, 2, 3]]], prop).run(table).released is None
-    ]
-    first = [table[0] for table in silent]
-    assert F(first.count("hiv"), len(first)) > F(1, 2)
-    alike = property_of(fk.Policy([fk.Requirement(fk.Facts(), "1/2")]))
-    silent = [
-        table
-        for table in product("abc", repeat=3)
-        if Safe([[[0, 1], [2]], [[0, 1, 2]]], alike).run(table).released is None
-    ]
-    assert all(F([t[0] for t in silent].count(v), len(silent)) == F(1, 3) for v in "abc")
-    assert 0 < len(silent) < 27

@@ -57,24 +57,6 @@ class Property(Protocol):
         """Whether a person of a group of that size may have these values in so many tables."""
 
 
-def as_fraction(given: Any, name: str) -> Fraction:
-    """An exact number from 1/2, "1/2", 0.5 (as written) or a whole number."""
-    if isinstance(given, bool):
-        raise InputError(f"{name} must be a number, not {given!r}")
-    try:
-        return numbers.as_fraction(given)
-    except InputError:
-        raise InputError(
-            f"{name} must be a number such as '1/2', not {numbers.quoted(given)}"
-        ) from None
-
-
-def _whole(given: Any, name: str) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InputError(f"{name} must be a whole number from 1, not {given!r}")
-    return given
-
-
 class _About:
     """A property of some values only, compared as they print: colour 0, all others colour 1."""
 
@@ -92,7 +74,7 @@ class _About:
                 raise InputError(f"{name}: {key} is a list of values")
         object.__setattr__(self, "values", None if values is None else tuple(values))
         object.__setattr__(self, "excluded", tuple(excluded))
-        most = as_fraction(limit, name)
+        most = numbers.as_fraction(limit)
         if not 0 < most <= 1:
             raise InputError(f"{name}: the limit must be above 0 and at most 1, not {limit}")
         return most
@@ -206,7 +188,7 @@ class Distinct(_Symmetric):
     l: int  # noqa: E741
 
     def __post_init__(self) -> None:
-        _whole(self.l, "Distinct")
+        numbers.whole_number(self.l, "Distinct", 1)
 
     def allows(self, row: Row, total: int, size: int) -> bool:
         """Count the possible values."""
@@ -231,7 +213,7 @@ class Entropy(_Symmetric):
     l: Fraction  # noqa: E741
 
     def __init__(self, l: Any) -> None:  # noqa: E741
-        number = as_fraction(l, "Entropy")
+        number = numbers.as_fraction(l)
         if number < 1:
             raise InputError(f"Entropy: l must be at least 1, not {l}")
         object.__setattr__(self, "l", number)
@@ -260,11 +242,11 @@ class Recursive(_Symmetric):
     l: int  # noqa: E741
 
     def __init__(self, c: Any, l: int) -> None:  # noqa: E741
-        times = as_fraction(c, "Recursive")
+        times = numbers.as_fraction(c)
         if times <= 0:
             raise InputError(f"Recursive: c must be above 0, not {c}")
         object.__setattr__(self, "c", times)
-        object.__setattr__(self, "l", _whole(l, "Recursive"))
+        object.__setattr__(self, "l", numbers.whole_number(l, "Recursive", 1))
 
     def __repr__(self) -> str:
         return f"Recursive({str(self.c)!r}, {self.l})"
@@ -300,7 +282,7 @@ class KAnonymity:
     complete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _whole(self.k, "KAnonymity")
+        numbers.whole_number(self.k, "KAnonymity", 1)
 
     def colour(self, value: Hashable) -> Hashable:
         """Values do not matter."""
@@ -382,10 +364,8 @@ class RuledOut(_About):
         values: Iterable[Hashable] | None = None,
         excluded: Iterable[Hashable] = (),
     ) -> None:
-        if isinstance(l, bool) or not isinstance(l, int) or l < 0:
-            raise InputError(f"RuledOut: l must be a whole number from 0, not {l!r}")
         object.__setattr__(self, "below", self._read(limit, values, excluded))
-        object.__setattr__(self, "l", l)
+        object.__setattr__(self, "l", numbers.whole_number(l, "RuledOut: l", 0))
 
     def __repr__(self) -> str:
         return f"RuledOut('{self.below}', {self.l}{self._about()})"
@@ -509,12 +489,19 @@ def _each(colour: Hashable) -> tuple[Hashable, ...]:
 
 
 def as_property(given: Any) -> Property:
-    """A property, or a callable made one."""
-    if isinstance(given, type) or given is None:
-        raise InputError(f"property must be such as MaxRatio('1/2'), not {given!r}")
-    if isinstance(given, Property):
+    """A property, or a callable made one.
+
+    A class that inherits from one of these and judges otherwise would have its limits and traits.
+    """
+    own = (MaxRatio, Distinct, Entropy, Recursive, KAnonymity, RuledOut, Each, All)
+    if isinstance(given, own) and type(given) not in own:
+        raise InputError(
+            f"{type(given).__name__} inherits what may not be true of it: write a property that "
+            "declares convex and complete itself, or take Each(function)"
+        )
+    if not isinstance(given, type) and isinstance(given, Property):
         return given
-    if callable(given):
+    if not isinstance(given, type) and callable(given):
         return Each(given)
     raise InputError(f"property must be such as MaxRatio('1/2'), not {given!r}")
 

@@ -8,11 +8,13 @@ in each cell matters. Blocks of the same shape are one object, so that work is s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from foreknow.methods.jump.functions import joined, refined, renumber
+import numpy as np
+
+from foreknow.methods.jump.functions import renumber
 
 
 @dataclass(frozen=True)
@@ -21,10 +23,6 @@ class Below:
 
     block: Block
     group_of: tuple[int, ...]
-
-    def at(self, cells: Iterable[int]) -> Below:
-        """The same for some cells of the block above."""
-        return Below(self.block, tuple(self.group_of[c] for c in cells))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +69,6 @@ class Layout:
     blocks: list[Block] = field(default_factory=list, repr=False)  # every shape, by its number
     _levels: dict[int, tuple[Placed, ...]] = field(default_factory=dict, repr=False)
     _known: dict[object, Block] = field(default_factory=dict, repr=False)
-    _cuts: dict[int, Cut | None] = field(default_factory=dict, repr=False)
 
     def level(self, i: int) -> tuple[Placed, ...]:
         """Blocks of a level, with their people."""
@@ -81,7 +78,7 @@ class Layout:
 
     def _made(self, i: int) -> list[Placed]:
         functions = self.partitions[: i + 1]
-        cell_of, part_of = refined(functions), joined(functions)
+        cell_of, part_of = renumber(zip(*functions, strict=True)), _joined(functions)
         parts: list[list[tuple[int, ...]]] = [[] for _ in range(max(part_of) + 1)]
         for people in _members(cell_of):
             parts[part_of[people[0]]].append(people)
@@ -138,77 +135,28 @@ class Layout:
         small = self.shape(
             _sums(cell_of, block.sizes),
             tuple(block.group_of[c] for c in old),
-            tuple(tuple(b.at(old) for b in level) for level in seen),
+            tuple(
+                tuple(Below(b.block, tuple(b.group_of[c] for c in old)) for b in level)
+                for level in seen
+            ),
         )
         return small, cell_of
 
-    def cut_of(self, block: Block) -> Cut | None:
-        """Cut a block at the last level at which it falls apart; None if it is connected."""
-        if block.number not in self._cuts:
-            levels = [j for j, below in enumerate(block.below) if len(below) > 1]
-            self._cuts[block.number] = _cut(block, levels[-1], self) if levels else None
-        return self._cuts[block.number]
 
+def _joined(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Parts of the finest common coarsening: people whom some chain of groups connects.
 
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """How a block falls apart at a level, into parts that earlier functions do not connect.
-
-    They are independent once it is known which values each *piece* has: the people of a part whom
-    no later level tells apart, which are its groups. `alike` numbers parts that can be exchanged;
-    `above` are the later levels, by pieces instead of cells.
+    >>> _joined([(0, 0, 1, 1, 2), (0, 1, 1, 2, 3)])
+    (0, 0, 0, 0, 1)
     """
-
-    level: int
-    parts: tuple[Block, ...]
-    cells: tuple[tuple[int, ...], ...]  # of the block, in each part
-    pieces: tuple[tuple[int, ...], ...]  # of each part, as numbered in the block
-    alike: tuple[int, ...]
-    group_of: tuple[int, ...]  # of each piece
-    sizes: tuple[int, ...]
-    above: tuple[tuple[Below, ...], ...]
-
-    @cached_property
-    def pieces_of(self) -> tuple[tuple[int, ...], ...]:
-        """Pieces of each group of the block."""
-        return _members(self.group_of)
-
-
-def _cut(block: Block, level: int, layout: Layout) -> Cut:
-    places = [
-        next(place for place, below in enumerate(block.below[level]) if below.group_of[c] >= 0)
-        for c in range(len(block.sizes))
-    ]
-    above = block.below[level + 1 :]
-    later = [
-        (block.group_of[c], *(b.group_of[c] for one in above for b in one))
-        for c in range(len(block.sizes))
-    ]
-    piece_of = renumber(zip(places, later, strict=True))
-    first = [cells[0] for cells in _members(piece_of)]
-    parts, cells_in, pieces_in, alike = [], [], [], []
-    for cells in _members(places):
-        pieces = tuple(dict.fromkeys(piece_of[c] for c in cells))
-        inside = (tuple(b.at(cells) for b in one) for one in block.below[: level + 1])
-        part = layout.shape(
-            tuple(block.sizes[c] for c in cells),
-            tuple(pieces.index(piece_of[c]) for c in cells),
-            tuple(tuple(b for b in one if max(b.group_of) >= 0) for one in inside),
-        )
-        parts.append(part)
-        cells_in.append(cells)
-        pieces_in.append(pieces)
-        alike.append((part.number, tuple(later[first[piece]] for piece in pieces)))
-    return Cut(
-        level,
-        tuple(parts),
-        tuple(cells_in),
-        tuple(pieces_in),
-        renumber(alike),
-        tuple(block.group_of[c] for c in first),
-        _sums(piece_of, block.sizes),
-        tuple(tuple(b.at(first) for b in one) for one in above),
-    )
+    first, before = np.arange(len(partitions[0])), None
+    while before is None or (first != before).any():  # the first person that is connected
+        before = first
+        for group_of in map(np.array, partitions):
+            least = np.full(group_of.max() + 1, len(first))
+            np.minimum.at(least, group_of, first)
+            first = least[group_of]
+    return renumber(first.tolist())
 
 
 def _members(numbers: Sequence[int]) -> tuple[tuple[int, ...], ...]:

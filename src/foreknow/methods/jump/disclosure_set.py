@@ -3,9 +3,8 @@
 All ways to give a block's values to its cells are counted by what earlier functions see of them.
 Two partial ways are one state if they leave the same room in every cell and look the same to every
 function that may still stop the table: so a state is (values of a class left, room, what is seen),
-where values with equal counts in every group are one class. A block that earlier functions do not
-connect is counted by its parts. Tables that no function can stop are dropped at once: they are all
-tables less the others.
+where values with equal counts in every group are one class. Tables that no function can stop are
+dropped at once: they are all tables less the others.
 
 A disclosure set depends on the generalization, not on the table (section 3.2 of "k-Jump Strategy
 ..."), so verdicts are kept by generalization; and only up to exchanging values of one colour within
@@ -25,18 +24,14 @@ from typing import Any, Literal, TypeAlias
 
 from foreknow.criteria.properties import Property
 from foreknow.errors import UnsupportedError
-from foreknow.methods.jump.blocks import Below, Block, Cut, Layout
+from foreknow.methods.jump.blocks import Below, Block, Layout
 from foreknow.methods.jump.bounds import surely_safe
 
 Column: TypeAlias = tuple[int, tuple[int, ...]]  # a value: (colour, how often in each group)
 Part: TypeAlias = tuple[Block, tuple[Column, ...]]  # a block and its values
 Seen: TypeAlias = tuple[Any, ...]  # what each lower level sees
-# Of a part of a cut: the room in its pieces; (class, how often in each piece) of each value.
-Slot: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, tuple[int, ...]], ...]]
 
 FIRST_STEPS = 20_000
-# Blocks with more room vectors are counted by their parts; where less is seen, that pays later.
-AT_ONE_PIECE, LIGHT_AT_ONE_PIECE = 256, 10**7
 BEYOND = "exact counting takes more than {:,} steps; allow more, or see `estimate`"
 
 
@@ -99,14 +94,32 @@ class Strategy:
         """
         return min(j + self.distances[j], len(self.distances)) if self.kind == "jump" else j + 1
 
+    def gets_to(
+        self,
+        i: int,
+        needs: Needs,
+        permutation_safe: Callable[[int], bool],
+        disclosure_safe: Callable[[int], bool],
+    ) -> bool:
+        """Whether function i is evaluated, by the verdicts on earlier ones (Definition 2)."""
+        j = 0
+        while j < i:
+            if needs[j] is not Need.ALWAYS and not permutation_safe(j):
+                j += 1
+            elif needs[j] is Need.PERMUTATION or disclosure_safe(j):
+                return False
+            else:
+                j = self.after(j)
+        return j == i
+
 
 @dataclass(frozen=True)
-class CountedPart:
-    """A block: tables where one person of a cell has one value of a class, by (class, cell)."""
+class CountedBlock:
+    """A block, its values, and for each in how many tables one person of each cell has it."""
 
     block: Block
-    classes: tuple[tuple[Column, int], ...]  # with how many values are of it
-    tables: tuple[tuple[int, ...], ...]
+    columns: tuple[Column, ...]
+    tables: dict[Column, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -115,7 +128,7 @@ class Counted:
 
     size: int
     total: int
-    parts: tuple[CountedPart, ...]
+    parts: tuple[CountedBlock, ...]
 
 
 class Exact:
@@ -125,19 +138,13 @@ class Exact:
     """
 
     def __init__(
-        self,
-        layout: Layout,
-        strategy: Strategy,
-        palette: Sequence[Any],
-        budget: Budget,
-        at_one_piece: int = AT_ONE_PIECE,
+        self, layout: Layout, strategy: Strategy, palette: Sequence[Any], budget: Budget
     ) -> None:
-        self.layout, self.strategy, self.palette = layout, strategy, palette
-        self.budget, self._at_one_piece = budget, at_one_piece
+        self.layout, self.strategy, self.palette, self.budget = layout, strategy, palette, budget
         self.complete = strategy.property.complete
         self._limits: dict[tuple[int, int], int] = {}
         self._fits: dict[tuple[int, tuple[Column, ...], int], bool] = {}
-        self._deals: dict[tuple[int, tuple[Column, ...], Needs], Deals] = {}
+        self._tables: dict[tuple[int, tuple[Column, ...], Needs], BlockTables] = {}
         self._verdicts: dict[tuple[int, Any], bool] = {}
 
     def parts(self, i: int, codes: Sequence[int], colours: Sequence[int]) -> list[Part]:
@@ -174,7 +181,7 @@ class Exact:
 
         Counted in few steps, or else by a bound, or else with all the steps that are allowed.
         """
-        key = tuple(sorted((block.number, columns) for block, columns in parts))
+        key = key_of(parts)
         steps, self.budget.used = self.budget.steps, 0
         try:
             self.budget.steps = min(steps, FIRST_STEPS)
@@ -224,59 +231,39 @@ class Exact:
         return self._fits[key]
 
     def count(self, i: int, parts: Sequence[Part]) -> Counted:
-        """The disclosure set of a generalization under function i."""
+        """The disclosure set of a generalization under function i: all tables less the stopped."""
         needs = self.needs(i, parts)
         unneeded = [need is Need.NOTHING for need in needs]
-        deals, cells = [], []
+        blocks, cells = [], []
         for block, columns in parts:
             small, cell_of = self.layout.without(block, unneeded)
-            deals.append(self.deal(small, columns, needs))
+            key = (small.number, columns, needs)
+            if key not in self._tables:
+                self._tables[key] = BlockTables(small, columns, needs, self)
+            blocks.append(self._tables[key])
             cells.append(cell_of)
-        total = math.prod(deal.total for deal in deals)
-        chain = Chain(deals, needs, self.budget)
-        stopped = {seen: int(not self._gets_to(i, seen, needs)) for seen in chain.ends}
-        lost = sum(number * stopped[seen] for seen, number in chain.ends.items())
-        weights = chain.weights(stopped.__getitem__)
-        made: dict[Part, CountedPart] = {}
-        for part, deal, cell_of, weight_of in zip(parts, deals, cells, weights, strict=True):
-            if part not in made:
-                made[part] = _counted(part[0], deal, cell_of, total, weight_of)
-        return Counted(total - lost, total, tuple(made[part] for part in parts))
+        total = math.prod(block.total for block in blocks)
 
-    def deal(self, block: Block, columns: tuple[Column, ...], needs: Needs) -> Deals:
-        """A block's tables, at one piece where that is little, or else by its parts."""
-        key = (block.number, columns, needs)
-        if key not in self._deals:
-            # Whether no more than one bit is ever seen of each level.
-            light = not {Need.GATED, Need.ALWAYS} & set(needs)
-            light = light and (self.complete or Need.PERMUTATION not in needs)
-            most = max(LIGHT_AT_ONE_PIECE, self._at_one_piece) if light else self._at_one_piece
-            cut = None
-            if math.prod(size + 1 for size in block.sizes) > most:
-                cut = self.layout.cut_of(block)
-            self._deals[key] = (
-                CutDeal(block, columns, needs, self, cut)
-                if cut
-                else Deal(block, columns, needs, self)
+        def stops(seen: Seen) -> bool:
+            return not self.strategy.gets_to(
+                i, needs, lambda j: seen[j] is not None, lambda j: self._verdict(j, seen[j])
             )
-        return self._deals[key]
 
-    def _gets_to(self, i: int, seen: Seen, needs: Needs) -> bool:
-        """Whether the algorithm evaluates function i on such a table (Definition 2)."""
-        j = 0
-        while j < i:
-            need, one = needs[j], seen[j]
-            if need is Need.ALWAYS:
-                if self._verdict(j, one):
-                    return False
-                j += 1
-            elif one is None:
-                j += 1
-            elif need is Need.PERMUTATION or self._verdict(j, one):
-                return False
-            else:
-                j = self.strategy.after(j)
-        return j == i
+        stopped, weights = _stopped(blocks, needs, self.budget, stops)
+        made: dict[Part, CountedBlock] = {}
+        for (block, columns), tables, cell_of, weight_of in zip(
+            parts, blocks, cells, weights, strict=True
+        ):
+            if (block, columns) not in made:
+                rows = {
+                    column: tuple(
+                        total * column[1][group] // block.group_sizes[group] - row[cell]
+                        for group, cell in zip(block.group_of, cell_of, strict=True)
+                    )
+                    for column, row in zip(tables.classes, tables.sums(weight_of), strict=True)
+                }
+                made[block, columns] = CountedBlock(block, columns, rows)
+        return Counted(total - stopped, total, tuple(made[part] for part in parts))
 
     def _verdict(self, j: int, key: Any) -> bool:
         if (j, key) not in self._verdicts:
@@ -288,11 +275,7 @@ class Exact:
         """Whether everybody's values have the property; nobody's when there are no tables."""
         return counted.size > 0 and all(
             self.allows(
-                [
-                    (colour, tables[cell])
-                    for ((colour, _), copies), tables in zip(part.classes, part.tables, strict=True)
-                    for _ in range(copies)
-                ],
+                [(column[0], part.tables[column][cell]) for column in part.columns],
                 counted.size,
                 part.block.group_sizes[group],
             )
@@ -310,165 +293,65 @@ def rows_of(groups: Sequence[Sequence[int]], codes: Sequence[int]) -> dict[int, 
     return {code: tuple(row) for code, row in counts.items()}
 
 
-def _counted(
-    block: Block, deal: Deals, cell_of: Sequence[int], total: int, weight_of: dict[Seen, int]
-) -> CountedPart:
-    """All tables less those that are stopped."""
-    tables = tuple(
-        tuple(
-            total * counts[group] // block.group_sizes[group] - row[cell]
-            for group, cell in zip(block.group_of, cell_of, strict=True)
-        )
-        for (_, counts), row in zip(deal.classes, deal.sums(weight_of), strict=True)
-    )
-    return CountedPart(block, tuple(zip(deal.classes, deal.copies, strict=True)), tables)
+# ---- tables of blocks ----------------------------------------------------------------------------
 
 
-# ---- what lower levels see -----------------------------------------------------------------------
+def _stopped(
+    blocks: Sequence[BlockTables], needs: Needs, budget: Budget, stops: Callable[[Seen], bool]
+) -> tuple[int, list[dict[Seen, int]]]:
+    """How many tables are stopped, and by what is seen of each block: with how many others.
 
-
-class Sight:
-    """What some lower levels see of values that are placed one after another.
-
-    Of a level: None where its permutation set is not safe, so that it stops nothing; True where
-    only that matters and limits decide; or each value's counts in its groups.
+    Blocks are independent: what the lower levels see of all of them is put together one by one.
     """
-
-    def __init__(self, levels: Sequence[tuple[Below, ...]], needs: Needs, exact: Exact) -> None:
-        self._levels = list(zip(levels, needs, strict=True))
-        self._exact, self._complete = exact, exact.complete
-
-    def start(self) -> Seen:
-        """What is seen of no values at all."""
-        return tuple(self._start(blocks, need) for blocks, need in self._levels)
-
-    def of(self, colour: int, cells: Sequence[int]) -> Seen:
-        """What is seen of one value that occurs so often in each cell."""
-        return tuple(self._of(blocks, need, colour, cells) for blocks, need in self._levels)
-
-    def after(self, seen: Seen, more: Seen) -> Seen:
-        """What is seen after one more value."""
-        return tuple(
-            None
-            if old is None or new is None
-            else True
-            if old is True
-            else tuple(
-                have if one is None else tuple(sorted((*have, one)))
-                for have, one in zip(old, new, strict=True)
-            )
-            for old, new in zip(seen, more, strict=True)
-        )
-
-    def done(self, seen: Seen) -> Seen:
-        """What is seen of all values, with verdicts on permutation sets."""
-        return tuple(
-            self._done(blocks, need, one)
-            for (blocks, need), one in zip(self._levels, seen, strict=True)
-        )
-
-    def _start(self, blocks: tuple[Below, ...], need: Need) -> Any:
-        if need is Need.NOTHING:
-            return None
-        if need is not Need.PERMUTATION:
-            return tuple(() for _ in blocks)
-        sizes = [size for below in blocks for size in below.block.group_sizes]
-        if self._complete:
-            return True if all(self._exact.limit(size, 0) >= 0 for size in sizes) else None
-        return tuple(() for _ in sizes)
-
-    def _of(self, blocks: tuple[Below, ...], need: Need, colour: int, cells: Sequence[int]) -> Any:
-        if need is Need.NOTHING:
-            return None
-        limit = self._exact.limit
-        found: list[Any] = []
-        for below in blocks:
-            sizes = below.block.group_sizes
-            sums = [0] * len(sizes)
-            for group, n in zip(below.group_of, cells, strict=True):
-                if n and group >= 0:
-                    sums[group] += n
-            if need is not Need.ALWAYS and any(
-                n > limit(size, colour) for n, size in zip(sums, sizes, strict=True)
-            ):
-                return None
-            if need is Need.PERMUTATION:
-                found += [(colour, n) if n else None for n in sums]
-            else:
-                found.append((colour, tuple(sums)) if any(sums) else None)
-        return True if need is Need.PERMUTATION and self._complete else tuple(found)
-
-    def _done(self, blocks: tuple[Below, ...], need: Need, seen: Any) -> Any:
-        if seen is None or seen is True:
-            return seen
-        allows = self._exact.allows
-        if need is Need.PERMUTATION:
-            sizes = [size for below in blocks for size in below.block.group_sizes]
-            return True if all(map(allows, seen, sizes, sizes)) else None
-        found = [(below.block, columns) for below, columns in zip(blocks, seen, strict=True)]
-        if need is Need.GATED and not (self._complete or self._exact.permutation_safe(found)):
-            return None
-        return tuple(sorted((block.number, columns) for block, columns in found))
+    none: dict[Need, Any] = {Need.PERMUTATION: True, Need.NOTHING: None}
+    ahead: list[dict[Seen, int]] = [{tuple(none.get(need, ()) for need in needs): 1}]
+    steps: list[dict[tuple[Seen, Seen], Seen]] = []
+    for block in blocks:
+        reached: dict[Seen, int] = {}
+        step: dict[tuple[Seen, Seen], Seen] = {}
+        for before, weight in ahead[-1].items():
+            for end, ways in block.ends.items():
+                both = tuple(
+                    None if a is None or b is None else a is True or tuple(sorted((*a, *b)))
+                    for a, b in zip(before, end, strict=True)
+                )
+                if not _lost(both):
+                    step[before, end] = both
+                    reached[both] = reached.get(both, 0) + weight * ways
+        budget.spend(len(step) + 1)
+        steps.append(step)
+        ahead.append(reached)
+    values = {seen: int(stops(seen)) for seen in ahead[-1]}
+    number = sum(ways * values[seen] for seen, ways in ahead[-1].items())
+    weights: list[dict[Seen, int]] = [{} for _ in blocks]
+    for place in range(len(blocks) - 1, -1, -1):
+        own, earlier = weights[place], dict.fromkeys(ahead[place], 0)
+        for (before, end), both in steps[place].items():
+            if values[both]:
+                own[end] = own.get(end, 0) + ahead[place][before] * values[both]
+                earlier[before] += blocks[place].ends[end] * values[both]
+        values = earlier
+    return number, weights
 
 
-def lost(seen: Seen) -> bool:
+def _lost(seen: Seen) -> bool:
     """Whether no level has a safe permutation set."""
     return all(one is None for one in seen)
 
 
-class Chain:
-    """Tables of independent pieces, by what the lower levels see of all of them (`ends`)."""
-
-    def __init__(self, deals: Sequence[Deals], needs: Needs, budget: Budget) -> None:
-        none: dict[Need, Any] = {Need.PERMUTATION: True, Need.NOTHING: None}
-        self.deals = deals
-        self._ahead: list[dict[Seen, int]] = [{tuple(none.get(need, ()) for need in needs): 1}]
-        self._steps: list[dict[tuple[Seen, Seen], Seen]] = []
-        for deal in deals:
-            reached: dict[Seen, int] = {}
-            step: dict[tuple[Seen, Seen], Seen] = {}
-            for before, weight in self._ahead[-1].items():
-                for end, ways in deal.ends.items():
-                    both = tuple(
-                        None if a is None or b is None else a is True or tuple(sorted((*a, *b)))
-                        for a, b in zip(before, end, strict=True)
-                    )
-                    if not lost(both):
-                        step[before, end] = both
-                        reached[both] = reached.get(both, 0) + weight * ways
-            budget.spend(len(step) + 1)
-            self._steps.append(step)
-            self._ahead.append(reached)
-        self.ends = self._ahead[-1]
-
-    def weights(self, value_of: Callable[[Seen], int]) -> list[dict[Seen, int]]:
-        """For each piece, the weight of each of its ends: summed over the other pieces."""
-        values = {seen: value_of(seen) for seen in self.ends}
-        found: list[dict[Seen, int]] = [{} for _ in self.deals]
-        for place in range(len(self.deals) - 1, -1, -1):
-            own, ahead, ends = found[place], self._ahead[place], self.deals[place].ends
-            earlier = dict.fromkeys(ahead, 0)
-            for (before, end), both in self._steps[place].items():
-                value = values[both]
-                if value:
-                    own[end] = own.get(end, 0) + ahead[before] * value
-                    earlier[before] += ends[end] * value
-            values = earlier
-        return found
-
-
-# ---- tables of one block -------------------------------------------------------------------------
-
-
-class Deals:
-    """All ways to give a block's values to its cells: `total`, and `ends`, how many look how.
+class BlockTables:
+    """All tables of one block, value by value over its cells: `total`; how many look how (`ends`).
 
     Those that no level can stop are left out of `ends`. There are `copies` of each of `classes`;
     frequent values come first, as they break limits.
+
+    Of a level is seen: None where its permutation set is not safe, so that it stops nothing; True
+    where only that matters and limits decide; or each value's counts in its groups.
     """
 
     def __init__(self, block: Block, columns: Sequence[Column], needs: Needs, exact: Exact) -> None:
-        self.block, self._budget = block, exact.budget
+        self.block, self._exact = block, exact
+        self._levels = list(zip(block.below, needs, strict=True))
         counted = Counter(columns)
         self.classes = sorted(counted, key=lambda column: (-sum(column[1]), column))
         self.copies = [counted[column] for column in self.classes]
@@ -477,34 +360,26 @@ class Deals:
         )
         self.ends: dict[Seen, int] = {}
         self._keep_all = Need.ALWAYS in needs
-
-    def sums(self, weight_of: dict[Seen, int]) -> list[list[int]]:
-        """For each class and cell: tables by their weight where one person has one such value."""
-        raise NotImplementedError
-
-
-class Deal(Deals):
-    """A block's tables, value by value over its cells."""
-
-    def __init__(self, block: Block, columns: Sequence[Column], needs: Needs, exact: Exact) -> None:
-        super().__init__(block, columns, needs, exact)
-        self._sight = Sight(block.below, needs, exact)
         # For each layer: class and cells; (source, target, ways, copies) of each edge; weights.
         self._layers: list[tuple[int, tuple[int, ...], list[tuple[int, int, int, int]]]] = []
-        start = self._sight.start()
+        start = tuple(self._at_first(*level) for level in self._levels)
+        # A state: values left of a class, room in each cell, what is seen.
         states: dict[Any, int] = {}
-        if self._keep_all or not lost(start):
+        if self._keep_all or not _lost(start):
             states[0, block.sizes, start] = 1
         self._weights: list[list[int]] = [list(states.values())]
         for which, (colour, counts) in enumerate(self.classes if states else ()):
-            options = spreads(counts, block.cells_of, block.sizes, self._budget)
+            options = spreads(counts, block.cells_of, block.sizes, exact.budget)
             states = {(self.copies[which], *state[1:]): n for state, n in states.items()}
             for r, cells in enumerate(options):
-                more = self._sight.of(colour, cells)
+                more = tuple(self._of_value(*level, colour, cells) for level in self._levels)
                 states = self._layer(states, which, cells, more, last=r == len(options) - 1)
-        self._done = [self._sight.done(seen) for _, _, seen in states]
+        self._done = [
+            tuple(self._of_all(*level, one) for level, one in zip(self._levels, seen, strict=True))
+            for _, _, seen in states
+        ]
         for end, weight in zip(self._done, states.values(), strict=True):
-            if self._keep_all or not lost(end):
+            if self._keep_all or not _lost(end):
                 self.ends[end] = self.ends.get(end, 0) + weight
 
     def _layer(
@@ -519,10 +394,8 @@ class Deal(Deals):
             ways, k = 1, 0
             while True:
                 if k == left or not last:
-                    state = (left - k, room, seen)
-                    place = places.get(state)
-                    if place is None:
-                        place = places[state] = len(weights)
+                    place = places.setdefault((left - k, room, seen), len(weights))
+                    if place == len(weights):
                         weights.append(0)
                     factor = ways * math.comb(left, k)
                     weights[place] += weight * factor
@@ -536,30 +409,27 @@ class Deal(Deals):
                     new_room[c] -= n
                 if not ways:
                     break
-                room = tuple(new_room)
-                seen = self._sight.after(seen, more)
-                if not self._keep_all and lost(seen):
+                room, seen = tuple(new_room), _after(seen, more)
+                if not self._keep_all and _lost(seen):
                     break
-        self._budget.spend(len(edges) + 1)
+        self._exact.budget.spend(len(edges) + 1)
         self._layers.append((which, cells, edges))
         self._weights.append(weights)
         return dict(zip(places, weights, strict=True))
 
     def sums(self, weight_of: dict[Seen, int]) -> list[list[int]]:
-        """Backwards along the same steps."""
+        """For each class and cell: tables by their weight where one person has one such value."""
         values = [weight_of.get(end, 0) for end in self._done]
         found = [[0] * len(self.block.sizes) for _ in self.classes]
-        for layer in range(len(self._layers) - 1, -1, -1):
+        for layer in range(len(self._layers) - 1, -1, -1):  # backwards along the same steps
             which, cells, edges = self._layers[layer]
             sources, flow = self._weights[layer], 0
             before = [0] * len(sources)
             for source, target, factor, k in edges:
-                value = values[target]
-                if value:
-                    value *= factor
+                if values[target]:
+                    value = values[target] * factor
                     before[source] += value
-                    if k:
-                        flow += k * value * sources[source]
+                    flow += k * value * sources[source]
             if flow:
                 for c, n in enumerate(cells):
                     found[which][c] += n * flow
@@ -569,131 +439,70 @@ class Deal(Deals):
             for row, copies in zip(found, self.copies, strict=True)
         ]
 
+    def _at_first(self, blocks: tuple[Below, ...], need: Need) -> Any:
+        """What a level sees of no values at all."""
+        if need is Need.NOTHING:
+            return None
+        if need is not Need.PERMUTATION:
+            return ((),) * len(blocks)
+        sizes = [size for below in blocks for size in below.block.group_sizes]
+        if self._exact.complete:
+            return True if all(self._exact.limit(size, 0) >= 0 for size in sizes) else None
+        return ((),) * len(sizes)
 
-class CutDeal(Deals):
-    """A block's tables by its parts.
-
-    Values are given to the pieces of all parts, up to exchanging parts that are alike; then each
-    part is counted by itself, with what was found for equal values in parts of its shape.
-    """
-
-    def __init__(
-        self,
-        block: Block,
-        columns: Sequence[Column],
-        needs: Needs,
-        exact: Exact,
-        cut: Cut,
-    ) -> None:
-        super().__init__(block, columns, needs, exact)
-        self._cut = cut
-        self._above = Sight(cut.above, needs[cut.level + 1 :], exact)
-        lower = needs[: cut.level + 1]
-        self._unseen: Seen = (None,) * len(lower)
-        # In how many ways; what later levels see; the parts' values, and their tables.
-        self._ways: list[tuple[int, Seen, tuple[Slot, ...], Chain]] = []
-        for (slots, seen), number in self._slots().items():
-            upper = self._above.done(seen)
-            deals = [
-                exact.deal(
-                    part, tuple(sorted((self.classes[c][0], row) for c, row in slot[1])), lower
-                )
-                for part, slot in zip(cut.parts, slots, strict=True)
-            ]
-            chain = Chain(deals, lower, self._budget)
-            if not chain.ends and lost(upper):
-                continue
-            self._ways.append((number, upper, slots, chain))
-            ends = {(*end, *upper): ways for end, ways in chain.ends.items()}
-            rest = math.prod(one.total for one in deals) - sum(ends.values())
-            if rest and not lost(upper):
-                ends[*self._unseen, *upper] = rest
-            for both, ways in ends.items():
-                self.ends[both] = self.ends.get(both, 0) + number * ways
-
-    def _slots(self) -> dict[tuple[tuple[Slot, ...], Seen], int]:
-        """Ways to give the values to pieces, up to exchanging parts that are alike."""
-        cut = self._cut
-        empty: tuple[Slot, ...] = tuple(
-            (tuple(cut.sizes[p] for p in pieces), ()) for pieces in cut.pieces
-        )
-        states = {(empty, self._above.start()): 1}
-        for which, ((colour, counts), copies) in enumerate(
-            zip(self.classes, self.copies, strict=True)
-        ):
-            options = [
-                (
-                    [tuple(row[p] for p in pieces) for pieces in cut.pieces],
-                    self._above.of(colour, row),
-                )
-                for row in spreads(counts, cut.pieces_of, cut.sizes, self._budget)
-            ]
-            for _ in range(copies):
-                found: dict[tuple[tuple[Slot, ...], Seen], int] = {}
-                for (slots, seen), number in states.items():
-                    for own, more in options:
-                        dealt = self._dealt(slots, which, own)
-                        if dealt is not None:
-                            state = dealt, self._above.after(seen, more)
-                            found[state] = found.get(state, 0) + number
-                    self._budget.spend(len(options))
-                states = found
-        return states
-
-    def _dealt(
-        self, slots: tuple[Slot, ...], which: int, own: Sequence[tuple[int, ...]]
-    ) -> tuple[Slot, ...] | None:
-        """Parts after one more value, in a fixed order of those alike; None if there is no room."""
-        by_kind: dict[int, list[Slot]] = {}
-        for slot, counts, kind in zip(slots, own, self._cut.alike, strict=True):
-            if any(counts):
-                room = tuple(r - n for r, n in zip(slot[0], counts, strict=True))
-                if min(room) < 0:
-                    return None
-                slot = room, tuple(sorted((*slot[1], (which, counts))))
-            by_kind.setdefault(kind, []).append(slot)
-        for alike in by_kind.values():
-            alike.sort(reverse=True)
-        return tuple(by_kind[kind].pop() for kind in self._cut.alike)
-
-    def sums(self, weight_of: dict[Seen, int]) -> list[list[int]]:
-        """For each way to give the values to pieces, the sums of its parts."""
-        cut = self._cut
-        found = [[0] * len(self.block.sizes) for _ in self.classes]
-        for number, upper, slots, chain in self._ways:
-            rest = 0 if lost(upper) else weight_of.get((*self._unseen, *upper), 0)
-            values = {end: weight_of.get((*end, *upper), 0) - rest for end in chain.ends}
-            if not rest and not any(values.values()):
-                continue
-            # Those that no lower level can stop are all less the others.
-            everything = rest * math.prod(deal.total for deal in chain.deals)
-            for part, cells, slot, deal, weights in zip(
-                cut.parts,
-                cut.cells,
-                slots,
-                chain.deals,
-                chain.weights(values.__getitem__),
-                strict=True,
+    def _of_value(
+        self, blocks: tuple[Below, ...], need: Need, colour: int, cells: Sequence[int]
+    ) -> Any:
+        """What a level sees of one value that occurs so often in each cell."""
+        if need is Need.NOTHING:
+            return None
+        found: list[Any] = []
+        for below in blocks:
+            sizes = below.block.group_sizes
+            sums = [0] * len(sizes)
+            for group, n in zip(below.group_of, cells, strict=True):
+                if n and group >= 0:
+                    sums[group] += n
+            if need is not Need.ALWAYS and any(
+                n > self._exact.limit(size, colour) for n, size in zip(sums, sizes, strict=True)
             ):
-                kept = dict(zip(deal.classes, deal.sums(weights), strict=True))
-                for which, counts in slot[1]:
-                    own, row = kept[self.classes[which][0], counts], found[which]
-                    for k, (cell, group) in enumerate(zip(cells, part.group_of, strict=True)):
-                        row[cell] += number * (
-                            own[k] + everything * counts[group] // part.group_sizes[group]
-                        )
-        # The same for all parts that can be exchanged, and for one value of each class.
-        for kind in set(cut.alike):
-            alike = [cells for cells, k in zip(cut.cells, cut.alike, strict=True) if k == kind]
-            for row in found:
-                for cells in zip(*alike, strict=True):
-                    mean = sum(row[cell] for cell in cells) // len(cells)
-                    for cell in cells:
-                        row[cell] = mean
-        return [
-            [number // copies for number in row]
-            for row, copies in zip(found, self.copies, strict=True)
-        ]
+                return None
+            if need is Need.PERMUTATION:
+                found += [(colour, n) if n else None for n in sums]
+            else:
+                found.append((colour, tuple(sums)) if any(sums) else None)
+        return True if need is Need.PERMUTATION and self._exact.complete else tuple(found)
+
+    def _of_all(self, blocks: tuple[Below, ...], need: Need, seen: Any) -> Any:
+        """What a level sees of all values, with the verdict on its permutation set."""
+        if seen is None or seen is True:
+            return seen
+        if need is Need.PERMUTATION:
+            sizes = [size for below in blocks for size in below.block.group_sizes]
+            return True if all(map(self._exact.allows, seen, sizes, sizes)) else None
+        found = [(below.block, columns) for below, columns in zip(blocks, seen, strict=True)]
+        unsure = need is Need.GATED and not self._exact.complete
+        return None if unsure and not self._exact.permutation_safe(found) else key_of(found)
+
+
+def _after(seen: Seen, more: Seen) -> Seen:
+    """What is seen after one more value."""
+    return tuple(
+        None
+        if old is None or new is None
+        else True
+        if old is True
+        else tuple(
+            have if one is None else tuple(sorted((*have, one)))
+            for have, one in zip(old, new, strict=True)
+        )
+        for old, new in zip(seen, more, strict=True)
+    )
+
+
+def key_of(parts: Sequence[Part]) -> tuple[tuple[int, tuple[Column, ...]], ...]:
+    """A generalization up to exchanging blocks of one shape."""
+    return tuple(sorted((block.number, columns) for block, columns in parts))
 
 
 @lru_cache(maxsize=1 << 14)

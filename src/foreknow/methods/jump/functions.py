@@ -18,6 +18,7 @@ from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import InputError, did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, levels_of
+from foreknow.numbers import whole_number
 
 Person: TypeAlias = Hashable
 Value: TypeAlias = Hashable
@@ -167,11 +168,8 @@ def _read_levels(text: str) -> tuple[tuple[str, Level], ...]:
 
 
 def _level(column: Any, level: Any) -> Level:
-    if level == SUPPRESSED:
-        return SUPPRESSED
-    if isinstance(level, bool) or not isinstance(level, (int, np.integer)):
-        raise InputError(f"the level of {str(column)!r} is a whole number or '*', not {level!r}")
-    return int(level)
+    name = f"the level of {str(column)!r}"
+    return SUPPRESSED if level == SUPPRESSED else whole_number(level, name, 0, " or '*'")
 
 
 # ---- functions of the rows of a table ------------------------------------------------------------
@@ -256,11 +254,11 @@ def _by_values(function: Function, microdata: Microdata) -> tuple[int, ...]:
         known.append({str(value): i for i, value in enumerate(one.domain)})
         known[-1].update({value: i for i, value in enumerate(one.domain)})
     group_of: dict[tuple[int | None, ...], int] = {}
+    names = ", ".join(attribute.name for attribute in attributes)
     for g, group in enumerate(function.groups or ()):
         for named in group:
             cells = named if isinstance(named, tuple) else (named,)
             if len(cells) != len(attributes):
-                names = ", ".join(attribute.name for attribute in attributes)
                 raise InputError(
                     f"the function {function}: {named!r} is no combination of the "
                     f"quasi-identifiers ({names}). For a table with rows, give lattice nodes, "
@@ -347,37 +345,7 @@ def least_group(property: Property, people: int) -> int:
     return next((n for n in sizes if property.allows([(colour, 1)] * n, n, n)), people)
 
 
-# ---- partitions ----------------------------------------------------------------------------------
-
-
 def renumber(numbers: Iterable[Hashable]) -> tuple[int, ...]:
     """Whole numbers from 0 in order of first appearance."""
     seen: dict[Hashable, int] = {}
     return tuple(seen.setdefault(number, len(seen)) for number in numbers)
-
-
-def refined(partitions: Iterable[Sequence[int]]) -> tuple[int, ...]:
-    """Cells of the common refinement: people whom no function tells apart."""
-    return renumber(zip(*partitions, strict=True))
-
-
-def joined(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Parts of the finest common coarsening: people whom some chain of groups connects.
-
-    >>> joined([(0, 0, 1, 1, 2), (0, 1, 1, 2, 3)])
-    (0, 0, 0, 0, 1)
-    """
-    n = len(partitions[0])
-    parent = list(range(n))
-
-    def root(x: int) -> int:
-        while parent[x] != x:
-            parent[x] = parent[parent[x]]
-            x = parent[x]
-        return x
-
-    for partition in partitions:
-        first: dict[int, int] = {}
-        for person, group in enumerate(partition):
-            parent[root(person)] = root(first.setdefault(group, person))
-    return renumber(root(person) for person in range(n))

@@ -9,7 +9,7 @@ import builtins
 import copy
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,19 +18,22 @@ from pydantic import Field
 from foreknow.criteria.properties import MaxRatio, Property, as_property
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, PolicyError, UnsupportedError
+from foreknow.errors import InputError, NoSafeRelease, PolicyError, UnsupportedError
 from foreknow.methods.jump.disclosure_set import BeyondReach, Strategy
 from foreknow.methods.jump.estimate import EstimatedSet, estimate
 from foreknow.methods.jump.functions import (
     Function,
+    Value,
     default_nodes,
     least_group,
+    node_of,
     read_functions,
     settled,
 )
 from foreknow.methods.jump.policy_property import property_of
-from foreknow.methods.jump.run import JumpResult, Run, case_of, checked_place, walked
+from foreknow.methods.jump.run import Case, Run, case_of, checked_place, walked
 from foreknow.methods.protocol import Grouping, Traits
+from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, FromOne, Settings
 
@@ -61,20 +64,25 @@ class JumpSettings(InOrderSettings):
 
 
 @dataclass(frozen=True, init=False)
-class Judged:
-    """Functions that are tried in order, and the property that decides."""
+class InOrder:
+    """A public algorithm that tries functions in order; see `Naive`, `Safe` and `Jump`."""
+
+    key: ClassVar[str]
+    _kind: ClassVar[Literal["naive", "safe", "jump"]]  # whatever a subclass is called
+    note: ClassVar[str]
+    settings: ClassVar[type[Settings]] = InOrderSettings
 
     functions: tuple[Function, ...] | None
     property: Property
     steps: int
 
-    def __init__(self, functions: Sequence[Any] | None, property: Any, *, steps: int) -> None:
-        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-            raise InputError(f"steps is a whole number from 1, not {steps!r}")
+    def __init__(
+        self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
+    ) -> None:
         read = None if functions is None else read_functions(functions)
         object.__setattr__(self, "functions", read)
         object.__setattr__(self, "property", as_property(property))
-        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "steps", whole_number(steps, "steps", 1))
 
     @builtins.property
     def symmetric(self) -> bool:
@@ -92,29 +100,6 @@ class Judged:
             "property": repr(self.property),
             "steps": self.steps,
         }
-
-    @builtins.property
-    def _given(self) -> tuple[Function, ...]:
-        if self.functions is None:
-            raise InputError(
-                "functions is missing; it can be left out only for the rows of a Microdata"
-            )
-        return self.functions
-
-
-@dataclass(frozen=True, init=False)
-class InOrder(Judged):
-    """A public algorithm that tries functions in order; see `Naive`, `Safe` and `Jump`."""
-
-    key: ClassVar[str]
-    _kind: ClassVar[Literal["naive", "safe", "jump"]]  # whatever a subclass is called
-    note: ClassVar[str]
-    settings: ClassVar[type[Settings]] = InOrderSettings
-
-    def __init__(
-        self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
-    ) -> None:
-        super().__init__(functions, property, steps=steps)
 
     @classmethod
     def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Self:
@@ -134,7 +119,7 @@ class InOrder(Judged):
         BeyondReach
             If exact counting takes more than `steps` steps.
         """
-        return walked(self._given, self._strategy(), table, self.steps)
+        return walked(self.given, self._strategy(), table, self.steps)
 
     def estimate(
         self,
@@ -150,14 +135,12 @@ class InOrder(Judged):
         For disclosure sets that are too large for `Run.disclosure_set`. The result has an interval
         for the highest probability. No release is ever decided by an estimate.
         """
-        if seed is not None and (
-            isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0
-        ):
-            raise InputError(f"seed is a whole number from 0, not {seed!r}")
-        place = checked_place(i, len(self._given))
+        if seed is not None:
+            seed = whole_number(seed, "the seed", 0)
+        place = checked_place(i, len(self.given))
         steps = min(self.steps, ESTIMATE_STEPS)
-        case = case_of(self._given, self._strategy(), table, steps, fresh=True)
-        return estimate(case, place, samples, None if seed is None else int(seed), confidence)
+        case = case_of(self.given, self._strategy(), table, steps, fresh=True)
+        return estimate(case, place, samples, seed, confidence)
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
@@ -188,7 +171,9 @@ class InOrder(Judged):
     ) -> Grouping:
         """Group the rows of a table, to be written at the levels of the released function."""
         own = self.settled(microdata)
-        found = own.search(microdata, policy).required()
+        found = own.search(microdata, policy)
+        if explain:
+            found = found.required()
         return Grouping(found.groups, found.floors, settled=own)
 
     def search(self, microdata: Microdata, policy: Policy | None = None) -> JumpResult:
@@ -217,21 +202,17 @@ class InOrder(Judged):
         for requirement in policy.requirements if policy is not None else ():
             requirement.mask(microdata.values)
         own = self.settled(microdata)
-        name = type(self).__name__
         if self._kind != "naive":  # which claims nothing
-            labelled = policy is not None and policy.options.form == "generalized"
-            _refuse_lookalikes(name, own._given, own.property, labelled)
-        values = microdata.values
-        table = [values[code] for code in microdata.sensitive_codes.tolist()]
+            own._refuse_lookalikes(policy is not None and policy.options.form == "generalized")
         try:
-            run = own.run(table)
+            run = own.run(values_of(microdata))
         except BeyondReach as error:
             raise BeyondReach(
-                f"{name} decides nothing of {microdata.name}: {error}. More steps "
+                f"{type(self).__name__} decides nothing of {microdata.name}: {error}. More steps "
                 f"(steps = {10 * self.steps}) change no result; other functions, chosen because of "
                 "this, would be a choice that depends on the table"
             ) from None
-        return JumpResult(name, own._given, own.property, run, microdata)
+        return JumpResult(own, run, microdata)
 
     def settled(self, microdata: Microdata) -> Self:
         """The same for one table: functions by the names of their levels, or the default ones."""
@@ -249,11 +230,53 @@ class InOrder(Judged):
         own._check()
         return own
 
+    def case(self, microdata: Microdata) -> Case:
+        """The rows of a table under this algorithm, whose functions are settled."""
+        return case_of(self.given, self._strategy(), values_of(microdata), self.steps)
+
+    @builtins.property
+    def given(self) -> tuple[Function, ...]:
+        """The functions, which must have been given."""
+        if self.functions is None:
+            raise InputError(
+                "functions is missing; it can be left out only for the rows of a Microdata"
+            )
+        return self.functions
+
     def _check(self) -> None:
         """Check what depends on how many functions there are."""
 
     def _strategy(self) -> Strategy:
         return Strategy(self._kind, self.property)
+
+    def _refuse_lookalikes(self, labelled: bool) -> None:
+        """Refuse functions whose releases may look alike, if the property may not be convex.
+
+        An adversary who cannot tell which of several functions made a release is left with a
+        mixture of their disclosure sets. It has the property if that is convex; otherwise it may
+        not. Groups that are published by labels alone (`labelled`) are known for nodes only.
+        """
+        if self.property.convex:
+            return
+        name, known = type(self).__name__, dict[tuple[int, ...] | None, int]()
+        why = (
+            f"with {self.property!r}, which is not known to be convex, it might then disclose "
+            "more than was judged."
+        )
+        for i, function in enumerate(self.given):
+            j = known.setdefault(function.numbers, i)
+            if j != i:
+                raise UnsupportedError(
+                    f"{name}: g{j + 1} and g{i + 1} group people alike, so that a release does not "
+                    f"show which of them made it; {why} Keep one of the two, or take a property "
+                    "that is convex"
+                )
+            if labelled and function.levels is None:
+                raise UnsupportedError(
+                    f"{name}: the labels of g{i + 1} = {function} may not show who is in which "
+                    f"group; {why} Take lattice nodes, form = 'bucketized', or a property that is "
+                    "convex"
+                )
 
     def _traits(self) -> Traits:
         """What each of the three declares, in its own class."""
@@ -274,6 +297,70 @@ class InOrder(Judged):
         return (
             f"{type(self).__name__} judged by a property of its own, {self.property!r}: the policy "
             "was held against the release alone, not against an adversary who knows the method",
+        )
+
+
+@dataclass(frozen=True)
+class JumpResult:
+    """What a settled method did with the rows of a table, for the owner only."""
+
+    method: InOrder
+    run: Run
+    _microdata: Microdata = field(repr=False)
+
+    @builtins.property
+    def released(self) -> Function | None:
+        """The function that is released."""
+        return None if self.run.released is None else self.method.given[self.run.released]
+
+    @builtins.property
+    def groups(self) -> IntArray:
+        """Group of each row of the source; -1 for rows that are left out."""
+        if self.released is None:
+            raise NoSafeRelease(
+                f"{self._nothing()}. A refusal can disclose something: see Run.nothing_set, of "
+                "search(microdata).run"
+            )
+        return self._microdata.rows_of(np.array(self.released.numbers, dtype=np.int64))
+
+    @builtins.property
+    def floors(self) -> dict[str, IntArray] | None:
+        """Level of each group along each quasi-identifier; None if the function is no node."""
+        if self.released is None or self.released.levels is None:
+            return None
+        n_groups = max(self.released.numbers or ()) + 1
+        names = [attribute.name for attribute in self._microdata.attributes]
+        node = node_of(self.released, self._microdata)
+        return {name: np.full(n_groups, level) for name, level in zip(names, node, strict=True)}
+
+    def required(self) -> JumpResult:
+        """Itself; where nothing is released, `NoSafeRelease` also says what that discloses."""
+        if self.released is not None:
+            return self
+        who = "An adversary who learns this, and knows the method and how often each value occurs,"
+        try:
+            seen = self.run.nothing_set()
+        except BeyondReach as error:
+            raise NoSafeRelease(
+                f"{self._nothing()}. {who} may learn from it; how much was not counted: {error}"
+            ) from None
+        of, people = self.method.property, len(seen.marginals)
+        rows = (
+            [(of.colour(value), int(share * seen.size)) for value, share in row.items()]
+            for row in seen.marginals.values()
+        )
+        keeps = all(of.allows(row, seen.size, people) for row in rows)
+        raise NoSafeRelease(
+            f"{self._nothing()}. {who} can be sure of someone's value with {seen.max_ratio}, which "
+            f"{'keeps' if keeps else 'does not keep'} that property. Other functions or distances, "
+            "chosen because of this, are a choice that they can foresee"
+        )
+
+    def _nothing(self) -> str:
+        own = self.method
+        return (
+            f"{type(own).__name__} releases nothing of {self._microdata.name}: none of the "
+            f"{len(own.given)} functions that it comes to has the property {own.property!r}"
         )
 
 
@@ -403,13 +490,18 @@ class Jump(InOrder):
         object.__setattr__(self, "distances", _read_distances(self.distances, n))
 
     def _strategy(self) -> Strategy:
-        n, given = len(self._given), self.distances
+        n, given = len(self.given), self.distances
         return Strategy("jump", self.property, (given,) * n if isinstance(given, int) else given)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         given = self.distances
         return {**super().to_dict(), "distances": given if isinstance(given, int) else list(given)}
+
+
+def values_of(microdata: Microdata) -> list[Value]:
+    """Everybody's sensitive value."""
+    return [microdata.values[code] for code in microdata.sensitive_codes.tolist()]
 
 
 def _read_distances(given: Any, n: int | None) -> int | tuple[int, ...]:
@@ -421,43 +513,9 @@ def _read_distances(given: Any, n: int | None) -> int | tuple[int, ...]:
     if isinstance(given, np.ndarray) and given.ndim != 1:
         raise InputError(f"jump distances have one dimension, not the shape {given.shape}")
     several = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
-    vector = list(given) if several else [given]
-    for k in vector:
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise InputError(f"a jump distance is a whole number from 1, not {k!r}")
+    vector = [whole_number(k, "a jump distance", 1) for k in (given if several else [given])]
     if not several:
-        return int(given) if n is None else (int(given),) * n
+        return vector[0] if n is None else tuple(vector * n)
     if n is not None and len(vector) != n:
         raise InputError(f"{len(vector)} jump distances for {n} functions: give one for each")
-    return tuple(map(int, vector))
-
-
-def _refuse_lookalikes(
-    name: str, functions: Sequence[Function], judged_by: Property, labelled: bool
-) -> None:
-    """Refuse functions whose releases may look alike, if the property is not known to be convex.
-
-    An adversary who cannot tell which of several functions made a release is left with a mixture of
-    their disclosure sets. It has the property if that is convex; otherwise it may not. Groups that
-    are published by labels alone (`labelled`) are known for lattice nodes only.
-    """
-    if judged_by.convex:
-        return
-    why = (
-        f"with {judged_by!r}, which is not known to be convex, it might then tell more than was "
-        "judged."
-    )
-    known: dict[tuple[int, ...] | None, int] = {}
-    for i, function in enumerate(functions):
-        j = known.setdefault(function.numbers, i)
-        if j != i:
-            raise UnsupportedError(
-                f"{name}: g{j + 1} and g{i + 1} group people alike, so that a release does not "
-                f"tell which of them made it; {why} Keep one of the two, or take a property that "
-                "is convex"
-            )
-        if labelled and function.levels is None:
-            raise UnsupportedError(
-                f"{name}: the labels of g{i + 1} = {function} may not tell who is in which group; "
-                f"{why} Take lattice nodes, form = 'bucketized', or a property that is convex"
-            )
+    return tuple(vector)

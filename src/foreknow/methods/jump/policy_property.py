@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.criteria.properties import All, Distinct, MaxRatio, Property, Recursive, RuledOut
+from foreknow.criteria.properties import (
+    All,
+    Distinct,
+    MaxRatio,
+    Property,
+    Recursive,
+    RuledOut,
+    as_property,
+)
 from foreknow.errors import PolicyError
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
@@ -16,7 +24,7 @@ def property_of(policy: Policy) -> Property:
     A release, of which nothing but its groups is known, has the property exactly where it holds
     every requirement; a disclosure set, where no such adversary who also knows the method reaches a
     limit. A requirement that needs more than each person's probabilities is refused: other people's
-    values, relatives and implications are about several people at once. Negations can be about
+    values, links and implications are about several people at once. Negations can be about
     others, too: of a whole release, those about the target disclose most (Theorem 19 of "Worst-Case
     Background Knowledge"), but not of a part of its tables.
 
@@ -30,7 +38,7 @@ def property_of(policy: Policy) -> Property:
     parts = [_part(r, point) for r in policy.requirements for point in r.points]
     for requirement in policy.requirements:
         if isinstance(requirement.criterion, Property):
-            parts.append(requirement.criterion)
+            parts.append(as_property(requirement.criterion))
         elif requirement.criterion is not None:
             raise PolicyError(
                 f"{requirement.name}: {requirement.criterion} is not decided by each person's "

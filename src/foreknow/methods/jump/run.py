@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -10,16 +9,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from html import escape
-from itertools import product
+from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from foreknow.criteria.properties import Property
 from foreknow.data.labels import is_label, is_missing
-from foreknow.data.microdata import Microdata
-from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, NoSafeRelease
+from foreknow.errors import InputError
 from foreknow.methods.jump.blocks import Layout
 from foreknow.methods.jump.disclosure_set import (
     BeyondReach,
@@ -29,11 +25,10 @@ from foreknow.methods.jump.disclosure_set import (
     Strategy,
     rows_of,
 )
-from foreknow.methods.jump.functions import Function, Person, Value, node_of
+from foreknow.methods.jump.functions import Function, Person, Value
 
 Step: TypeAlias = tuple[int, Literal["permutation", "disclosure"], bool]
-# How many tables a notebook shows, and `Run.worlds` lists where nothing else is asked for.
-_SHOWN, _LISTED = 64, 1000
+_SHOWN = 64  # tables in a notebook
 
 
 @dataclass(frozen=True)
@@ -146,7 +141,7 @@ class Run:
         """
         return self._case.disclosure_set(len(self._case.functions))
 
-    def worlds(self, i: int | None = None, most: int = _LISTED) -> list[World]:
+    def worlds(self, i: int | None = None, most: int = 1000) -> list[World]:
         """The tables that agree with a release; those that are not struck out are the set.
 
         Parameters
@@ -175,13 +170,11 @@ class Run:
         for person, group in enumerate(case.exact.layout.partitions[i]):
             members.setdefault(group, []).append(person)
         groups = list(members.values())
-        rows = rows_of(groups, case.codes).values()
-        size = math.prod(math.factorial(len(people)) for people in groups)
-        size //= math.prod(math.factorial(count) for row in rows for count in row)
-        if size > most:
-            raise InputError(f"{size:,} tables agree; most={size} lists them all")
+        tables = list(islice(_tables(case.codes, groups), most + 1))
+        if len(tables) > most:
+            raise InputError(f"more than {most:,} tables agree; a larger most=... lists them all")
         found = []
-        for codes in _tables(case.codes, groups):
+        for codes in tables:
             values = dict(zip(case.people, (case.values[code] for code in codes), strict=True))
             case.exact.budget.used = 0
             released, path = replace(case, codes=codes).walk()
@@ -218,15 +211,14 @@ class Run:
 
     def _summary(self) -> str:
         """What an adversary who knows the algorithm is left with, in a sentence."""
-        seen, event = "nothing is released", "learns that"
         try:
             if self.released is None:
-                found = self.nothing_set()
+                found, seen, event = self.nothing_set(), "nothing is released", "learns that"
             else:
-                found = self.disclosure_set()
-                seen, event = f"g{self.released + 1} is seen", "sees that"
+                found, event = self.disclosure_set(), "sees that"
+                seen = f"g{self.released + 1} is seen"
         except BeyondReach as error:
-            return f"What can be told from this was not counted: {error}."
+            return f"What this discloses was not counted: {error}."
         person, value = found.worst or ("", "")
         return (
             f"{found.permutation_size:,} tables agree where {seen}; an adversary who {event}, and "
@@ -257,14 +249,16 @@ def _what_strikes(i: int, n: int, released: int | None, path: Sequence[Step]) ->
 
 
 def _tables(codes: Sequence[int], groups: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
-    """Deal the values of each group to its members in every way, each once."""
-    ways = [list(_orders(Counter(codes[p] for p in people))) for people in groups]
-    for chosen in product(*ways):
-        dealt = list(codes)
-        for people, order in zip(groups, chosen, strict=True):
-            for person, code in zip(people, order, strict=True):
-                dealt[person] = code
-        yield tuple(dealt)
+    """Every way to assign the values of each group to its members, each once."""
+    if not groups:
+        yield tuple(codes)
+        return
+    first, *others = groups
+    for order in _orders(Counter(codes[person] for person in first)):
+        assigned = list(codes)
+        for person, code in zip(first, order, strict=True):
+            assigned[person] = code
+        yield from _tables(assigned, others)
 
 
 def _orders(bag: Counter[int]) -> Iterator[tuple[int, ...]]:
@@ -331,7 +325,7 @@ class Case:
             return self.exact.disclosure_safe(i, self.parts(i))
         except BeyondReach as error:
             raise BeyondReach(
-                f"what can be told from g{i + 1} = {self.functions[i]}, of {len(self.functions)} "
+                f"what g{i + 1} = {self.functions[i]} discloses, of {len(self.functions)} "
                 f"functions: {error}"
             ) from None
 
@@ -363,16 +357,13 @@ class Case:
         marginals: dict[int, Mapping[Value, Fraction]] = {}
         for placed, part in zip(self.exact.layout.level(i), counted.parts, strict=True):
             tables = {
-                column: row for (column, _), row in zip(part.classes, part.tables, strict=True)
-            }
-            own = {
-                code: tables[self.colours[code], row]
+                self.values[code]: part.tables[self.colours[code], row]
                 for code, row in sorted(rows_of(placed.groups, self.codes).items())
             }
             for cell, people in enumerate(placed.cells if counted.size else ()):
                 shares = {
-                    self.values[code]: Fraction(row[cell], counted.size)
-                    for code, row in own.items()
+                    value: Fraction(row[cell], counted.size)
+                    for value, row in tables.items()
                     if row[cell]
                 }
                 marginals.update(dict.fromkeys(people, shares))
@@ -462,72 +453,3 @@ def _exact(
 
 
 _shared = lru_cache(maxsize=4)(_exact)
-
-
-# ---- rows of a table -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class JumpResult:
-    """What an algorithm did with the rows of a table, for the owner only: more than the release."""
-
-    name: str
-    functions: tuple[Function, ...]
-    judged_by: Property
-    run: Run
-    _microdata: Microdata = field(repr=False)
-
-    @property
-    def released(self) -> Function | None:
-        """The function that is released."""
-        return None if self.run.released is None else self.functions[self.run.released]
-
-    @property
-    def groups(self) -> IntArray:
-        """Group of each row of the source; -1 for rows that are left out."""
-        if self.released is None:
-            raise NoSafeRelease(
-                f"{self._nothing()}. That can tell something, too: see Run.nothing_set, of "
-                "search(microdata).run"
-            )
-        return self._microdata.rows_of(np.array(self.released.numbers, dtype=np.int64))
-
-    @property
-    def floors(self) -> dict[str, IntArray] | None:
-        """Level of each group along each quasi-identifier; None if the function is no node."""
-        if self.released is None or self.released.levels is None:
-            return None
-        n_groups = max(self.released.numbers or ()) + 1
-        names = [attribute.name for attribute in self._microdata.attributes]
-        node = node_of(self.released, self._microdata)
-        return {name: np.full(n_groups, level) for name, level in zip(names, node, strict=True)}
-
-    def required(self) -> JumpResult:
-        """Itself; where nothing is released, `NoSafeRelease` also says what that discloses."""
-        if self.released is None:
-            raise NoSafeRelease(f"{self._nothing()}. {self._what_nothing_discloses()}")
-        return self
-
-    def _nothing(self) -> str:
-        return (
-            f"{self.name} releases nothing of {self._microdata.name}: none of the "
-            f"{len(self.functions)} functions that it comes to has the property {self.judged_by!r}"
-        )
-
-    def _what_nothing_discloses(self) -> str:
-        who = "An adversary who learns this, and knows the method and how often each value occurs,"
-        try:
-            seen = self.run.nothing_set()
-        except BeyondReach as error:
-            return f"{who} may learn from it; how much was not counted: {error}"
-        of, people = self.judged_by, len(seen.marginals)
-        rows = (
-            [(of.colour(value), int(share * seen.size)) for value, share in row.items()]
-            for row in seen.marginals.values()
-        )
-        keeps = all(of.allows(row, seen.size, people) for row in rows)
-        return (
-            f"{who} can be sure of someone's value with {seen.max_ratio}, which "
-            f"{'keeps' if keeps else 'does not keep'} that property. Other functions or distances, "
-            "chosen because of this, are a choice that they can foresee"
-        )

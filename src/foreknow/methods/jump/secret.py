@@ -13,12 +13,13 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+from foreknow.criteria.properties import Property
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
-from foreknow.methods.jump.functions import Person, Value, renumber
-from foreknow.methods.jump.jump import HALF, STEPS, Judged, Naive
-from foreknow.methods.jump.run import DisclosureSet, case_of
+from foreknow.methods.jump.functions import Function, Person, Value, renumber
+from foreknow.methods.jump.jump import HALF, STEPS, Naive
+from foreknow.methods.jump.run import DisclosureSet
 from foreknow.methods.likelihood import groups_of_people
 from foreknow.methods.protocol import Grouping, Traits
 from foreknow.policy.policy import Policy
@@ -72,14 +73,9 @@ class SecretRun:
                     mixed[value] = mixed.get(value, Fraction(0)) + share * weight(one) / total
         return found
 
-    def __repr__(self) -> str:
-        what = "nothing" if self.released is None else f"function {self.released}"
-        n = len(self.sets)
-        return f"<SecretRun: {what} released, {n} secret{'s' * (n != 1)} possible>"
-
 
 @dataclass(frozen=True, init=False)
-class SecretChoice(Judged):
+class SecretChoice:
     """Run the naive algorithm on a secret subset of the functions (Tables 15 and 16).
 
     **Not safe** (Theorem 8): an adversary who knows the functions, but not the secret, can be surer
@@ -101,21 +97,37 @@ class SecretChoice(Judged):
     (4, Fraction(17, 23), Fraction(115, 133))
     """
 
+    functions: tuple[Function, ...]
+    property: Property
+    steps: int
+
     def __init__(
         self, functions: Sequence[Any], property: Any = HALF, *, steps: int = STEPS
     ) -> None:
-        super().__init__(functions, property, steps=steps)
-        if not 2 <= len(self._given) <= _MOST_FUNCTIONS:
+        naive = Naive(functions, property, steps=steps)
+        if not 2 <= len(naive.given) <= _MOST_FUNCTIONS:
             raise InputError(f"a secret choice is among 2 to {_MOST_FUNCTIONS} functions")
+        object.__setattr__(self, "functions", naive.given)
+        object.__setattr__(self, "property", naive.property)
+        object.__setattr__(self, "steps", naive.steps)
+
+    @builtins.property
+    def symmetric(self) -> bool:
+        """As of `Naive`."""
+        return self._naive().symmetric
 
     @builtins.property
     def traits(self) -> Traits:
         """Its likelihood is known; it is refused where `publish` asks to explain."""
         return Traits(symmetric=self.symmetric, likelihood=self.chance, grouping=self.grouping)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, as of `Naive`."""
+        return self._naive().to_dict()
+
     def secrets(self) -> list[tuple[int, ...]]:
         """Every subset of at least two functions; each is chosen with the same probability."""
-        n = len(self._given)
+        n = len(self.functions)
         return [secret for k in range(2, n + 1) for secret in combinations(range(n), k)]
 
     def run(
@@ -125,20 +137,20 @@ class SecretChoice(Judged):
         secret = self._drawn(seed) if chosen is None else tuple(sorted(set(chosen)))
         if secret not in self.secrets():
             raise InputError(
-                f"the secret is at least two of the functions 0 to {len(self._given) - 1}, "
+                f"the secret is at least two of the functions 0 to {len(self.functions) - 1}, "
                 f"not {list(chosen or ())}"
             )
         place = self._naive(secret).run(table).released
         released = None if place is None else secret[place]
         sets = {}
         for other in self.secrets():
-            if released is None or released in other:
-                run = self._naive(other).run(table)
-                where = None if released is None else other.index(released)
-                found = run.nothing_set() if where is None else run.disclosure_set(where)
-                if found.size:
-                    sets[other] = found
-        return SecretRun(released, secret, sets)
+            if released is None:
+                sets[other] = self._naive(other).run(table).nothing_set()
+            elif released in other:
+                sets[other] = self._naive(other).run(table).disclosure_set(other.index(released))
+        return SecretRun(
+            released, secret, {own: found for own, found in sets.items() if found.size}
+        )
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
@@ -171,17 +183,17 @@ class SecretChoice(Judged):
         if own is None:
             return Fraction(0)
         wanted = renumber(own.tolist())
-        naive = self._naive(range(len(self._given))).settled(microdata)
-        table = [microdata.values[code] for code in microdata.sensitive_codes.tolist()]
-        case = case_of(naive._given, naive._strategy(), table, self.steps)
-        safe = [case.permutation_safe(i) for i in range(len(naive._given))]
+        naive = self._naive().settled(microdata)
+        case = naive.case(microdata)
+        safe = [case.permutation_safe(i) for i in range(len(naive.given))]
         firsts = [next((i for i in secret if safe[i]), None) for secret in self.secrets()]
-        made = sum(i is not None and naive._given[i].numbers == wanted for i in firsts)
+        made = sum(i is not None and naive.given[i].numbers == wanted for i in firsts)
         return Fraction(made, len(firsts))
 
     def _drawn(self, seed: int | None) -> tuple[int, ...]:
         generator = random.SystemRandom() if seed is None else random.Random(seed)
         return generator.choice(self.secrets())
 
-    def _naive(self, secret: Sequence[int]) -> Naive:
-        return Naive([self._given[i] for i in secret], self.property, steps=self.steps)
+    def _naive(self, secret: Sequence[int] | None = None) -> Naive:
+        functions = self.functions if secret is None else [self.functions[i] for i in secret]
+        return Naive(functions, self.property, steps=self.steps)
