@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import tempfile
-import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -27,23 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.errors import DataError
+from foreknow.scratch import CONTENT, scratch_folder
 
-try:
-    import fcntl
-except ImportError:  # Windows: a folder that a killed process left stays
-    fcntl = None  # type: ignore[assignment]
 try:
     import resource
 except ImportError:
     resource = None  # type: ignore[assignment]
 
-_PREFIX = "foreknow-spill-"
-_LOCK = "lock"
-_HOUR = 3600
 _PATTERN = re.compile(r"[*?\[]")
 
 _connections: weakref.WeakSet[Any] = weakref.WeakSet()
-_scratch: tuple[int, Path, Any] | None = None  # process, folder, its locked file
+_scratch: tuple[int, Path, int] | None = None  # process, folder, its lock
 _databases: dict[tuple[int, Path], Any] = {}  # a fork keeps its parent's, which it cannot close
 
 
@@ -57,7 +50,7 @@ def connect() -> Any:
     if place not in _databases:
         _databases[place] = duckdb.connect(
             config={
-                "temp_directory": str(folder),
+                "temp_directory": str(folder / CONTENT),
                 "autoinstall_known_extensions": False,
                 "autoload_known_extensions": False,
                 **_within_limit(),
@@ -77,45 +70,14 @@ def _within_limit() -> dict[str, str]:
 
 
 def scratch() -> Path:
-    """Folder for what DuckDB writes aside: ours alone, removed at exit.
+    """Folder for what DuckDB writes aside, in the system's temporary directory (``TMPDIR``).
 
-    It lies in the system's temporary directory (``TMPDIR``). What a killed process left there is
-    removed first.
+    It is ours alone and removed at exit; what a killed process left there is removed first.
     """
     global _scratch
     if _scratch is None or _scratch[0] != os.getpid() or not _scratch[1].is_dir():
-        _sweep()
-        _scratch = _new_scratch()
+        _scratch = os.getpid(), *scratch_folder(Path(tempfile.gettempdir()))
     return _scratch[1]
-
-
-def _new_scratch() -> tuple[int, Path, Any]:
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX)).absolute()  # mode 0700
-        lock = (folder / _LOCK).open("wb")
-        if fcntl is None:
-            return os.getpid(), folder, lock
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if (folder / _LOCK).exists():  # else another process took it for a dead one's
-            return os.getpid(), folder, lock
-        lock.close()
-
-
-def _sweep() -> None:
-    """Remove the folders of processes that are dead: nobody holds their locks."""
-    if fcntl is None:
-        return
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):
-            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-                continue
-            if not (folder / _LOCK).is_file():
-                if time.time() - folder.stat().st_mtime > _HOUR:
-                    folder.rmdir()  # only if it is empty
-                continue
-            with (folder / _LOCK).open("rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
 
 
 @atexit.register
