@@ -133,17 +133,19 @@ class Intervals:
         """
         places, origin, widths = self._in_units()
         nulls, present = split_nulls(domain)
-        values = [domain[i] for i in present]
-        kinds = set(map(type, values))
-        if not kinds <= {int}:
-            for i, value in zip(present, values, strict=True):
+        numbers: list[Any] = [domain[i] for i in present]
+        all_whole = all(type(value) is int for value in numbers)
+        if not all_whole:
+            for i, value in zip(present, numbers, strict=True):
                 if problem := not_a_number(value):
                     outside(column, value, first_row(i), problem)
-        # Boundaries are whole multiples of the unit, so flooring to it first moves no value.
-        units, keys = floors(values, kinds, places, max(abs(origin), *widths))
-        order = np.argsort(keys, kind="stable")
-        units = units[order] - origin
-        inclusive = places == 0 and kinds <= {int}
+        units, inclusive = numbers, all_whole and places == 0
+        if not inclusive:
+            # Boundaries are whole multiples of the unit, so flooring to it first moves no value.
+            numbers = [exact(value) for value in numbers]
+            units = [floor_of(number, places) for number in numbers]
+        order = sorted(range(len(numbers)), key=numbers.__getitem__)
+        cells = integers([(units[i] - origin) // widths[0] for i in order])
 
         def naming(width: int) -> Callable[[int], str]:
             def name(cell: int) -> str:
@@ -154,7 +156,7 @@ class Intervals:
 
             return name
 
-        inner = ((units // width, naming(width)) for width in widths)
+        inner = ((cells // (width // widths[0]), naming(width)) for width in widths)
         return lay_out(order, present, nulls, inner, column)
 
     def to_dict(self) -> dict[str, Any]:
@@ -714,25 +716,10 @@ def not_a_number(value: Any) -> str | None:
     return "it is too large" if number and number.adjusted() > USUAL_DIGITS else None
 
 
-def floors(
-    values: Sequence[Any], kinds: set[type], places: int, reach: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Round numbers down to units of a decimal place, exactly; also return keys that sort them.
-
-    Machine integers where `reach` more or less cannot overflow, Python's own otherwise.
-    """
-    ranks: NDArray[Any] | None = None
-    whole: Sequence[int] = values
-    if not kinds <= {int}:
-        numbers = [exact(value) for value in values]
-        whole = [floor_of(number, places) for number in numbers]
-        ranks = np.array(values) if kinds == {float} else objects(numbers)
-    elif places:
-        scale = 10**places
-        whole = [value * scale for value in values]
-    most = max(max(whole, default=0), -min(whole, default=0))
-    units = np.array(whole, np.int64) if most + reach < 2**62 else objects(whole)
-    return units, units if ranks is None else ranks
+def integers(values: Sequence[int]) -> NDArray[Any]:
+    """Machine integers where they fit, Python's own otherwise."""
+    most = max(map(abs, values), default=0)
+    return np.array(values, np.int64) if most < 2**62 else objects(values)
 
 
 def objects(values: Sequence[Any]) -> NDArray[Any]:

@@ -178,11 +178,23 @@ def is_listed(kind: pa.DataType) -> bool:
 Kind: TypeAlias = Literal["number", "date", "text"]
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
-# Digits are 0 to 9: others print differently, and would be merged with these.
-_WHOLE = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
-_DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?", re.ASCII)
+_Reader: TypeAlias = tuple[Kind, tuple[type, ...], str, Callable[[str], Any]]
+
+# From narrow to wide: the types that are taken as they are, how texts look (digits are 0 to 9:
+# others print differently, and would be merged with these), and what reads them.
+_DAY = r"\d{4}-\d\d-\d\d"
+_READERS: tuple[_Reader, ...] = (
+    ("number", (int,), r"-?(0|[1-9]\d*)", int),
+    ("number", (int, float, Decimal), r"-?(0|[1-9]\d*)(\.\d+)?", Decimal),
+    ("date", (dt.date,), _DAY, dt.date.fromisoformat),
+    (
+        "date",
+        (dt.datetime,),
+        _DAY + r"([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?",
+        dt.datetime.fromisoformat,
+    ),
+)
+_UNREAD = object()
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,21 +303,20 @@ def _parsed(
     positions: IntArray | None,
 ) -> tuple[Kind, list[Any]]:
     """Read texts as numbers or dates, if all of them are; a declared type is insisted on."""
-    for kind, reader in _READERS:
-        if declared not in (None, kind):
+    wrong: list[int] = []
+    for reader in _READERS:
+        if declared not in (None, reader[0]):
             continue
         parsed: list[Any] = []
         for value in values:
-            try:
-                parsed.append(None if value is None else reader(value))
-            except ValueError:
+            parsed.append(_read(value, reader))
+            if parsed[-1] is _UNREAD and declared is None:
                 break
-        else:
-            return kind, parsed
+        wrong = [code for code, found in enumerate(parsed) if found is _UNREAD]
+        if not wrong:
+            return reader[0], parsed
     if declared is None:
         return "text", values
-    last = [reader for kind, reader in _READERS if kind == declared][-1]
-    wrong = [code for code, value in enumerate(values) if not _reads(last, value)]
     row, code = min((int(np.argmax(codes == code)), code) for code in wrong)
     row = row if positions is None else int(positions[row])
     raise DataError(
@@ -314,51 +325,16 @@ def _parsed(
     )
 
 
-def _reads(reader: Callable[[Any], Any], value: Any) -> bool:
+def _read(value: Any, reader: _Reader) -> Any:
+    _, types, pattern, read = reader
+    if value is None or type(value) in types:
+        return value
+    if not isinstance(value, str) or not re.fullmatch(pattern, value, re.ASCII):
+        return _UNREAD
     try:
-        return value is None or reader(value) is not None
+        return read(value)
     except ValueError:
-        return False
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if not isinstance(value, str) or not _WHOLE.fullmatch(value):
-        raise ValueError
-    return int(value)
-
-
-def _decimal(value: Any) -> Any:
-    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-        return value
-    if not isinstance(value, str) or not _DECIMAL.fullmatch(value):
-        raise ValueError
-    return Decimal(value)
-
-
-def _day(value: Any) -> dt.date:
-    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        return value
-    if not isinstance(value, str) or not _DAY.fullmatch(value):
-        raise ValueError
-    return dt.date.fromisoformat(value)
-
-
-def _moment(value: Any) -> dt.datetime:
-    if isinstance(value, dt.datetime):
-        return value
-    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
-        raise ValueError
-    return dt.datetime.fromisoformat(value)
-
-
-_READERS: tuple[tuple[Kind, Callable[[Any], Any]], ...] = (
-    ("number", _whole),
-    ("number", _decimal),
-    ("date", _day),
-    ("date", _moment),
-)
+        return _UNREAD
 
 
 class Relabel(str):
