@@ -19,23 +19,31 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError
 
 
-def fetch(table: Table, columns: Sequence[str], groups: Sequence[str] = ()) -> pa.Table:
+def fetch(
+    table: Table, columns: Sequence[str], groups: Sequence[str] = (), lists: str | None = None
+) -> pa.Table:
     """Fetch some columns of a table, each made plain; unknown ones are an error.
 
     Where some make the groups of a release, what a reader can tell apart in them is not merged.
+    One column may hold `lists`, which stay as they are.
     """
     require(table, columns)
     rows = table.arrow(list(columns))
     refuse_two_empties(table, groups)
-    return plain_table(rows, columns, groups)
+    return plain_table(rows, columns, groups, lists)
 
 
-def plain_table(rows: pa.Table, columns: Sequence[str], groups: Sequence[str] = ()) -> pa.Table:
-    """Make every column plain; for `groups` see `fetch`."""
-    for name in groups:
-        refuse_twins(name, rows.column(list(columns).index(name)))
-    made = [plain(name, rows.column(i)) for i, name in enumerate(columns)]
-    return pa.table(dict(zip(columns, made, strict=True)))
+def plain_table(
+    rows: pa.Table, columns: Sequence[str], groups: Sequence[str] = (), lists: str | None = None
+) -> pa.Table:
+    """Make every column plain; for the rest see `fetch`."""
+    made = {}
+    for i, name in enumerate(columns):
+        column = rows.column(i)
+        if name in groups:
+            refuse_twins(name, column)
+        made[name] = column if name == lists and is_listed(column.type) else plain(name, column)
+    return pa.table(made)
 
 
 def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
