@@ -56,7 +56,7 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(kind):
         _refuse_nested(name, kind.value_type)
         _refuse_broken(name, array)
-        array = unified(array)
+        array = array.unify_dictionaries()
         if not array.num_chunks:
             return array.cast(kind.value_type)
         entries = array.chunk(0).dictionary
@@ -113,18 +113,6 @@ def refuse_two_empties(table: Table, groups: Sequence[str]) -> None:
             )
 
 
-def unified(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give all chunks one dictionary; where they have it, that costs nothing."""
-    known = {_places(chunk.dictionary) for chunk in array.chunks}
-    return array if len(known) < 2 else array.unify_dictionaries()
-
-
-def _places(entries: pa.Array) -> tuple[Any, ...]:
-    """Where entries lie in memory."""
-    buffers = [None if buffer is None else buffer.address for buffer in entries.buffers()]
-    return (entries.offset, len(entries), *buffers)
-
-
 def _whole_microseconds(array: pa.ChunkedArray) -> pa.ChunkedArray:
     """Python knows no nanoseconds: where there are some, times are written as texts."""
     kind = array.type
@@ -154,33 +142,29 @@ def _refuse_broken(name: str, array: pa.ChunkedArray) -> None:
         raise DataError(f"the column {name!r} is broken: {error}") from None
 
 
+_KINDS = pa.types
+_PLAIN = (
+    *(_KINDS.is_null, _KINDS.is_boolean, _KINDS.is_integer, _KINDS.is_floating, _KINDS.is_decimal),
+    *(_KINDS.is_string, _KINDS.is_large_string, _KINDS.is_string_view),
+    *(_KINDS.is_date, _KINDS.is_time, _KINDS.is_timestamp),
+)
+_LISTS = pa.ListType | pa.LargeListType | pa.FixedSizeListType | pa.ListViewType
+_LISTS |= pa.LargeListViewType
+
+
 def _refuse_nested(name: str, kind: pa.DataType) -> None:
-    types = pa.types
-    binary = (
-        types.is_binary(kind)
-        or types.is_large_binary(kind)
-        or types.is_fixed_size_binary(kind)
-        or types.is_binary_view(kind)
+    if any(is_kind(kind) for is_kind in _PLAIN):
+        return
+    several = ', or say semantics = "set" or "multiset" where each list holds the values of one'
+    raise DataError(
+        f"column {name!r} is of type {kind}; give one plain value per row"
+        f"{f'{several} person' if is_listed(kind) else ''}"
     )
-    span = types.is_duration(kind) or types.is_interval(kind)
-    if binary or span or types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
-        several = ', or say semantics = "set" or "multiset" where each list holds the values of one'
-        raise DataError(
-            f"column {name!r} is of type {kind}; give one plain value per row"
-            f"{f'{several} person' if is_listed(kind) else ''}"
-        )
 
 
 def is_listed(kind: pa.DataType) -> bool:
     """Whether a type is one of lists."""
-    types = pa.types
-    return bool(
-        types.is_list(kind)
-        or types.is_large_list(kind)
-        or types.is_fixed_size_list(kind)
-        or types.is_list_view(kind)
-        or types.is_large_list_view(kind)
-    )
+    return isinstance(kind, _LISTS)
 
 
 Kind: TypeAlias = Literal["number", "date", "text"]
@@ -264,7 +248,7 @@ def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """Do what `distinct` does, for a column that is plain already."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
-    array = unified(array)
+    array = array.unify_dictionaries()
     if array.num_chunks == 0:
         return np.empty(0, dtype=np.uint8), pa.array([], array.type.value_type)
     domain = array.chunk(0).dictionary
@@ -295,10 +279,9 @@ def narrowest(size: int) -> np.dtype[Any]:
 
 
 def _kind(kind: pa.DataType) -> Kind:
-    types = pa.types
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return "number"
-    if types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind):
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind):
         return "date"
     return "text"
 
