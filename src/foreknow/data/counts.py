@@ -292,10 +292,8 @@ class GroupCounts:
         if self.n_groups * top < 2**62:
             keys = self.cell_groups * top
             keys += top - 1 - self.counts
-            if self.n_groups * top < 2**31:
-                keys = keys.astype(np.int32)
             keys.sort(kind="stable")  # nearly sorted already: much faster than quicksort here
-            descending = top - 1 - keys.astype(np.int64) % top
+            descending = top - 1 - keys % top
         else:
             descending = self.counts[np.lexsort((-self.counts, self.cell_groups))]
         return np.concatenate(([0], np.cumsum(descending)))

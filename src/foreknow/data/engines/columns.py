@@ -217,35 +217,23 @@ def encode(
     positions: IntArray | None = None,
 ) -> Column:
     """Encode a column; `untyped` texts are numbers or dates if all are, and 007 is a code."""
-    codes, found = distinct(name, array)
+    codes, found = codes_of(plain(name, array))
     if declared == "text":
         kind: Kind = "text"
         values = [None if v is None else str(v) for v in to_python(name, found)]
     elif declared is not None or untyped:
         kind, values = _parsed(name, to_python(name, found), codes, declared, positions)
     else:
-        order = pc.array_sort_indices(found, null_placement="at_start").to_numpy()
-        place = np.empty(len(order), dtype=codes.dtype)
-        place[order] = np.arange(len(order), dtype=codes.dtype)
-        return Column(
-            name, place[codes], to_python(name, found.take(pa.array(order))), _kind(found.type)
-        )
+        codes, found = ranked(codes, found)
+        return Column(name, codes, to_python(name, found), _kind(found.type))
     # Different texts may mean one number, such as 1.5 and 1.50: they are one value.
     domain = sorted(set(values), key=lambda v: (v is not None, 0 if v is None else v))
     rank = {value: code for code, value in enumerate(domain)}
     return Column(name, np.array([rank[v] for v in values], dtype=codes.dtype)[codes], domain, kind)
 
 
-def distinct(name: str, array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """Codes of a column into its distinct values, in no particular order.
-
-    A null is the last of them.
-    """
-    return codes_of(plain(name, array))
-
-
 def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """Do what `distinct` does, for a column that is plain already."""
+    """Codes of a plain column into its distinct values, in no order but that a null is last."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     array = array.unify_dictionaries()
@@ -271,6 +259,17 @@ def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     if present[size]:
         domain = pa.concat_arrays([domain, pa.nulls(1, domain.type)])
     return codes, domain
+
+
+def ranked(codes: Codes, found: pa.Array) -> tuple[Codes, pa.Array]:
+    """Codes into the distinct values of a column in ascending order, a null first."""
+    if pa.types.is_integer(found.type) and not found.null_count:
+        order = np.argsort(found.to_numpy())  # several times as fast as Arrow here
+    else:
+        order = pc.array_sort_indices(found, null_placement="at_start").to_numpy()
+    place = np.empty(len(order), dtype=codes.dtype)
+    place[order] = np.arange(len(order), dtype=codes.dtype)
+    return place[codes], found.take(pa.array(order))
 
 
 def narrowest(size: int) -> np.dtype[Any]:

@@ -19,19 +19,24 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import (
     Missing,
     codes_of,
+    encode,
     fetch,
     is_listed,
     plain,
     plain_table,
+    ranked,
     refuse_two_empties,
     settle_missing,
     to_python,
 )
 from foreknow.data.engines.table import Table, require
-from foreknow.data.labels import Label, Labels, in_order
+from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Members, Signatures
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, SchemaError
+
+_MOST = 2**53  # of an amount: what a float holds
+
 
 # ---- people ------------------------------------------------------------------------------
 
@@ -532,11 +537,8 @@ def refuse_null_groups(
 
 def _values(sensitive: str, column: pa.ChunkedArray) -> tuple[NDArray[Any], Labels]:
     """Codes of a column into its distinct values, which are in order."""
-    codes, found = codes_of(column)
-    given = to_python(sensitive, found)
-    values = Labels(in_order(given))
-    place = np.array([values.codes[value] for value in given], dtype=codes.dtype)
-    return place[codes], values
+    codes, found = ranked(*codes_of(column))
+    return codes, Labels(to_python(sensitive, found))
 
 
 def group_codes(
@@ -558,7 +560,7 @@ def joined(
     Groups are in the order of their labels, whatever the order of rows: a null, then numbers by
     value, texts by character. So the first of several is the same in each engine.
     """
-    encoded = [_ranked(codes, found) for codes, found in encoded]
+    encoded = [ranked(codes, found) for codes, found in encoded]
     if len(groups) == 1:
         codes, found = encoded[0]
         labels = to_python(groups[0], found)
@@ -569,17 +571,6 @@ def joined(
         for name, (codes, found) in zip(groups, encoded, strict=True)
     ]
     return keys, list(zip(*columns, strict=True))
-
-
-def _ranked(codes: NDArray[Any], found: pa.Array) -> tuple[NDArray[Any], pa.Array]:
-    """Codes into the distinct values of a column in ascending order."""
-    if pa.types.is_integer(found.type) and not found.null_count:
-        order = np.argsort(found.to_numpy())  # several times as fast as Arrow here
-    else:
-        order = pc.array_sort_indices(found, null_placement="at_start").to_numpy()
-    place = np.empty(len(order), dtype=codes.dtype)
-    place[order] = np.arange(len(order), dtype=codes.dtype)
-    return place[codes], found.take(pa.array(order))
 
 
 def _places(
@@ -608,29 +599,12 @@ def _text(label: Label) -> Label:
 
 def _amounts(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
     """Read how often each value occurs."""
-    if table.untyped:
-        amounts = _whole_numbers(table.name, count, amounts)
-    try:
-        if pa.types.is_decimal(amounts.type) or pa.types.is_unsigned_integer(amounts.type):
-            amounts = amounts.cast(pa.int64())
-    except pa.ArrowInvalid as error:
-        raise DataError(f"{table.name}: column {count!r}: {error}") from None
-    if amounts.null_count or not pa.types.is_integer(amounts.type):
-        raise DataError(f"{table.name}: column {count!r} must hold a whole number in each row")
-    weights: IntArray = amounts.to_numpy().astype(np.int64)
-    if len(weights) and weights.min() < 1:
-        row = int(np.argmin(weights)) + 1
-        raise DataError(f"{table.name}: row {row}: the count {weights.min()} is below 1")
+    column = encode(count, amounts, declared="number")
+    for code, amount in enumerate(column.domain):
+        if amount is None or amount != amount // 1 or not 1 <= amount <= _MOST:
+            raise DataError(
+                f"{table.name}: column {count!r} must hold a whole number from 1 to 2**53 in each "
+                f"row, but row {column.first_row(code)} holds {amount}"
+            )
+    weights: IntArray = np.array(list(map(int, column.domain)), np.int64)[column.codes]
     return weights
-
-
-def _whole_numbers(name: str, column: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    texts = texts.cast(pa.string())
-    good = pc.fill_null(pc.match_substring_regex(texts, r"^\d{1,18}$"), False).to_numpy()
-    if not good.all():
-        row = int(np.argmin(good))
-        raise DataError(
-            f"{name}: column {column!r}: row {row + 1} holds {texts[row].as_py()!r}, "
-            "not a whole number"
-        )
-    return texts.cast(pa.int64())
