@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -154,7 +154,6 @@ def _status(path: Path) -> tuple[int, ...]:
 DELIMITERS = ",;\t|"
 _BLOCK = 1 << 22
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
-Places: TypeAlias = NDArray[np.intp]
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -261,13 +260,46 @@ class CsvFile:
 
     @cached_property
     def _shape(self) -> _Shape:
-        shape = _Shape(self.path.name, self.delimiter)
-        last = b""
+        """Count records and fields; a quote that is out of place is a `DataError`."""
+        beside = np.zeros(256, dtype=bool)  # what may stand beside a quote that ends a field
+        beside[[ord(self.delimiter), _QUOTE, _NEWLINE, _RETURN]] = True
+        records = fields = blank = 0
+        line, quoted, last = 1, False, _NEWLINE
         for before, block, after in self._blocks():
-            shape.add(before, block, after)
-            last = block[-1:]
-        shape.finish(last)
-        return shape
+            around = np.frombuffer(before + block + after, np.uint8)
+            previous, text = around[:-2], around[1:-1]
+            ends, after_end = text == _NEWLINE, previous == _NEWLINE
+            if b"\r" in before + block:  # of \r\n, the first ends a line
+                ends = (text == _RETURN) | (ends & (previous != _RETURN))
+                after_end |= previous == _RETURN
+            counted = [ends, ends & after_end, text == ord(self.delimiter)]
+            if quoted or b'"' in block:
+                quotes = text == _QUOTE
+                places = np.flatnonzero(quotes)
+                opening, closing = places[quoted::2], places[1 - quoted :: 2]
+                stray = [
+                    *opening[~beside[around[opening]]],
+                    *closing[~beside[around[closing + 2]]],
+                ]
+                if stray:
+                    raise DataError(
+                        f"{self.path.name}, line {line + _line_ends(text[: min(stray)])}: a quote "
+                        "with something beside it, such as a space; put the whole field in "
+                        'quotes, and write a quote in it twice, such as "say ""a"""'
+                    )
+                outside = np.logical_xor.accumulate(quotes) == quoted
+                counted = [marks & outside for marks in counted]
+                quoted = not outside[-1]
+            n_ends, n_blank, n_delimiters = map(int, map(np.count_nonzero, counted))
+            blank += n_blank
+            records += n_ends - n_blank
+            fields += n_ends - n_blank + n_delimiters
+            line += _line_ends(text)
+            last = block[-1]
+        if quoted:
+            raise DataError(f"{self.path.name}: a quote is not closed")
+        unfinished = last not in (_NEWLINE, _RETURN)
+        return _Shape(records + unfinished, fields + unfinished, blank)
 
     def _blocks(self) -> Iterator[tuple[bytes, bytes, bytes]]:
         """The bytes of the file in blocks, each with the byte before and the one after it."""
@@ -283,64 +315,10 @@ class CsvFile:
             raise DataError(f"{self.path.name} cannot be read: {error}") from None
 
 
-class _Shape:
-    """How many records and fields there are; a quote that is out of place is a `DataError`."""
-
-    def __init__(self, name: str, delimiter: str) -> None:
-        self.records = self.fields = self.blank = 0
-        self._name = name
-        self._delimiter = ord(delimiter)
-        self._lines = 1
-        self._quoted = False  # whether the next byte is within quotes
-        self._beside = np.zeros(256, dtype=bool)  # what may stand beside a quote that ends a field
-        self._beside[[self._delimiter, _QUOTE, _NEWLINE, _RETURN]] = True
-
-    def add(self, before: bytes, block: bytes, after: bytes) -> None:
-        """Count a block."""
-        around = np.frombuffer(before + block + after, np.uint8)
-        previous, text = around[:-2], around[1:-1]
-        ends = text == _NEWLINE
-        after_end = previous == _NEWLINE
-        if b"\r" in before + block:  # of \r\n, the first ends a line
-            ends = (text == _RETURN) | (ends & (previous != _RETURN))
-            after_end |= previous == _RETURN
-        blank, delimiters = ends & after_end, text == self._delimiter
-        if self._quoted or b'"' in block:
-            quotes = text == _QUOTE
-            self._refuse_stray(around, np.flatnonzero(quotes))
-            outside = np.logical_xor.accumulate(quotes) == self._quoted
-            ends, blank, delimiters = ends & outside, blank & outside, delimiters & outside
-            self._quoted = not outside[-1]
-        n_blank = int(np.count_nonzero(blank))
-        records = int(np.count_nonzero(ends)) - n_blank
-        self.blank += n_blank
-        self.records += records
-        self.fields += records + int(np.count_nonzero(delimiters))
-        self._lines += _line_ends(text)
-
-    def finish(self, last: bytes) -> None:
-        """Count a last line without an end."""
-        if self._quoted:
-            raise DataError(f"{self._name}: a quote is not closed")
-        if last not in (b"\n", b"\r"):
-            self.records += 1
-            self.fields += 1
-
-    def _refuse_stray(self, around: NDArray[np.uint8], quotes: Places) -> None:
-        """Raise `DataError` for a quote inside a field, or with a space or more beside it."""
-        opening, closing = quotes[self._quoted :: 2], quotes[1 - self._quoted :: 2]
-        stray = np.concatenate(
-            [
-                opening[~self._beside[around[opening]]],
-                closing[~self._beside[around[closing + 2]]],
-            ]
-        )
-        if len(stray):
-            line = self._lines + _line_ends(around[1 : stray.min() + 1])
-            raise DataError(
-                f"{self._name}, line {line}: a quote with something beside it, such as a space; "
-                'put the whole field in quotes, and write a quote in it twice, such as "say ""a"""'
-            )
+class _Shape(NamedTuple):
+    records: int
+    fields: int
+    blank: int  # lines
 
 
 def _line_ends(text: NDArray[np.uint8]) -> int:
