@@ -85,6 +85,14 @@ def test_people_who_were_not_counted_are_no_members(everywhere):
     assert texts(placed(release)) == texts({k: v for k, v in GROUPS.items() if k != "Bob"})
 
 
+def test_a_label_for_nulls_that_is_called_drop_drops_nobody():
+    release = Release.from_groups(
+        PEOPLE, group="gid", sensitive="d", person="pid", missing={"label": "drop"}
+    )
+    assert placed(release) == GROUPS
+    assert release.signatures(["age"]).people.sum() == len(GROUPS)
+
+
 def test_members_are_plain_values_and_strangers_are_refused_with_a_hint():
     release = Release.from_groups(
         PEOPLE, group="gid", sensitive="d", person="pid", missing={"label": "none"}

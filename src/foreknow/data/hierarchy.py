@@ -423,6 +423,8 @@ class Tree(_Kind):
         folder : str or Path
             Where a relative path starts.
         """
+        if not isinstance(path, (str, Path)):
+            raise HierarchyError(f"a path must be text, not {path!r}")
         rows, lines = read_rows(Path(folder) / path)
         return cls(rows, str(path), lines)
 
@@ -566,7 +568,7 @@ def hierarchy_from(spec: Mapping[str, Any], column: str, folder: Path) -> Hierar
         "mask": Mask,
         "dates": DateLevels,
         "order": Ordered,
-        "file": lambda path: _read_tree(path, folder),
+        "file": lambda path: Tree.read(path, folder),
         "rows": Tree,
     }
     companions = {"origin": "intervals", "character": "mask"}
@@ -591,12 +593,6 @@ def hierarchy_from(spec: Mapping[str, Any], column: str, folder: Path) -> Hierar
     except HierarchyError as error:
         keys = " and ".join(repr(key) for key in [kind, *options])
         raise HierarchyError(f"column {column!r}, {keys}: {error}") from None
-
-
-def _read_tree(path: Any, folder: Path) -> Tree:
-    if not isinstance(path, (str, Path)):
-        raise HierarchyError(f"a path must be text, not {path!r}")
-    return Tree.read(path, folder)
 
 
 def _texts(value: Any) -> list[str]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import (
     Missing,
+    Relabel,
     codes_of,
     encode,
     fetch,
@@ -325,7 +326,8 @@ class ValuesTable(PeopleTable):
     @property
     def needed(self) -> str | None:
         """The sensitive column, where people without a value are dropped."""
-        return self.sensitive if self.missing == "drop" else None
+        dropped = self.missing == "drop" and not isinstance(self.missing, Relabel)
+        return self.sensitive if dropped else None
 
     @property
     def seen(self) -> list[str]:
