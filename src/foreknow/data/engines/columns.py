@@ -56,7 +56,7 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(kind):
         _refuse_nested(name, kind.value_type)
         _refuse_broken(name, array)
-        array = array.unify_dictionaries()
+        array = _unified(array)
         if not array.num_chunks:
             return array.cast(kind.value_type)
         entries = array.chunk(0).dictionary
@@ -111,6 +111,16 @@ def refuse_two_empties(table: Table, groups: Sequence[str]) -> None:
                 f'{table.name}: the column {name!r} of groups holds both "" and empty fields, '
                 "which some readers take for two values and others for one; write one of them"
             )
+
+
+def _unified(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Give all chunks one dictionary; where they share its memory, Arrow need not compare it."""
+    entries = [chunk.dictionary for chunk in array.chunks]
+    known = {
+        (d.offset, len(d), *(None if b is None else b.address for b in d.buffers()))
+        for d in entries
+    }
+    return array if len(known) < 2 else array.unify_dictionaries()
 
 
 def _whole_microseconds(array: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -236,7 +246,7 @@ def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """Codes of a plain column into its distinct values, in no order but that a null is last."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
-    array = array.unify_dictionaries()
+    array = _unified(array)
     if array.num_chunks == 0:
         return np.empty(0, dtype=np.uint8), pa.array([], array.type.value_type)
     domain = array.chunk(0).dictionary
