@@ -23,14 +23,6 @@ def lists(counts):
 # ---- building --------------------------------------------------------------------------------
 
 
-def test_bags_are_counted_per_group_with_values_in_order():
-    counts = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cancer"]])
-    assert counts.values == ("AIDS", "Cancer", "Flu")
-    assert lists(counts) == ([3, 2], [0, 2, 4], [0, 2, 1, 2], [1, 2, 1, 1])
-    assert counts.semantics == "single"
-    assert counts.groups is None
-
-
 def test_bags_may_be_mappings_and_groups_may_have_names():
     counts = GroupCounts.from_bags([{"Flu": 2, "AIDS": 1}, ["Flu", "Cancer"]], groups=["x", "y"])
     assert counts == GroupCounts.from_bags([["Flu", "AIDS", "Flu"], ["Cancer", "Flu"]])

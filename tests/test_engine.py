@@ -5,7 +5,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -193,21 +192,6 @@ def test_a_fork_that_ends_does_not_take_the_folder_along():
         os._exit(0)
     os.waitpid(child, 0)
     assert folder.is_dir()
-
-
-def test_only_folders_of_ours_are_swept(aside, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(aside))
-    (aside / "foreknow-spill-notes").mkdir()
-    (aside / "foreknow-spill-notes" / "mine.txt").write_text("keep")
-    (aside / "foreknow-spill-old").mkdir()
-    os.utime(aside / "foreknow-spill-old", (0, 0))
-    old = time.time() - 9999
-    os.utime(aside / "foreknow-spill-notes", (old, old))
-    (aside / "foreknow-spill-link").symlink_to(aside / "foreknow-spill-notes")
-    engine._sweep()
-    left = {path.name for path in aside.iterdir()}
-    assert left == {"foreknow-spill-notes", "foreknow-spill-link"}
-    assert (aside / "foreknow-spill-notes" / "mine.txt").read_text() == "keep"
 
 
 def test_no_other_place_opens_a_database():

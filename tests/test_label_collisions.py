@@ -3,7 +3,6 @@
 import itertools
 import random
 import unicodedata
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +11,6 @@ from tests.oracle.row_order import parts_by_position, rows_of
 from tests.people import short_report
 
 import foreknow as fk
-from foreknow.data.engines import write_csv, write_parquet
 from foreknow.data.generalization import labels_of, style_of
 from foreknow.errors import DataError, HierarchyError
 from foreknow.utility.lines import covers_of_texts, line_of
@@ -417,56 +415,3 @@ def test_no_two_labels_of_a_column_are_alike(many, seed):
     chance, seen = random.Random(seed), 0
     while seen < many:
         seen += check(chance)
-
-
-COLLIDING = [
-    ([None, "a", "missing", "a", "b"], [0, 0, 1, 1, 2], "set", None),
-    (["mild", "moderate", "mild to moderate"], [0, 0, 1], "range", fk.Ordered(SCALE)),
-    (["a", "b", '"a" | "b"', "c|d"], [0, 0, 1, 2], "set", None),
-    ([None, "a", "a or missing"], [0, 0, 1], "range", fk.Ordered(["a", "a or missing"])),
-    (["*", "a|b", "*"], [0, 0, 1], "set", None),
-]
-
-
-def columns():
-    """Columns whose labels used to collide, and some at random."""
-    for values, groups, style, hierarchy in COLLIDING:
-        roles = {} if hierarchy is None else {"hierarchies": {"q": hierarchy}}
-        yield table_of(values, ["x"] * len(values), **roles), np.array(groups), style
-    chance = random.Random(5)
-    for _ in range(4):
-        microdata, groups, _, style, *_ = case_of(chance)
-        yield microdata, groups, style
-
-
-@pytest.mark.parametrize(("fmt", "escaped"), [("csv", False), ("csv", True), ("parquet", False)])
-def test_groups_are_read_from_files_as_what_they_cover(tmp_path, fmt, escaped):
-    for i, (microdata, groups, style) in enumerate(columns()):
-        (found,) = microdata.attributes
-        if fmt == "csv" and "" in found.domain:
-            continue
-        twice = np.tile(groups, 2)
-        values = [found.domain[c] for c in np.tile(found.codes, 2).tolist()]
-        kind = pa.int64() if isinstance(found.domain[-1], int) else pa.string()
-        table = pa.table(
-            {
-                "q": pa.array(values, kind),
-                "w": [1] * len(values),
-                "d": [f"{g}-{k}" for k, g in enumerate(twice.tolist())],
-            }
-        )
-        other = fk.Microdata(table, replace(microdata.schema, quasi_identifiers=["q", "w"]))
-        options = fk.PublishOptions(labels={"q": style})
-        made = fk.publish(other, facts("1"), method=Grouped(*twice.tolist()), options=options)
-        file = tmp_path / f"{i}.{fmt}"
-        if fmt == "csv":
-            write_csv(made.tables["release"], file, escape_formulas=escaped)
-        else:
-            write_parquet(made.tables["release"], file)
-        read, wanted = {}, {}
-        for row in rows_of(file):
-            read.setdefault(row["q"], set()).add(int(row["d"].split("-")[0]))
-        for g in range(int(groups.max()) + 1):
-            members = set(found.codes[groups == g].tolist())
-            wanted.setdefault(meaning(found, members, style, 0), set()).add(g)
-        assert sorted(map(sorted, read.values())) == sorted(map(sorted, wanted.values()))

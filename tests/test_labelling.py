@@ -1,6 +1,6 @@
 """Labels of groups, against what plain Python says the members have in common."""
 
-from datetime import date, datetime
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from foreknow.data.generalization import labels_of, style_of, text_of
+from foreknow.data.generalization import labels_of, style_of
 from foreknow.data.hierarchy import Intervals, Mask, Ordered, Tree
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
@@ -154,38 +154,9 @@ def test_labels_by_hand(values, groups, style, hierarchy, wanted):
     assert labels(values, groups, style, hierarchy) == wanted
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (7, "7"),
-        (None, "missing"),
-        (date(2024, 1, 31), "2024-01-31"),
-        (datetime(2024, 1, 31, 8), "2024-01-31 08:00:00"),
-        (True, "True"),
-        (1.5, "1.5"),
-    ],
-)
-def test_values_are_written_as_they_print(value, text):
-    assert text_of(value) == text
-
-
 def test_places_to_sort_by_tell_no_more_than_the_label():
     found = attribute([1, 4, 2, 3, 22], Intervals([5, 20]))
     groups = np.array([0, 0, 1, 1, 2])
     written, places = labels_of(found, groups, 3, style_of(found, None))
     assert written == ["0 to 4", "0 to 4", "22"]
     assert places.tolist() == [[0, 3], [0, 3], [4, 4]]
-
-
-@pytest.mark.parametrize(
-    ("values", "groups"),
-    [
-        (["a | b", "a", "b", "c"], [0, 1, 1, 2]),
-        (["missing | a", "a", None, "c"], [0, 1, 1, 2]),
-        (["*", "a", "*", "a"], [0, 1, 1, 1]),
-    ],
-)
-def test_different_sets_have_different_labels(values, groups):
-    found = labels(values, groups)
-    sets = {frozenset(bag) for bag in members(values, groups)}
-    assert len(set(found)) == len(sets)

@@ -110,48 +110,45 @@ def test_dates_lie_by_their_days_and_date_times_by_their_moment():
     assert (np.diff(found.positions) > 0).all()
 
 
-def test_intervals():
-    found = attribute([27, None, 3, 24], Intervals([5, 20]))
-    assert decoded(found) == [27, None, 3, 24]
-    assert found.domain == [None, 3, 24, 27]
-    assert found.order == "ordered"
-    assert levels(found) == [
-        ["25 to 29", "20 to 39", "*"],
-        ["missing", "missing", "*"],
-        ["0 to 4", "0 to 19", "*"],
-        ["20 to 24", "20 to 39", "*"],
-    ]
-    assert found.positions.tolist() == [0, 1, 2, 3]
+@pytest.mark.parametrize(
+    ("values", "hierarchy", "domain", "wanted"),
+    [
+        (
+            [27, None, 3, 24],
+            Intervals([5, 20]),
+            [None, 3, 24, 27],
+            [["25 to 29", "20 to 39"], ["missing"] * 2, ["0 to 4", "0 to 19"]],
+        ),
+        (
+            ["a", "b", "c", None],
+            Tree([["b", "one", "*"], ["a", "two", "*"], ["c", "one", "*"], ["z", "two", "*"]]),
+            [None, "b", "c", "a"],
+            [["two"], ["one"], ["one"], ["missing"]],
+        ),
+        (["131", "127", "127"], Mask(3), ["127", "131"], [["13*", "1**"], ["12*", "1**"]]),
+        (
+            [date(2024, 3, 5), date(2023, 12, 1)],
+            DateLevels(["month", "year"]),
+            [date(2023, 12, 1), date(2024, 3, 5)],
+            [["2024-03", "2024"], ["2023-12", "2023"]],
+        ),
+        (["high", None, "low"], Ordered(["low", "mid", "high"]), [None, "low", "high"], None),
+    ],
+    ids=["intervals", "tree", "mask", "dates", "order"],
+)
+def test_people_are_coded_in_the_leaf_order_of_a_hierarchy(values, hierarchy, domain, wanted):
+    found = attribute(values, hierarchy)
+    assert (found.domain, decoded(found), found.order) == (domain, values, "ordered")
+    assert found.positions.tolist() == list(range(len(domain)))
+    if wanted is None:
+        assert (found.ancestors, found.labels) == ((), ())
+    else:
+        assert levels(found)[: len(wanted)] == [[*row, "*"] for row in wanted]
 
 
-def test_trees_keep_siblings_together():
-    tree = Tree([["b", "one", "*"], ["a", "two", "*"], ["c", "one", "*"], ["z", "two", "*"]])
-    found = attribute(["a", "b", "c", None], tree)
-    assert found.domain == [None, "b", "c", "a"]
-    assert decoded(found) == ["a", "b", "c", None]
-    assert levels(found) == [["two", "*"], ["one", "*"], ["one", "*"], ["missing", "*"]]
-
-
-def test_masks_dates_and_orders(tmp_path):
-    found = attribute(["131", "127", "127"], Mask(3))
-    assert decoded(found) == ["131", "127", "127"]
-    wanted = [["13*", "1**", "*"], ["12*", "1**", "*"]]
-    assert levels(found)[:2] == wanted
-    path = write(tmp_path, "q,d\n131,x\n127,y\n")  # codes that look like numbers
-    assert levels(attribute(path, Mask(3))) == wanted
-    found = attribute([date(2024, 3, 5), date(2023, 12, 1)], DateLevels(["month", "year"]))
-    assert levels(found) == [["2024-03", "2024", "*"], ["2023-12", "2023", "*"]]
-    found = attribute(["high", None, "low"], Ordered(["low", "mid", "high"]))
-    assert (found.domain, found.order) == ([None, "low", "high"], "ordered")
-    assert decoded(found) == ["high", None, "low"]
-    assert (found.ancestors, found.labels) == ((), ())
-
-
-def test_leaves_of_a_node_stand_side_by_side():
-    random = np.random.default_rng(3)
-    found = attribute(random.integers(0, 100, 300).tolist(), Intervals([5, 10, 50]))
-    for nodes in found.ancestors:
-        assert (np.diff(nodes) >= 0).all()
+def test_codes_in_a_file_that_look_like_numbers_are_masked(tmp_path):
+    found = attribute(write(tmp_path, "q,d\n131,x\n127,y\n"), Mask(3))
+    assert levels(found) == [["13*", "1**", "*"], ["12*", "1**", "*"]]
 
 
 TYPED = {"types": {"q": "number"}, "missing": "drop"}

@@ -14,36 +14,29 @@ import os
 import re
 import shutil
 import tempfile
-import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.errors import DataError
+from foreknow.scratch import CONTENT, scratch_folder
 
-try:
-    import fcntl
-except ImportError:  # Windows: a folder that a killed process left stays
-    fcntl = None  # type: ignore[assignment]
 try:
     import resource
 except ImportError:
     resource = None  # type: ignore[assignment]
 
-_PREFIX = "foreknow-spill-"
-_LOCK = "lock"
-_HOUR = 3600
 _PATTERN = re.compile(r"[*?\[]")
 
 _connections: weakref.WeakSet[Any] = weakref.WeakSet()
-_scratch: tuple[int, Path, Any] | None = None  # process, folder, its locked file
+_scratch: tuple[int, Path, int] | None = None  # process, folder, its lock
 _databases: dict[tuple[int, Path], Any] = {}  # a fork keeps its parent's, which it cannot close
 
 
@@ -57,7 +50,7 @@ def connect() -> Any:
     if place not in _databases:
         _databases[place] = duckdb.connect(
             config={
-                "temp_directory": str(folder),
+                "temp_directory": str(folder / CONTENT),
                 "autoinstall_known_extensions": False,
                 "autoload_known_extensions": False,
                 **_within_limit(),
@@ -77,45 +70,14 @@ def _within_limit() -> dict[str, str]:
 
 
 def scratch() -> Path:
-    """Folder for what DuckDB writes aside: ours alone, removed at exit.
+    """Folder for what DuckDB writes aside, in the system's temporary directory (``TMPDIR``).
 
-    It lies in the system's temporary directory (``TMPDIR``). What a killed process left there is
-    removed first.
+    It is ours alone and removed at exit; what a killed process left there is removed first.
     """
     global _scratch
     if _scratch is None or _scratch[0] != os.getpid() or not _scratch[1].is_dir():
-        _sweep()
-        _scratch = _new_scratch()
+        _scratch = os.getpid(), *scratch_folder(Path(tempfile.gettempdir()))
     return _scratch[1]
-
-
-def _new_scratch() -> tuple[int, Path, Any]:
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX)).absolute()  # mode 0700
-        lock = (folder / _LOCK).open("wb")
-        if fcntl is None:
-            return os.getpid(), folder, lock
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if (folder / _LOCK).exists():  # else another process took it for a dead one's
-            return os.getpid(), folder, lock
-        lock.close()
-
-
-def _sweep() -> None:
-    """Remove the folders of processes that are dead: nobody holds their locks."""
-    if fcntl is None:
-        return
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):
-            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-                continue
-            if not (folder / _LOCK).is_file():
-                if time.time() - folder.stat().st_mtime > _HOUR:
-                    folder.rmdir()  # only if it is empty
-                continue
-            with (folder / _LOCK).open("rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
 
 
 @atexit.register
@@ -192,7 +154,6 @@ def _status(path: Path) -> tuple[int, ...]:
 DELIMITERS = ",;\t|"
 _BLOCK = 1 << 22
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
-Places: TypeAlias = NDArray[np.intp]
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -299,13 +260,46 @@ class CsvFile:
 
     @cached_property
     def _shape(self) -> _Shape:
-        shape = _Shape(self.path.name, self.delimiter)
-        last = b""
+        """Count records and fields; a quote that is out of place is a `DataError`."""
+        beside = np.zeros(256, dtype=bool)  # what may stand beside a quote that ends a field
+        beside[[ord(self.delimiter), _QUOTE, _NEWLINE, _RETURN]] = True
+        records = fields = blank = 0
+        line, quoted, last = 1, False, _NEWLINE
         for before, block, after in self._blocks():
-            shape.add(before, block, after)
-            last = block[-1:]
-        shape.finish(last)
-        return shape
+            around = np.frombuffer(before + block + after, np.uint8)
+            previous, text = around[:-2], around[1:-1]
+            ends, after_end = text == _NEWLINE, previous == _NEWLINE
+            if b"\r" in before + block:  # of \r\n, the first ends a line
+                ends = (text == _RETURN) | (ends & (previous != _RETURN))
+                after_end |= previous == _RETURN
+            counted = [ends, ends & after_end, text == ord(self.delimiter)]
+            if quoted or b'"' in block:
+                quotes = text == _QUOTE
+                places = np.flatnonzero(quotes)
+                opening, closing = places[quoted::2], places[1 - quoted :: 2]
+                stray = [
+                    *opening[~beside[around[opening]]],
+                    *closing[~beside[around[closing + 2]]],
+                ]
+                if stray:
+                    raise DataError(
+                        f"{self.path.name}, line {line + _line_ends(text[: min(stray)])}: a quote "
+                        "with something beside it, such as a space; put the whole field in "
+                        'quotes, and write a quote in it twice, such as "say ""a"""'
+                    )
+                outside = np.logical_xor.accumulate(quotes) == quoted
+                counted = [marks & outside for marks in counted]
+                quoted = not outside[-1]
+            n_ends, n_blank, n_delimiters = map(int, map(np.count_nonzero, counted))
+            blank += n_blank
+            records += n_ends - n_blank
+            fields += n_ends - n_blank + n_delimiters
+            line += _line_ends(text)
+            last = block[-1]
+        if quoted:
+            raise DataError(f"{self.path.name}: a quote is not closed")
+        unfinished = last not in (_NEWLINE, _RETURN)
+        return _Shape(records + unfinished, fields + unfinished, blank)
 
     def _blocks(self) -> Iterator[tuple[bytes, bytes, bytes]]:
         """The bytes of the file in blocks, each with the byte before and the one after it."""
@@ -321,64 +315,10 @@ class CsvFile:
             raise DataError(f"{self.path.name} cannot be read: {error}") from None
 
 
-class _Shape:
-    """How many records and fields there are; a quote that is out of place is a `DataError`."""
-
-    def __init__(self, name: str, delimiter: str) -> None:
-        self.records = self.fields = self.blank = 0
-        self._name = name
-        self._delimiter = ord(delimiter)
-        self._lines = 1
-        self._quoted = False  # whether the next byte is within quotes
-        self._beside = np.zeros(256, dtype=bool)  # what may stand beside a quote that ends a field
-        self._beside[[self._delimiter, _QUOTE, _NEWLINE, _RETURN]] = True
-
-    def add(self, before: bytes, block: bytes, after: bytes) -> None:
-        """Count a block."""
-        around = np.frombuffer(before + block + after, np.uint8)
-        previous, text = around[:-2], around[1:-1]
-        ends = text == _NEWLINE
-        after_end = previous == _NEWLINE
-        if b"\r" in before + block:  # of \r\n, the first ends a line
-            ends = (text == _RETURN) | (ends & (previous != _RETURN))
-            after_end |= previous == _RETURN
-        blank, delimiters = ends & after_end, text == self._delimiter
-        if self._quoted or b'"' in block:
-            quotes = text == _QUOTE
-            self._refuse_stray(around, np.flatnonzero(quotes))
-            outside = np.logical_xor.accumulate(quotes) == self._quoted
-            ends, blank, delimiters = ends & outside, blank & outside, delimiters & outside
-            self._quoted = not outside[-1]
-        n_blank = int(np.count_nonzero(blank))
-        records = int(np.count_nonzero(ends)) - n_blank
-        self.blank += n_blank
-        self.records += records
-        self.fields += records + int(np.count_nonzero(delimiters))
-        self._lines += _line_ends(text)
-
-    def finish(self, last: bytes) -> None:
-        """Count a last line without an end."""
-        if self._quoted:
-            raise DataError(f"{self._name}: a quote is not closed")
-        if last not in (b"\n", b"\r"):
-            self.records += 1
-            self.fields += 1
-
-    def _refuse_stray(self, around: NDArray[np.uint8], quotes: Places) -> None:
-        """Raise `DataError` for a quote inside a field, or with a space or more beside it."""
-        opening, closing = quotes[self._quoted :: 2], quotes[1 - self._quoted :: 2]
-        stray = np.concatenate(
-            [
-                opening[~self._beside[around[opening]]],
-                closing[~self._beside[around[closing + 2]]],
-            ]
-        )
-        if len(stray):
-            line = self._lines + _line_ends(around[1 : stray.min() + 1])
-            raise DataError(
-                f"{self._name}, line {line}: a quote with something beside it, such as a space; "
-                'put the whole field in quotes, and write a quote in it twice, such as "say ""a"""'
-            )
+class _Shape(NamedTuple):
+    records: int
+    fields: int
+    blank: int  # lines
 
 
 def _line_ends(text: NDArray[np.uint8]) -> int:

@@ -5,27 +5,15 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import shutil
 import stat
-import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from foreknow.errors import OutputError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
-_PREFIX, _NAME = ".foreknow-", re.compile(r"\.foreknow-[a-z0-9_]{8}")
-_LOCK, _WHOLE = "lock", "whole"
-_MARK = b"written aside by foreknow\n"
-_LONG = 60  # seconds in which a process that lives has put its lock into its folder
+from foreknow.scratch import CONTENT, create, scratch_folder
 
 
 def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
@@ -43,7 +31,7 @@ def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
                 stream.write(text.encode("utf-8", "backslashreplace"))
             return
         with _aside(target.parent) as whole:
-            with os.fdopen(_create(whole, 0o600 if private else 0o666), "wb") as file:
+            with os.fdopen(create(whole, 0o600 if private else 0o666), "wb") as file:
                 file.write(text.encode("utf-8", "backslashreplace"))
                 file.flush()
                 os.fsync(file.fileno())
@@ -71,89 +59,14 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def _aside(parent: Path) -> Iterator[Path]:
-    """A name in a folder of our own beside the target, which nobody else can look into.
-
-    The system gives up our lock when we die, however that happens; so whoever writes here next
-    knows what a dead process left, and removes it. Not without locks: Windows, some network disks.
-    """
-    _sweep(parent)
-    folder, lock = _locked(parent)
+    """A name in a folder of our own beside the target, which nobody else can look into."""
+    folder, lock = scratch_folder(parent)
     try:
-        yield folder / _WHOLE
+        yield folder / CONTENT
     finally:
         with suppress(OSError):
             shutil.rmtree(folder)
         os.close(lock)
-
-
-def _locked(parent: Path) -> tuple[Path, int]:
-    """Make a folder with a lock that we hold."""
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-        try:
-            lock = _create(folder / _LOCK, 0o600)
-        except FileNotFoundError:
-            continue  # swept in this very moment, since it was empty and the clock was set
-        try:
-            held = _hold(lock)
-            if held and (folder / _LOCK).exists():
-                os.write(lock, _MARK)
-                return folder, lock
-            if held is None:  # no locks here: without our mark nobody sweeps it
-                return folder, lock
-        except BaseException:
-            os.close(lock)
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        os.close(lock)
-
-
-def _hold(lock: int) -> bool | None:
-    """Whether we got a lock that nobody else holds; None where there are no locks."""
-    if fcntl is None:
-        return None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
-
-
-def _sweep(parent: Path) -> None:
-    """Remove what processes that are dead left in a folder; nothing that is not surely ours."""
-    if fcntl is None:
-        return
-    with suppress(OSError), os.scandir(parent) as entries:
-        for entry in entries:
-            if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
-                with suppress(OSError):
-                    _sweep_one(Path(entry.path))
-
-
-def _sweep_one(folder: Path) -> None:
-    about = folder.lstat()
-    if about.st_mode & 0o777 != 0o700 or about.st_uid != os.geteuid():
-        return
-    held = {path.name for path in folder.iterdir()}
-    if not held and time.time() - about.st_mtime > _LONG:
-        folder.rmdir()
-    if _LOCK not in held or held - {_LOCK, _WHOLE}:
-        return
-    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
-    try:
-        if _hold(lock):
-            mark = os.read(lock, len(_MARK) + 1)
-            if mark == _MARK or (not mark and _WHOLE not in held):
-                shutil.rmtree(folder)
-    finally:
-        os.close(lock)
-
-
-def _create(path: Path, mode: int) -> int:
-    """Make a new file; the system takes away from its mode what the umask says."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
 
 
 def require_new(path: str | Path) -> None:

@@ -38,14 +38,14 @@ def test_its_columns_may_have_other_names_and_pandas_its_own_types_and_index():
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"count": [1, 0]}, "row 2: the count 0 is below 1"),
-        ({"count": [-3, 1]}, "row 1: the count -3 is below 1"),
-        ({"count": [1.0, 2.0]}, "column 'count' must hold a whole number in each row"),
-        ({"count": [1, None]}, "column 'count' must hold a whole number in each row"),
-        ({"count": [True, True]}, "column 'count' must hold a whole number in each row"),
-        ({"count": pa.array([1, 2**63 + 5], pa.uint64())}, ".*9223372036854775813 not in range"),
+        ({"count": [1, 0]}, r"'count' must hold a whole number from 1 .*, but row 2 holds 0"),
+        ({"count": [-3, 1]}, "row 1 holds -3"),
+        ({"count": [1.5, 2.0]}, "row 1 holds 1.5"),
+        ({"count": [1, None]}, "row 2 holds None"),
+        ({"count": [True, True]}, "column 'count' must hold a number in every row, but row 1"),
+        ({"count": pa.array([1, 2**63 + 5], pa.uint64())}, "row 2 holds 9223372036854775813"),
         ({"count": [2**53, 1]}, r"in all: more than 2\*\*53 cannot be counted"),
-        ({"count": [2**62, 2**62]}, r"in all: more than 2\*\*53 cannot be counted"),
+        ({"count": [2**62, 2**62]}, "row 1 holds 4611686018427387904"),
         # Rows of the table, not people.
         (
             {"disease": ["x", None], "count": [4, 1]},
@@ -70,8 +70,9 @@ def test_tallies_that_count_nobody_are_refused(changed, says):
 @pytest.mark.parametrize("text", ["1.5", "many", "1e3", " 2", "", "0", "99999999999999999999"])
 def test_a_csv_tally_says_which_column_is_no_count(tmp_path, text):
     path = write(tmp_path, f"group,disease,count\n1,x,2\n1,y,{text}\n")
-    says = "row 2: the count 0 is below 1" if text == "0" else f"row 2 holds {text or None!r}, not"
-    with pytest.raises(DataError, match=f"people.csv: .*{says}"):
+    with pytest.raises(
+        DataError, match=f"column 'count' must hold .* row 2 holds '?{text or None}"
+    ):
         counted(path)
 
 

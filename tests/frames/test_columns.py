@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from foreknow.data.engines.columns import distinct, encode, narrowest
+from foreknow.data.engines.columns import encode, narrowest
 from foreknow.errors import DataError
 
 
@@ -79,12 +79,6 @@ def test_chunks_with_different_dictionaries_share_codes_and_rows_count_from_one(
     assert encode("c", pa.chunked_array([nano])).codes.tolist() == [1, 0, 1]
 
 
-def test_nan_is_a_null_and_minus_zero_is_zero():
-    column = encoded([2.5, float("nan"), None, -1.0])
-    assert (column.domain, decoded(column)) == ([None, -1.0, 2.5], [2.5, None, None, -1.0])
-    assert encoded([0.0, -0.0, 1.0]).domain == [0.0, 1.0]
-
-
 def test_a_column_without_rows_or_chunks_has_no_values():
     for array in (pa.chunked_array([], pa.string()), pa.chunked_array([pa.array([], pa.int8())])):
         column = encode("c", array)
@@ -94,21 +88,6 @@ def test_a_column_without_rows_or_chunks_has_no_values():
 @pytest.mark.parametrize("more", [{}, {"declared": "text"}, {"untyped": True}])
 def test_a_column_of_the_null_type_is_all_null(more):
     assert encoded([None, None], pa.null(), **more).domain == [None]
-
-
-@pytest.mark.parametrize(
-    "array",
-    [
-        *(pa.array([[1]]), pa.array([{"a": 1}]), pa.array([b"x"])),
-        *(pa.nulls(2, pa.duration("us")), pa.nulls(2, pa.month_day_nano_interval())),
-    ],
-    ids=lambda array: str(array.type),
-)
-def test_columns_without_plain_values_are_refused_by_name(array):
-    for read in (distinct, encode):
-        says = r"column 'c' is of type .*; give one plain value per row"
-        with pytest.raises(DataError, match=says):
-            read("c", pa.chunked_array([array]))
 
 
 @pytest.mark.parametrize(
@@ -228,17 +207,6 @@ def test_a_value_that_is_not_of_the_declared_type_is_named_with_its_row(
         encoded(values, declared=declared)
 
 
-def test_half_precision_is_read_like_single():
-    values = [2.5, float("nan"), -0.0, None, 0.0]
-    halves, singles = (
-        encoded(np.array(values, dtype=float).tolist(), kind)
-        for kind in (pa.float16(), pa.float32())
-    )
-    assert halves.domain == singles.domain == [None, 0.0, 2.5]
-    assert halves.codes.tolist() == singles.codes.tolist() == [2, 0, 1, 0, 1]
-    assert halves.kind == "number"
-
-
 @pytest.mark.parametrize(
     ("kind", "whole"),
     [
@@ -259,19 +227,3 @@ def test_nanoseconds_are_times_where_they_are_whole_microseconds_and_texts_elsew
         "000002000",
         "000002001",
     ]
-
-
-@pytest.mark.parametrize("declared", [None, "text", "date"])
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [
-        (10**7, pa.date32()),
-        (10**12, pa.timestamp("s")),
-        (10**18, pa.timestamp("us")),
-        (-(10**12), pa.timestamp("s", "UTC")),
-    ],
-    ids=str,
-)
-def test_dates_that_python_has_not_are_refused_by_name(value, kind, declared):
-    with pytest.raises(DataError, match=r"column 'c': .*; make it text"):
-        encoded([value], kind, declared=declared)

@@ -25,7 +25,6 @@ from tests.frames.backends import (
     texts,
 )
 
-from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import parquet_table as parquet
 from foreknow.data.release import Release
 from foreknow.errors import DataError, InputError
@@ -72,12 +71,6 @@ def test_groups_are_counted_alike_by_every_backend_in_any_order_of_rows(everywhe
     assert list(found.values) == ["AIDS", "Cold", "Flu"]
     assert found.n_people == len(PEOPLE)
     assert texts(bags(generalized(source, "age", "sex"))) == texts(BY_AGE_AND_SEX)
-
-
-def test_labels_keep_their_types(typed):
-    source = typed(PEOPLE)
-    assert bags(by_group(source)) == BY_GROUP
-    assert bags(generalized(source, "age", "sex")) == BY_AGE_AND_SEX
 
 
 @pytest.mark.parametrize(
@@ -143,13 +136,6 @@ def test_a_pandas_index_is_neither_a_column_nor_a_row_number():
     assert bags(by_group(frame.rename_axis("gid"))) == bags(by_group(frame))
 
 
-def test_a_pandas_frame_cut_out_of_another_counts_its_own_rows_only():
-    frame = PEOPLE.to_pandas()
-    part = frame[frame.disease != "Cold"].sort_values("disease", ascending=False)
-    wanted = {gid: {d: n for d, n in bag.items() if d != "Cold"} for gid, bag in BY_GROUP.items()}
-    assert bags(by_group(part)) == {gid: bag for gid, bag in wanted.items() if bag}
-
-
 @examples(60, deadline=None)
 @given(
     st.lists(
@@ -211,11 +197,3 @@ def test_parquet_too_large_for_memory_is_counted_by_the_engine(tmp_path, monkeyp
     monkeypatch.setattr(parquet.ParquetTable, "arrow", None)  # rows must not be fetched
     assert bags(by_group(folder)) == BY_GROUP
     assert bags(generalized(folder, "age", "sex")) == BY_AGE_AND_SEX
-
-
-def test_many_groups_of_many_values_are_counted_sparsely_from_a_frame():
-    n = 70_001
-    table = pa.table({"gid": np.arange(n)[::-1] // 2, "disease": np.arange(n)})
-    counts = by_group(table)
-    assert isinstance(counts, GroupCounts)
-    assert (counts.n_groups, counts.n_values, len(counts.codes)) == (35_001, n, n)

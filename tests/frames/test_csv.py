@@ -1,9 +1,6 @@
 """CSV files: what is read from them, and what is refused with the line that is wrong."""
 
-import csv
 import gzip
-import io
-import random
 
 import pyarrow as pa
 import pytest
@@ -198,29 +195,3 @@ def test_an_empty_line_of_one_column_is_refused(tmp_path, end):
         open_table(path).arrow(["disease"])
     path = write(tmp_path, f'disease{end}Flu{end}""{end}AIDS{end}')
     assert open_table(path).arrow(["disease"]).column(0).to_pylist() == ["Flu", None, "AIDS"]
-
-
-def drawn(random):
-    """A small CSV text that is sometimes good."""
-    fields = ["a", "20", '"20"', '"20" ', ' "20"', '"a,b"', '"a""b"', 'a"b', "", '""', " ", '"\n"']
-    columns, end = random.choice([1, 2, 2, 3]), random.choice(["\n", "\n", "\r\n", "\r"])
-    odd = 0.3 * random.random() ** 3
-    lines = [",".join("xyz"[:columns])]
-    for _ in range(random.randint(1, 4)):
-        many = columns if random.random() > odd else random.randint(0, 4)
-        good = [field for field in fields if random.random() < odd or field not in fields[3:5]]
-        lines.append(",".join(random.choices(good, k=many)))
-    return end.join(lines) + random.choice(["", end])
-
-
-@pytest.mark.parametrize("many", [60, pytest.param(5000, marks=pytest.mark.slow)])
-def test_small_files_are_read_as_python_reads_them_or_refused(tmp_path, many):
-    for seed in range(many):
-        text = drawn(random.Random(seed))
-        try:
-            table = open_table(write(tmp_path, text))
-            found = [tuple(row.values()) for row in table.arrow(table.columns).to_pylist()]
-        except DataError:
-            continue
-        rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-        assert found == [tuple(field or None for field in row) for row in rows if row][1:], seed

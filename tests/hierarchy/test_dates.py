@@ -14,6 +14,7 @@ from foreknow.data.hierarchy import DateLevels
 def test_dates():
     domain = [date(2024, 12, 31), date(2024, 3, 5), None, date(2019, 4, 1), date(24, 4, 1)]
     levels = lay(DateLevels(("day", "month", "quarter", "year", "decade")), domain)
+    assert DateLevels().periods == ("month", "quarter", "year", "decade")
     assert [domain[i] for i in levels.order] == [None, *sorted(d for d in domain if d)]
     assert path_of(levels, domain, date(2024, 3, 5)) == [
         "2024-03-05",
@@ -57,8 +58,3 @@ def test_dates_keep_time_order(domain, periods):
     days = [str(domain[i])[:10] for i in levels.order if domain[i] is not None]
     assert days == sorted(days)
     assert all(a < b for names in levels.labels[:-1] for a, b in pairwise(names) if a != "missing")
-
-
-def test_default_date_levels():
-    found = lay(DateLevels(), ["2024-03-05"]).labels
-    assert found == (("2024-03",), ("2024-Q1",), ("2024",), ("2020s",), ("*",))

@@ -116,17 +116,3 @@ def test_intervals_contain_their_values(domain, width, factors, origin):
             assert (low - Fraction(origin)) % Fraction(each) == 0
     values = [Fraction(str(domain[i])) for i in levels.order if domain[i] is not None]
     assert values == sorted(values)
-
-
-@examples(100)
-@given(st.lists(st.integers(), unique=True), st.integers(2, 2**70), st.integers())
-def test_whole_intervals_contain_their_values(domain, width, origin):
-    levels = lay(Intervals([width, 3 * width], origin), domain)
-    for leaf, position in enumerate(levels.order.tolist()):
-        for each, nodes, labels in zip(
-            (width, 3 * width), levels.ancestors[:2], levels.labels[:2], strict=True
-        ):
-            low, high = map(int, labels[nodes[leaf]].split(" to "))
-            assert low <= domain[position] <= high
-            assert high - low == each - 1
-            assert (low - origin) % each == 0

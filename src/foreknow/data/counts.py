@@ -135,23 +135,22 @@ class GroupCounts:
         tallies: list[Counter[Label]] = []
         sizes: list[int] = []
         for g, members in enumerate(people):
-            tally: Counter[Label] = Counter()
-            size = 0
+            tallies.append(Counter())
+            sizes.append(0)
             for p, person in enumerate(members):
-                own = values_of(person, f"person {p} of group {g}", semantics)
-                if semantics == "single" and len(own) != 1:
+                who = f"person {p} of group {g}"
+                if isinstance(person, (str, bytes, Mapping)) or not isinstance(person, Iterable):
+                    what = "the text " if isinstance(person, str) else ""
+                    raise DataError(f"{who} is {what}{person!r}; give a set or list of values")
+                own = labels_counted(person, who)
+                if semantics == "single" and own.total() != 1:
                     raise DataError(
-                        f"person {p} of group {g} has {len(own)} values; under 'single' "
-                        "everyone has exactly one"
+                        f"{who} has {own.total()} values; under 'single' everyone has exactly one"
                     )
-                if semantics == "set" and len(set(own)) != len(own):
-                    raise DataError(
-                        f"person {p} of group {g} has a value twice; use semantics='multiset'"
-                    )
-                tally.update(own)
-                size += 1
-            tallies.append(tally)
-            sizes.append(size)
+                if semantics == "set" and own.total() > len(own):
+                    raise DataError(f"{who} has a value twice; use semantics='multiset'")
+                tallies[-1].update(own)
+                sizes[-1] += 1
         return cls._from_tallies(tallies, sizes, groups, semantics)
 
     @classmethod
@@ -293,10 +292,8 @@ class GroupCounts:
         if self.n_groups * top < 2**62:
             keys = self.cell_groups * top
             keys += top - 1 - self.counts
-            if self.n_groups * top < 2**31:
-                keys = keys.astype(np.int32)
             keys.sort(kind="stable")  # nearly sorted already: much faster than quicksort here
-            descending = top - 1 - keys.astype(np.int64) % top
+            descending = top - 1 - keys % top
         else:
             descending = self.counts[np.lexsort((-self.counts, self.cell_groups))]
         return np.concatenate(([0], np.cumsum(descending)))
@@ -488,7 +485,12 @@ def tally_of(
                 raise DataError(f"{group}: the count of {value!r} is {count!r}, not whole")
             tally[value] = int(count)  # of NumPy's, sums would overflow
         return tally
-    values = list(bag)
+    return labels_counted(bag, group)
+
+
+def labels_counted(given: Iterable[Label], whose: str) -> Counter[Label]:
+    """Count labels; raise `DataError` for one that is missing or cannot be looked up."""
+    values = list(given)
     try:
         tally = Counter(values)
         if not any(map(is_missing, tally)):
@@ -496,23 +498,4 @@ def tally_of(
     except TypeError:  # one cannot be looked up
         pass
     place = next(i for i, v in enumerate(values) if is_missing(v) or not is_label(v))
-    raise DataError(f"{group}: value {place} is {not_a_label(values[place])}")
-
-
-def values_of(person: Any, whose: str, semantics: str) -> list[Label]:
-    """List the values of a person; raise `DataError` for one that is missing or no label."""
-    if isinstance(person, (str, bytes, Mapping)) or not isinstance(person, Iterable):
-        what = "the text " if isinstance(person, str) else ""
-        raise DataError(f"{whose} is {what}{person!r}; give a set or list of values")
-    own = list(person)
-    for value in own:
-        if type(value) is str:
-            continue
-        if is_missing(value):
-            way_out = "label it, such as 'missing'"
-            if semantics != "single":
-                way_out += "; or leave it out: an empty set means that they have none"
-            raise DataError(f"{whose} has a missing value ({value}); {way_out}")
-        if not is_label(value):
-            raise DataError(f"{whose} has the value {not_a_label(value)}")
-    return own
+    raise DataError(f"{whose}: value {place} is {not_a_label(values[place])}")

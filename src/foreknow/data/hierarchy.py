@@ -37,6 +37,8 @@ from foreknow.numbers import (
 
 Number: TypeAlias = int | float | Decimal | str
 FirstRow: TypeAlias = Callable[[int], int]
+Level: TypeAlias = tuple[NDArray[Any], Callable[[Any], str]]
+Refusal: TypeAlias = Callable[[int, str], NoReturn]
 
 _MISSING = "missing"
 _TOP = "*"
@@ -77,12 +79,57 @@ class Hierarchy(Protocol):
         """The table that stands for this hierarchy in a policy file; see `hierarchy_from`."""
 
 
+class _Kind:
+    """What all kinds of hierarchy share: nulls are a node of their own, and all is one at the top.
+
+    A kind says how known values lie: their order, and by level the node of each as a key, in leaf
+    order, and what names a key.
+    """
+
+    def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
+        raise NotImplementedError
+
+    def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
+        """Lay out the distinct values of a column; see `Hierarchy.levels`."""
+        nulls = [i for i, value in enumerate(domain) if value is None]
+        present = [i for i, value in enumerate(domain) if value is not None]
+
+        def refuse(i: int, why: str) -> NoReturn:
+            value = domain[present[i]]
+            raise HierarchyError(
+                f"column {column!r}: the value {shown(value)} (first in row "
+                f"{first_row(present[i])}) is outside its hierarchy: {why}"
+            )
+
+        order, inner = self._lay([domain[i] for i in present], refuse)
+        leaves = np.array([*nulls, *(present[i] for i in np.asarray(order).tolist())], np.int64)
+        ancestors, labels = [], []
+        for level, (keys, name) in enumerate(inner, 1):
+            first = np.ones(len(keys), dtype=bool)
+            first[1:] = keys[1:] != keys[:-1]
+            nodes = np.cumsum(first, dtype=np.int64) - 1
+            names = [name(key) for key in keys[first].tolist()]
+            if nulls:
+                if _MISSING in names:
+                    raise HierarchyError(
+                        f"column {column!r}: level {level} has a node {_MISSING!r}, which is the "
+                        "label of nulls; give that node another name"
+                    )
+                nodes = np.concatenate((np.zeros(len(nulls), np.int64), nodes + 1))
+                names.insert(0, _MISSING)
+            ancestors.append(nodes)
+            labels.append(tuple(names))
+        top = np.zeros(len(leaves), np.int64)
+        return Levels(leaves, (*ancestors, top), (*labels, (_TOP,)))
+
+
 @dataclass(frozen=True)
-class Intervals:
+class Intervals(_Kind):
     """Numbers in intervals of growing width, aligned at an origin.
 
     Arithmetic is decimal and exact. Widths, origin and values that are floats mean the decimal
-    that they print as: 0.3 lies in "0.3 to <0.4", not below it.
+    that they print as: 0.3 lies in "0.3 to <0.4", not below it. Labels read "20 to 24" (or "20",
+    when one wide) where origin, widths and all values are whole numbers.
 
     Parameters
     ----------
@@ -125,25 +172,21 @@ class Intervals:
         places, (origin, *scaled) = common_unit([to_decimal(self.origin, "the origin"), *widths])
         return places, origin, scaled
 
-    def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
-        """Lay out numbers; see `Hierarchy.levels`.
-
-        Labels read "20 to 24" (or "20", when one wide) where origin, widths and all values are
-        whole numbers, "20 to <25" otherwise.
-        """
+    def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
+        """Labels read "20 to <25"; "20 to 24", or "20", where all of its numbers are whole."""
         places, origin, widths = self._in_units()
-        nulls, present = split_nulls(domain)
-        values = [domain[i] for i in present]
-        kinds = set(map(type, values))
-        if not kinds <= {int}:
-            for i, value in zip(present, values, strict=True):
+        numbers, all_whole = values, all(type(value) is int for value in values)
+        if not all_whole:
+            for i, value in enumerate(values):
                 if problem := not_a_number(value):
-                    outside(column, value, first_row(i), problem)
-        # Boundaries are whole multiples of the unit, so flooring to it first moves no value.
-        units, keys = floors(values, kinds, places, max(abs(origin), *widths))
-        order = np.argsort(keys, kind="stable")
-        units = units[order] - origin
-        inclusive = places == 0 and kinds <= {int}
+                    refuse(i, problem)
+        units, inclusive = numbers, all_whole and places == 0
+        if not inclusive:
+            # Boundaries are whole multiples of the unit, so flooring to it first moves no value.
+            numbers = [exact(value) for value in numbers]
+            units = [floor_of(number, places) for number in numbers]
+        order = sorted(range(len(numbers)), key=numbers.__getitem__)
+        cells = integers([(units[i] - origin) // widths[0] for i in order])
 
         def naming(width: int) -> Callable[[int], str]:
             def name(cell: int) -> str:
@@ -154,8 +197,7 @@ class Intervals:
 
             return name
 
-        inner = ((units // width, naming(width)) for width in widths)
-        return lay_out(order, present, nulls, inner, column)
+        return order, ((cells // (width // widths[0]), naming(width)) for width in widths)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"intervals": [...]}``, and the origin unless it is 0."""
@@ -164,7 +206,7 @@ class Intervals:
 
 
 @dataclass(frozen=True)
-class Mask:
+class Mask(_Kind):
     """Codes of one length, of which level j masks the last j characters; the last level is "*".
 
     Parameters
@@ -195,28 +237,21 @@ class Mask:
                 f"the character of a mask must be one character of text, not {self.character!r}"
             )
 
-    def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
-        """Lay out texts or whole numbers by their characters; see `Hierarchy.levels`."""
-        nulls, present = split_nulls(domain)
-        texts = []
-        for i in present:
-            value = domain[i]
+    def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
+        for i, value in enumerate(values):
             if not isinstance(value, (str, int)) or isinstance(value, bool):
-                outside(column, value, first_row(i), "a mask needs text or whole numbers")
-            text = str(value)
-            if len(text) != self.length:
+                refuse(i, "a mask needs text or whole numbers")
+            if len(str(value)) != self.length:
                 characters = f"{self.length} character{'s' * (self.length > 1)}"
-                why = f"a mask of {self.length} needs {characters}"
-                outside(column, value, first_row(i), why)
-            texts.append(text)
+                refuse(i, f"a mask of {self.length} needs {characters}")
+        texts = list(map(str, values))
         order = sorted(range(len(texts)), key=texts.__getitem__)
 
-        def level(kept: int) -> tuple[NDArray[Any], Callable[[str], str]]:
+        def level(kept: int) -> Level:
             masked = self.character * (self.length - kept)
             return objects([texts[i][:kept] for i in order]), lambda prefix: prefix + masked
 
-        inner = (level(kept) for kept in range(self.length - 1, 0, -1))
-        return lay_out(order, present, nulls, inner, column)
+        return order, (level(kept) for kept in range(self.length - 1, 0, -1))
 
     def to_dict(self) -> dict[str, Any]:
         """``{"mask": length}``, and the character unless it is ``*``."""
@@ -225,7 +260,7 @@ class Mask:
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class DateLevels:
+class DateLevels(_Kind):
     """Dates and date-times by calendar periods, as the clock that wrote them showed them.
 
     Parameters
@@ -259,22 +294,18 @@ class DateLevels:
     def __repr__(self) -> str:
         return f"DateLevels(levels={self.periods!r})"
 
-    def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
-        """Lay out dates, date-times or ISO texts in order of time; see `Hierarchy.levels`."""
-        nulls, present = split_nulls(domain)
+    def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
         moments: list[datetime] = []
-        for i in present:
-            moment = moment_of(domain[i])
+        for i, value in enumerate(values):
+            moment = moment_of(value)
             if moment is None:
-                why = "date levels need dates, date-times or text like 2024-03-05"
-                outside(column, domain[i], first_row(i), why)
+                refuse(i, "date levels need dates, date-times or text like 2024-03-05")
             moments.append(moment)
-        order = sorted(range(len(moments)), key=lambda i: moments[i])
+        order = sorted(range(len(moments)), key=moments.__getitem__)
         days = np.array([moments[i].toordinal() for i in order], np.int64)
         months = np.array([moments[i].year * 12 + moments[i].month - 1 for i in order], np.int64)
         numbers = {"day": days} | {period: months // many for period, many in MONTHS.items()}
-        inner = ((numbers[period], _PERIODS[period]) for period in self.periods)
-        return lay_out(order, present, nulls, inner, column)
+        return order, ((numbers[period], _PERIODS[period]) for period in self.periods)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"dates": [...]}``."""
@@ -282,7 +313,7 @@ class DateLevels:
 
 
 @dataclass(frozen=True)
-class Ordered:
+class Ordered(_Kind):
     """An order of categories without levels: what a range of them means, and nothing more.
 
     Parameters
@@ -312,17 +343,17 @@ class Ordered:
         object.__setattr__(self, "values", given)
 
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
-        """Put the values in order, with no levels; see `Hierarchy.levels`."""
+        """Put the values in order, with no levels, not even a top; see `Hierarchy.levels`."""
+        return Levels(super().levels(domain, column, first_row).order, (), ())
+
+    def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
         place = {_identity(value): i for i, value in enumerate(self.values)}
-        nulls, present = split_nulls(domain)
-        places = []
-        for i in present:
-            if (at := place.get(_identity(domain[i]))) is None:
-                hint = did_you_mean(str(domain[i]), [str(value) for value in self.values[:1000]])
-                outside(column, domain[i], first_row(i), f"it is not in the order{hint}")
-            places.append(at)
-        order = np.argsort(np.array(places, np.int64), kind="stable")
-        return Levels(lay_out(order, present, nulls, (), column).order, (), ())
+        places = [place.get(_identity(value), -1) for value in values]
+        if -1 in places:
+            at = places.index(-1)
+            known = [str(value) for value in self.values[:1000]]
+            refuse(at, f"it is not in the order{did_you_mean(str(values[at]), known)}")
+        return np.argsort(np.array(places, np.int64), kind="stable"), ()
 
     @cached_property
     def listed(self) -> frozenset[str]:
@@ -335,7 +366,7 @@ class Ordered:
 
 
 @dataclass(frozen=True, repr=False)
-class Tree:
+class Tree(_Kind):
     """Categories and the nodes above them, one row per value.
 
     Siblings stay together; apart from that, values and nodes come in the order in which the rows
@@ -392,26 +423,25 @@ class Tree:
         folder : str or Path
             Where a relative path starts.
         """
+        if not isinstance(path, (str, Path)):
+            raise HierarchyError(f"a path must be text, not {path!r}")
         rows, lines = read_rows(Path(folder) / path)
         return cls(rows, str(path), lines)
 
-    def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
-        """Lay out values by the tree; values of the tree that do not occur leave no trace."""
-        nulls, present = split_nulls(domain)
+    def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
         rows = []
-        for i in present:
-            texts = _texts(domain[i])
+        for i, value in enumerate(values):
+            texts = _texts(value)
             row = next((self._row_of[text] for text in texts if text in self._row_of), None)
             if row is None:
                 name = "the tree" if self.path is None else f"hierarchy file {self.path!r}"
                 hint = did_you_mean(texts[0], list(self._row_of)[:1000])
-                outside(column, domain[i], first_row(i), f"{name} does not list it{hint}")
+                refuse(i, f"{name} does not list it{hint}")
             rows.append(row)
         found = np.array(rows, np.int64)
         order = np.argsort(self._rank[found], kind="stable")
         leaves = found[order]
-        inner = ((nodes[leaves], labels.__getitem__) for nodes, labels in self._nodes)
-        return lay_out(order, present, nulls, inner, column)
+        return order, ((nodes[leaves], labels.__getitem__) for nodes, labels in self._nodes)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"file": path}`` when read from a file, ``{"rows": [...]}`` otherwise."""
@@ -538,7 +568,7 @@ def hierarchy_from(spec: Mapping[str, Any], column: str, folder: Path) -> Hierar
         "mask": Mask,
         "dates": DateLevels,
         "order": Ordered,
-        "file": lambda path: _read_tree(path, folder),
+        "file": lambda path: Tree.read(path, folder),
         "rows": Tree,
     }
     companions = {"origin": "intervals", "character": "mask"}
@@ -563,12 +593,6 @@ def hierarchy_from(spec: Mapping[str, Any], column: str, folder: Path) -> Hierar
     except HierarchyError as error:
         keys = " and ".join(repr(key) for key in [kind, *options])
         raise HierarchyError(f"column {column!r}, {keys}: {error}") from None
-
-
-def _read_tree(path: Any, folder: Path) -> Tree:
-    if not isinstance(path, (str, Path)):
-        raise HierarchyError(f"a path must be text, not {path!r}")
-    return Tree.read(path, folder)
 
 
 def _texts(value: Any) -> list[str]:
@@ -596,56 +620,6 @@ def _identity(value: Any) -> tuple[bool, Any]:
 
 
 # ---- what hierarchies share ---------------------------------------------------------------
-
-
-def lay_out(
-    order: ArrayLike,
-    present: Sequence[int],
-    nulls: Sequence[int],
-    inner: Iterable[tuple[NDArray[Any], Callable[[Any], str]]],
-    column: str,
-) -> Levels:
-    """Number and name the nodes of values that are in leaf order; add the nulls and the top."""
-    leaves = np.asarray(present, np.int64)[np.asarray(order, np.int64)]
-    leaves = np.concatenate((np.asarray(nulls, np.int64), leaves))
-    ancestors, labels = [], []
-    for level, (keys, name) in enumerate(inner, 1):
-        first = np.ones(len(keys), dtype=bool)
-        first[1:] = keys[1:] != keys[:-1]
-        nodes = np.cumsum(first, dtype=np.int64) - 1
-        names = [name(key) for key in keys[first].tolist()]
-        if nulls:
-            if _MISSING in names:
-                raise HierarchyError(
-                    f"column {column!r}: level {level} has a node {_MISSING!r}, which is the "
-                    "label of nulls; give that node another name"
-                )
-            nodes = np.concatenate((np.zeros(len(nulls), np.int64), nodes + 1))
-            names.insert(0, _MISSING)
-        ancestors.append(nodes)
-        labels.append(tuple(names))
-    top = np.zeros(len(leaves), np.int64)
-    return Levels(leaves, (*ancestors, top), (*labels, (_TOP,)))
-
-
-def split_nulls(domain: Sequence[Any]) -> tuple[list[int], list[int]]:
-    """Positions of the nulls, and positions of everything else.
-
-    >>> split_nulls([7, None, 8])
-    ([1], [0, 2])
-    """
-    nulls = [i for i, value in enumerate(domain) if value is None]
-    if not nulls:
-        return nulls, list(range(len(domain)))
-    return nulls, [i for i, value in enumerate(domain) if value is not None]
-
-
-def outside(column: str, value: Any, row: int, why: str) -> NoReturn:
-    """Refuse a value that its hierarchy does not cover."""
-    raise HierarchyError(
-        f"column {column!r}: the value {shown(value)} (first in row {row}) is outside its "
-        f"hierarchy: {why}"
-    )
 
 
 def shown(value: Any) -> str:
@@ -714,25 +688,10 @@ def not_a_number(value: Any) -> str | None:
     return "it is too large" if number and number.adjusted() > USUAL_DIGITS else None
 
 
-def floors(
-    values: Sequence[Any], kinds: set[type], places: int, reach: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Round numbers down to units of a decimal place, exactly; also return keys that sort them.
-
-    Machine integers where `reach` more or less cannot overflow, Python's own otherwise.
-    """
-    ranks: NDArray[Any] | None = None
-    whole: Sequence[int] = values
-    if not kinds <= {int}:
-        numbers = [exact(value) for value in values]
-        whole = [floor_of(number, places) for number in numbers]
-        ranks = np.array(values) if kinds == {float} else objects(numbers)
-    elif places:
-        scale = 10**places
-        whole = [value * scale for value in values]
-    most = max(max(whole, default=0), -min(whole, default=0))
-    units = np.array(whole, np.int64) if most + reach < 2**62 else objects(whole)
-    return units, units if ranks is None else ranks
+def integers(values: Sequence[int]) -> NDArray[Any]:
+    """Machine integers where they fit, Python's own otherwise."""
+    most = max(map(abs, values), default=0)
+    return np.array(values, np.int64) if most < 2**62 else objects(values)
 
 
 def objects(values: Sequence[Any]) -> NDArray[Any]:

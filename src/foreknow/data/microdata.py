@@ -43,14 +43,6 @@ class Attribute:
 
 
 @dataclass(frozen=True, eq=False)
-class _Several:
-    """What is read where a person may have several values."""
-
-    people: People
-    holdings: Holdings
-
-
-@dataclass(frozen=True, eq=False)
 class _Read:
     """The table as it was read."""
 
@@ -59,7 +51,8 @@ class _Read:
     n_rows: int
     kept: IntArray | None  # None where row i is person i
     other: pa.Table  # of everybody
-    several: _Several | None = None
+    people: People | None = None  # these two where a person may have several values
+    holdings: Holdings | None = None
 
 
 class Microdata:
@@ -165,8 +158,9 @@ class Microdata:
             codes, found = codes_of(rows.column(name))
             people.agreed(name, codes, lambda code, of=found: of[code].as_py())  # type: ignore[misc]
         other = rows.select(schema.other).take(pa.array(people.first))
-        several = _Several(people, Holdings(held.holders, sensitive.codes))
-        return _Read(columns, sensitive, len(people.of_row), people.first, other, several)
+        holdings = Holdings(held.holders, sensitive.codes)
+        n_rows = len(people.of_row)
+        return _Read(columns, sensitive, n_rows, people.first, other, people, holdings)
 
     def _encode(self, name: str, rows: pa.ChunkedArray, kept: IntArray | None) -> Column:
         return encode(
@@ -207,7 +201,7 @@ class Microdata:
     @property
     def sensitive_codes(self) -> Codes:
         """The sensitive value of each person under ``single``, as a code into `values`."""
-        if self._read.several is not None:
+        if self._read.people is not None:
             raise UnsupportedError(
                 f"under semantics {self.schema.semantics!r} a person has no single value; see "
                 "Microdata.holdings"
@@ -217,9 +211,8 @@ class Microdata:
     @cached_property
     def holdings(self) -> Holdings:
         """Who has which sensitive value: one entry per occurrence, codes into `values`."""
-        several = self._read.several
-        if several is not None:
-            return several.holdings
+        if self._read.holdings is not None:
+            return self._read.holdings
         return Holdings(np.arange(self.n_people), self.sensitive_codes)
 
     @cached_property
@@ -239,7 +232,7 @@ class Microdata:
     def counts(self, groups: NDArray[Any]) -> GroupCounts:
         """Count the sensitive values of a grouping of the people, codes from 0."""
         n_groups = int(groups.max()) + 1
-        if self._read.several is None:
+        if self._read.people is None:
             return GroupCounts.from_pairs(
                 groups, self.sensitive_codes, values=self.values, n_groups=n_groups
             )
@@ -281,8 +274,8 @@ class Microdata:
         array([ 0, -1,  1])
         """
         given: IntArray = groups.astype(np.int64, copy=False)
-        if self._read.several is not None:
-            spread: IntArray = given[self._read.several.people.of_row]
+        if self._read.people is not None:
+            spread: IntArray = given[self._read.people.of_row]
             return spread
         if self._read.kept is None:
             return given
@@ -307,7 +300,7 @@ class Microdata:
             state.update(column.codes.tobytes())
         sensitive = self._read.sensitive
         state.update(repr((sensitive.name, sensitive.kind, sensitive.domain)).encode())
-        if self._read.several is None:
+        if self._read.people is None:
             state.update(sensitive.codes.tobytes())
         else:
             keys = self.holdings.people.astype(np.int64) * len(sensitive.domain)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from html import escape
-from typing import Any, TypeAlias
+from typing import Any
 
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.engines import Holdings, Table, count_groups, count_held, count_tally, open_table
+from foreknow.data.engines import Holdings, Table, open_table
 from foreknow.data.engines.columns import Missing, as_missing, refuse_missing
 from foreknow.data.engines.group_counts import (
-    count_signatures,
-    hold_values,
-    place_people,
+    PeopleTable,
+    TallyTable,
+    ValuesTable,
     refuse_repeats,
     require_person,
 )
@@ -23,21 +23,7 @@ from foreknow.data.engines.write import rearmed
 from foreknow.data.labels import Labels
 from foreknow.data.people import Members, Signatures
 from foreknow.data.schema import check_semantics
-from foreknow.errors import InputError, SchemaError
-
-Placing: TypeAlias = Callable[[GroupCounts], Members]
-Signing: TypeAlias = Callable[[GroupCounts, Sequence[str]], Signatures]
-
-
-def rearming(sign: Signing) -> Signing:
-    """How signatures are counted without the apostrophes of `escape_formulas`."""
-
-    def bare(counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
-        found = sign(counts, attributes)
-        labels = [tuple(part and rearmed(part) for part in label) for label in found.labels]
-        return replace(found, labels=labels)
-
-    return bare
+from foreknow.errors import SchemaError
 
 
 class Release:
@@ -62,28 +48,12 @@ class Release:
     GroupCounts(2 groups, 3 people, 2 values, single)
     """
 
-    def __init__(
-        self,
-        table: Table,
-        group_columns: Sequence[str],
-        other_columns: Sequence[str],
-        semantics: Semantics,
-        count: Callable[[], GroupCounts],
-        place: Placing | None,
-        linked: bool = False,
-        hold: Callable[[GroupCounts], Holdings] | None = None,
-        sign: Signing | None = None,
-    ) -> None:
-        self._table = table
-        self._columns = (*group_columns, *other_columns)
-        self._count = count
-        self._place = place
-        self._hold = hold
-        self._sign = sign
-        self._counts: GroupCounts | None = None
-        self.group_columns = tuple(group_columns)
-        self.semantics: Semantics = semantics
-        self.linked = linked
+    def __init__(self, tables: ValuesTable | TallyTable, *, escaped: bool = False) -> None:
+        self._tables = tables
+        self._escaped = escaped
+        self.group_columns = tuple(tables.groups)
+        self.semantics: Semantics = tables.semantics
+        self.linked = isinstance(tables, ValuesTable) and tables.semantics != "single"
 
     @classmethod
     def from_groups(
@@ -212,32 +182,18 @@ class Release:
             )
         if people is None and person is not None:
             raise SchemaError(f"person = {person!r} needs people = the table that has this column")
-        table, members = open_table(tally), None if people is None else open_table(people)
+        table, as_tuples = open_table(tally), not isinstance(group, str)
         require(table, [*groups, sensitive, count])
-        as_tuples = not isinstance(group, str)
-        if members is not None:
-            require(members, groups)
+        members: PeopleTable | None = None
+        if people is not None:
+            opened = open_table(people)
+            require(opened, groups)
             if person is not None:
                 _check_roles([*groups, person])
-                members = settled(members, [*groups, person])
-                refuse_repeats(members, person)
-
-        counted = partial(
-            count_tally,
-            table,
-            groups,
-            sensitive,
-            count,
-            people=members,
-            semantics=semantics,
-            null_groups=as_tuples,
-        )
-        if members is None:
-            return cls(table, groups, [sensitive, count], semantics, counted, None)
-        where: Any = {"table": members, "groups": groups, "as_tuples": as_tuples}
-        place = None if person is None else partial(place_people, person=person, **where)
-        sign = partial(count_signatures, **where)
-        return cls(table, groups, [sensitive, count], semantics, counted, place, sign=sign)
+                opened = settled(opened, [*groups, person])
+                refuse_repeats(opened, person)
+            members = PeopleTable(opened, groups, as_tuples, person)
+        return cls(TallyTable(table, groups, as_tuples, sensitive, count, semantics, members))
 
     @classmethod
     def _of(
@@ -265,52 +221,26 @@ class Release:
             table = settled(table, [*groups, sensitive, person])
             if semantics == "single":
                 refuse_repeats(table, person)
-
-        shape: Any = {"null_groups": null_groups}
-        counted: Callable[[], GroupCounts]
-        if semantics == "single":
-            counted = partial(count_groups, table, groups, sensitive, missing=how, **shape)
-        else:
-            shape |= {"person": person, "semantics": semantics}
-            counted = partial(count_held, table, groups, sensitive, **shape)
-        needed = sensitive if how == "drop" else None
-        where: Any = {"groups": groups, "as_tuples": null_groups, "needed": needed}
-        sign = partial(count_signatures, table=table, **where) if semantics == "single" else None
-        place = hold = None
-        if person is not None:
-            who: Any = {"table": table, "person": person}
-            place = partial(place_people, **who, **where)
-            hold = partial(
-                hold_values, **who, sensitive=sensitive, semantics=semantics, missing=how
-            )
-        linked, seen = semantics != "single", [sensitive, *people]
-        return cls(table, groups, seen, semantics, counted, place, linked, hold, sign)
+        return cls(ValuesTable(table, groups, null_groups, person, sensitive, semantics, how))
 
     def rearmed(self) -> Release:
         """The same release with the apostrophes off that `escape_formulas` put before texts."""
+        bare = Release(self._tables, escaped=True)
+        bare.__dict__["_counted"] = self._counted
+        return bare
 
-        def count() -> GroupCounts:
-            counts = self.counts
-            labels = [rearmed(v) if isinstance(v, str) else v for v in counts.values]
-            return replace(counts, values=Labels(labels))
+    @cached_property
+    def _counted(self) -> GroupCounts:
+        return self._tables.count()
 
-        return Release(
-            self._table,
-            self.group_columns,
-            self._columns[len(self.group_columns) :],
-            self.semantics,
-            count,
-            self._place,
-            self.linked,
-            None if self._hold is None else lambda _: self.holdings,
-            None if self._sign is None else rearming(self._sign),
-        )
-
-    @property
+    @cached_property
     def counts(self) -> GroupCounts:
         """Counts per group and value, made on first use."""
-        self._counts = self._counts or self._count()
-        return self._counts
+        counts = self._counted
+        if not self._escaped:
+            return counts
+        labels = [rearmed(v) if isinstance(v, str) else v for v in counts.values]
+        return replace(counts, values=Labels(labels))
 
     @cached_property
     def members(self) -> Members:
@@ -318,9 +248,7 @@ class Release:
 
         An `InputError` if the release was made without ``person=``.
         """
-        if self._place is None:
-            raise self._nameless()
-        return self._place(self.counts)
+        return self._tables.members(self._counted)
 
     @cached_property
     def holdings(self) -> Holdings:
@@ -328,14 +256,7 @@ class Release:
 
         An `InputError` if the table does not tell, or does not name people.
         """
-        if self._hold is not None:
-            return self._hold(self.counts)
-        if self._place is None:
-            raise self._nameless()
-        raise InputError(
-            f"{self.name}: a bucketized release does not tell who has what; take the table that "
-            "it was made from, with a column of groups"
-        )
+        return self._tables.holdings(self._counted)
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
         """How many people of each group have which values of some columns; one GROUP BY.
@@ -350,36 +271,29 @@ class Release:
         InputError
             If the release has no such table: one of counts alone, or people with several values.
         """
-        if self._sign is None:
-            raise InputError(
-                f"{self.name}: {', '.join(attributes)} of each person are unavailable; give a "
-                "table of people and their one value, as from_bucketized(..., people=...) does"
-            )
-        return self._sign(self.counts, attributes)
+        found = self._tables.signatures(self._counted, attributes)
+        if not self._escaped:
+            return found
+        labels = [tuple(part and rearmed(part) for part in label) for label in found.labels]
+        return replace(found, labels=labels)
 
     @property
     def sensitive(self) -> str:
         """The column of sensitive values."""
-        return self._columns[len(self.group_columns)]
+        return self._tables.sensitive
 
     def unseen(self, known: Sequence[str] = ()) -> list[str]:
         """Columns of the table that are neither groups, nor sensitive, nor among those known.
 
         They were not judged: they may tell members of a group apart.
         """
-        looked_at = {*self._columns, *known}
-        return [column for column in self._table.columns if column not in looked_at]
+        looked_at = {*self._tables.seen, *known}
+        return [column for column in self._tables.table.columns if column not in looked_at]
 
     @property
     def name(self) -> str:
         """What messages call the table."""
-        return self._table.name
-
-    def _nameless(self) -> InputError:
-        return InputError(
-            f"{self.name}: nobody is named; say which column names people, "
-            'such as Release.from_groups(..., person="name")'
-        )
+        return self._tables.table.name
 
     def to_dict(self) -> dict[str, Any]:
         """What is known of the release."""
@@ -396,11 +310,10 @@ class Release:
         return f"<code>{escape(repr(self))}</code>"
 
     def __repr__(self) -> str:
-        if self._counts is None:
+        if "_counted" not in self.__dict__:
             return f"Release({self.name}, not counted yet)"
-        return (
-            f"Release({self.name}: {self._counts.n_groups} groups, {self._counts.n_people} people)"
-        )
+        counts = self._counted
+        return f"Release({self.name}: {counts.n_groups} groups, {counts.n_people} people)"
 
 
 def _check_roles(columns: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """Frames: the only room that knows dataframes and engines. Read, encode, count, write."""
 
 from foreknow.data.engines.columns import Column, encode
-from foreknow.data.engines.group_counts import Holdings, count_groups, count_held, count_tally
+from foreknow.data.engines.group_counts import Holdings
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import Table
 from foreknow.data.engines.write import write_csv, write_parquet
@@ -10,9 +10,6 @@ __all__ = [
     "Column",
     "Holdings",
     "Table",
-    "count_groups",
-    "count_held",
-    "count_tally",
     "encode",
     "open_table",
     "write_csv",

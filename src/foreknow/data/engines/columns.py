@@ -19,23 +19,31 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError
 
 
-def fetch(table: Table, columns: Sequence[str], groups: Sequence[str] = ()) -> pa.Table:
+def fetch(
+    table: Table, columns: Sequence[str], groups: Sequence[str] = (), lists: str | None = None
+) -> pa.Table:
     """Fetch some columns of a table, each made plain; unknown ones are an error.
 
     Where some make the groups of a release, what a reader can tell apart in them is not merged.
+    One column may hold `lists`, which stay as they are.
     """
     require(table, columns)
     rows = table.arrow(list(columns))
     refuse_two_empties(table, groups)
-    return plain_table(rows, columns, groups)
+    return plain_table(rows, columns, groups, lists)
 
 
-def plain_table(rows: pa.Table, columns: Sequence[str], groups: Sequence[str] = ()) -> pa.Table:
-    """Make every column plain; for `groups` see `fetch`."""
-    for name in groups:
-        refuse_twins(name, rows.column(list(columns).index(name)))
-    made = [plain(name, rows.column(i)) for i, name in enumerate(columns)]
-    return pa.table(dict(zip(columns, made, strict=True)))
+def plain_table(
+    rows: pa.Table, columns: Sequence[str], groups: Sequence[str] = (), lists: str | None = None
+) -> pa.Table:
+    """Make every column plain; for the rest see `fetch`."""
+    made = {}
+    for i, name in enumerate(columns):
+        column = rows.column(i)
+        if name in groups:
+            refuse_twins(name, column)
+        made[name] = column if name == lists and is_listed(column.type) else plain(name, column)
+    return pa.table(made)
 
 
 def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -48,7 +56,7 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(kind):
         _refuse_nested(name, kind.value_type)
         _refuse_broken(name, array)
-        array = unified(array)
+        array = _unified(array)
         if not array.num_chunks:
             return array.cast(kind.value_type)
         entries = array.chunk(0).dictionary
@@ -105,16 +113,14 @@ def refuse_two_empties(table: Table, groups: Sequence[str]) -> None:
             )
 
 
-def unified(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Give all chunks one dictionary; where they have it, that costs nothing."""
-    known = {_places(chunk.dictionary) for chunk in array.chunks}
+def _unified(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Give all chunks one dictionary; where they share its memory, Arrow need not compare it."""
+    entries = [chunk.dictionary for chunk in array.chunks]
+    known = {
+        (d.offset, len(d), *(None if b is None else b.address for b in d.buffers()))
+        for d in entries
+    }
     return array if len(known) < 2 else array.unify_dictionaries()
-
-
-def _places(entries: pa.Array) -> tuple[Any, ...]:
-    """Where entries lie in memory."""
-    buffers = [None if buffer is None else buffer.address for buffer in entries.buffers()]
-    return (entries.offset, len(entries), *buffers)
 
 
 def _whole_microseconds(array: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -146,43 +152,51 @@ def _refuse_broken(name: str, array: pa.ChunkedArray) -> None:
         raise DataError(f"the column {name!r} is broken: {error}") from None
 
 
+_KINDS = pa.types
+_PLAIN = (
+    *(_KINDS.is_null, _KINDS.is_boolean, _KINDS.is_integer, _KINDS.is_floating, _KINDS.is_decimal),
+    *(_KINDS.is_string, _KINDS.is_large_string, _KINDS.is_string_view),
+    *(_KINDS.is_date, _KINDS.is_time, _KINDS.is_timestamp),
+)
+_LISTS = pa.ListType | pa.LargeListType | pa.FixedSizeListType | pa.ListViewType
+_LISTS |= pa.LargeListViewType
+
+
 def _refuse_nested(name: str, kind: pa.DataType) -> None:
-    types = pa.types
-    binary = (
-        types.is_binary(kind)
-        or types.is_large_binary(kind)
-        or types.is_fixed_size_binary(kind)
-        or types.is_binary_view(kind)
+    if any(is_kind(kind) for is_kind in _PLAIN):
+        return
+    several = ', or say semantics = "set" or "multiset" where each list holds the values of one'
+    raise DataError(
+        f"column {name!r} is of type {kind}; give one plain value per row"
+        f"{f'{several} person' if is_listed(kind) else ''}"
     )
-    span = types.is_duration(kind) or types.is_interval(kind)
-    if binary or span or types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
-        several = ', or say semantics = "set" or "multiset" where each list holds the values of one'
-        raise DataError(
-            f"column {name!r} is of type {kind}; give one plain value per row"
-            f"{f'{several} person' if is_listed(kind) else ''}"
-        )
 
 
 def is_listed(kind: pa.DataType) -> bool:
     """Whether a type is one of lists."""
-    types = pa.types
-    return bool(
-        types.is_list(kind)
-        or types.is_large_list(kind)
-        or types.is_fixed_size_list(kind)
-        or types.is_list_view(kind)
-        or types.is_large_list_view(kind)
-    )
+    return isinstance(kind, _LISTS)
 
 
 Kind: TypeAlias = Literal["number", "date", "text"]
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
-# Digits are 0 to 9: others print differently, and would be merged with these.
-_WHOLE = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
-_DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?", re.ASCII)
+_Reader: TypeAlias = tuple[Kind, tuple[type, ...], str, Callable[[str], Any]]
+
+# From narrow to wide: the types that are taken as they are, how texts look (digits are 0 to 9:
+# others print differently, and would be merged with these), and what reads them.
+_DAY = r"\d{4}-\d\d-\d\d"
+_READERS: tuple[_Reader, ...] = (
+    ("number", (int,), r"-?(0|[1-9]\d*)", int),
+    ("number", (int, float, Decimal), r"-?(0|[1-9]\d*)(\.\d+)?", Decimal),
+    ("date", (dt.date,), _DAY, dt.date.fromisoformat),
+    (
+        "date",
+        (dt.datetime,),
+        _DAY + r"([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?",
+        dt.datetime.fromisoformat,
+    ),
+)
+_UNREAD = object()
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,38 +227,26 @@ def encode(
     positions: IntArray | None = None,
 ) -> Column:
     """Encode a column; `untyped` texts are numbers or dates if all are, and 007 is a code."""
-    codes, found = distinct(name, array)
+    codes, found = codes_of(plain(name, array))
     if declared == "text":
         kind: Kind = "text"
         values = [None if v is None else str(v) for v in to_python(name, found)]
     elif declared is not None or untyped:
         kind, values = _parsed(name, to_python(name, found), codes, declared, positions)
     else:
-        order = pc.array_sort_indices(found, null_placement="at_start").to_numpy()
-        place = np.empty(len(order), dtype=codes.dtype)
-        place[order] = np.arange(len(order), dtype=codes.dtype)
-        return Column(
-            name, place[codes], to_python(name, found.take(pa.array(order))), _kind(found.type)
-        )
+        codes, found = ranked(codes, found)
+        return Column(name, codes, to_python(name, found), _kind(found.type))
     # Different texts may mean one number, such as 1.5 and 1.50: they are one value.
     domain = sorted(set(values), key=lambda v: (v is not None, 0 if v is None else v))
     rank = {value: code for code, value in enumerate(domain)}
     return Column(name, np.array([rank[v] for v in values], dtype=codes.dtype)[codes], domain, kind)
 
 
-def distinct(name: str, array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """Codes of a column into its distinct values, in no particular order.
-
-    A null is the last of them.
-    """
-    return codes_of(plain(name, array))
-
-
 def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """Do what `distinct` does, for a column that is plain already."""
+    """Codes of a plain column into its distinct values, in no order but that a null is last."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
-    array = unified(array)
+    array = _unified(array)
     if array.num_chunks == 0:
         return np.empty(0, dtype=np.uint8), pa.array([], array.type.value_type)
     domain = array.chunk(0).dictionary
@@ -269,16 +271,26 @@ def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     return codes, domain
 
 
+def ranked(codes: Codes, found: pa.Array) -> tuple[Codes, pa.Array]:
+    """Codes into the distinct values of a column in ascending order, a null first."""
+    if pa.types.is_integer(found.type) and not found.null_count:
+        order = np.argsort(found.to_numpy())  # several times as fast as Arrow here
+    else:
+        order = pc.array_sort_indices(found, null_placement="at_start").to_numpy()
+    place = np.empty(len(order), dtype=codes.dtype)
+    place[order] = np.arange(len(order), dtype=codes.dtype)
+    return place[codes], found.take(pa.array(order))
+
+
 def narrowest(size: int) -> np.dtype[Any]:
     """Return the smallest unsigned integer type with at least `size` values."""
     return np.min_scalar_type(max(size - 1, 0))
 
 
 def _kind(kind: pa.DataType) -> Kind:
-    types = pa.types
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return "number"
-    if types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind):
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind):
         return "date"
     return "text"
 
@@ -291,21 +303,20 @@ def _parsed(
     positions: IntArray | None,
 ) -> tuple[Kind, list[Any]]:
     """Read texts as numbers or dates, if all of them are; a declared type is insisted on."""
-    for kind, reader in _READERS:
-        if declared not in (None, kind):
+    wrong: list[int] = []
+    for reader in _READERS:
+        if declared not in (None, reader[0]):
             continue
         parsed: list[Any] = []
         for value in values:
-            try:
-                parsed.append(None if value is None else reader(value))
-            except ValueError:
+            parsed.append(_read(value, reader))
+            if parsed[-1] is _UNREAD and declared is None:
                 break
-        else:
-            return kind, parsed
+        wrong = [code for code, found in enumerate(parsed) if found is _UNREAD]
+        if not wrong:
+            return reader[0], parsed
     if declared is None:
         return "text", values
-    last = [reader for kind, reader in _READERS if kind == declared][-1]
-    wrong = [code for code, value in enumerate(values) if not _reads(last, value)]
     row, code = min((int(np.argmax(codes == code)), code) for code in wrong)
     row = row if positions is None else int(positions[row])
     raise DataError(
@@ -314,51 +325,16 @@ def _parsed(
     )
 
 
-def _reads(reader: Callable[[Any], Any], value: Any) -> bool:
+def _read(value: Any, reader: _Reader) -> Any:
+    _, types, pattern, read = reader
+    if value is None or type(value) in types:
+        return value
+    if not isinstance(value, str) or not re.fullmatch(pattern, value, re.ASCII):
+        return _UNREAD
     try:
-        return value is None or reader(value) is not None
+        return read(value)
     except ValueError:
-        return False
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if not isinstance(value, str) or not _WHOLE.fullmatch(value):
-        raise ValueError
-    return int(value)
-
-
-def _decimal(value: Any) -> Any:
-    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-        return value
-    if not isinstance(value, str) or not _DECIMAL.fullmatch(value):
-        raise ValueError
-    return Decimal(value)
-
-
-def _day(value: Any) -> dt.date:
-    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        return value
-    if not isinstance(value, str) or not _DAY.fullmatch(value):
-        raise ValueError
-    return dt.date.fromisoformat(value)
-
-
-def _moment(value: Any) -> dt.datetime:
-    if isinstance(value, dt.datetime):
-        return value
-    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
-        raise ValueError
-    return dt.datetime.fromisoformat(value)
-
-
-_READERS: tuple[tuple[Kind, Callable[[Any], Any]], ...] = (
-    ("number", _whole),
-    ("number", _decimal),
-    ("date", _day),
-    ("date", _moment),
-)
+        return _UNREAD
 
 
 class Relabel(str):

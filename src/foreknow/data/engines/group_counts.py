@@ -18,21 +18,26 @@ from numpy.typing import NDArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import (
     Missing,
+    Relabel,
     codes_of,
+    encode,
     fetch,
     is_listed,
     plain,
     plain_table,
-    refuse_twins,
+    ranked,
     refuse_two_empties,
     settle_missing,
     to_python,
 )
 from foreknow.data.engines.table import Table, require
-from foreknow.data.labels import Label, Labels, in_order
+from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Members, Signatures
 from foreknow.data.sparse import IntArray, combine, count_pairs
-from foreknow.errors import DataError, SchemaError
+from foreknow.errors import DataError, InputError, SchemaError
+
+_MOST = 2**53  # of an amount: what a float holds
+
 
 # ---- people ------------------------------------------------------------------------------
 
@@ -128,312 +133,6 @@ def first_rows(codes: NDArray[Any], size: int) -> IntArray:
     return first
 
 
-# ---- one value per person ----------------------------------------------------------------
-
-
-def count_groups(
-    table: Table,
-    groups: Sequence[str],
-    sensitive: str,
-    *,
-    missing: Missing = "error",
-    null_groups: bool = False,
-) -> GroupCounts:
-    """Count one row per person by group and sensitive value."""
-    columns = list(dict.fromkeys([*groups, sensitive]))
-    require(table, columns)
-    tallied = table.tally(columns)
-    if tallied is None:
-        rows, weights = fetch(table, columns, groups), None
-        positions: IntArray | None = np.arange(len(rows))
-    else:
-        refuse_two_empties(table, groups)
-        rows, weights = plain_table(tallied[0], columns, groups), tallied[1].astype(np.int64)
-        positions = None
-        _name_first_null(table, rows, sensitive, missing, [] if null_groups else groups)
-    return _count(table.name, rows, groups, sensitive, missing, weights, positions, null_groups)
-
-
-def _name_first_null(
-    table: Table, rows: pa.Table, sensitive: str, missing: Missing, groups: Sequence[str]
-) -> None:
-    """A count by the engine forgets rows; where they have numbers, look them up for the message."""
-    if not table.untyped:
-        return
-    if rows.column(sensitive).null_count and missing == "error":
-        settle_missing(table.name, fetch(table, [sensitive]), sensitive, missing)
-    for group in groups:
-        if rows.column(group).null_count:
-            refuse_null_group(table.name, group, fetch(table, [group]).column(group), None)
-
-
-def _count(
-    name: str,
-    rows: pa.Table,
-    groups: Sequence[str],
-    sensitive: str,
-    missing: Missing,
-    weights: IntArray | None,
-    positions: IntArray | None,
-    null_groups: bool,
-) -> GroupCounts:
-    rows, kept = settle_missing(
-        name, rows, sensitive, missing, weights=weights, in_order=positions is not None
-    )
-    if kept is not None:
-        weights = None if weights is None else weights[kept]
-        positions = None if positions is None else positions[kept]
-    if not len(rows):
-        raise DataError(f"{name} has no rows")
-    codes, values = _values(sensitive, rows.column(sensitive))
-    if not null_groups and rows.column(groups[0]).null_count:
-        refuse_null_group(name, groups[0], rows.column(groups[0]), positions)
-    of_row, group_labels = group_codes(rows, groups, as_tuples=null_groups)
-    return GroupCounts.from_pairs(
-        of_row,
-        codes,
-        values=values,
-        n_groups=len(group_labels),
-        groups=group_labels,
-        weights=weights,
-    )
-
-
-def _values(sensitive: str, column: pa.ChunkedArray) -> tuple[NDArray[Any], Labels]:
-    """Codes of a column into its distinct values, which are in order."""
-    codes, found = codes_of(column)
-    given = to_python(sensitive, found)
-    values = Labels(in_order(given))
-    place = np.array([values.codes[value] for value in given], dtype=codes.dtype)
-    return place[codes], values
-
-
-def refuse_null_group(
-    name: str, group: str, column: pa.ChunkedArray, positions: IntArray | None
-) -> None:
-    """Raise `DataError` that names the first row without a group."""
-    first = int(np.argmax(pc.is_null(column).to_numpy()))
-    row = first if positions is None else int(positions[first])
-    raise DataError(
-        f"{name}: the group column {group!r} is missing (row {row + 1}); every row needs a group"
-    )
-
-
-def group_codes(
-    rows: pa.Table, groups: Sequence[str], *, as_tuples: bool
-) -> tuple[NDArray[Any], list[Label]]:
-    """Code and label of each row's group."""
-    encoded = [codes_of(rows.column(column)) for column in groups]
-    return joined(groups, encoded, as_tuples=as_tuples)
-
-
-def joined(
-    groups: Sequence[str],
-    encoded: Sequence[tuple[NDArray[Any], pa.Array]],
-    *,
-    as_tuples: bool,
-) -> tuple[NDArray[Any], list[Label]]:
-    """Code and label of each group, from the codes and distinct values of its columns.
-
-    Groups are in the order of their labels, whatever the order of rows: a null, then numbers by
-    value, texts by character. So the first of several is the same in each engine.
-    """
-    encoded = [_ranked(codes, found) for codes, found in encoded]
-    if len(groups) == 1:
-        codes, found = encoded[0]
-        labels = to_python(groups[0], found)
-        return codes, [(label,) for label in labels] if as_tuples else labels
-    keys, first = combine([codes for codes, _ in encoded], [len(found) for _, found in encoded])
-    columns = [
-        to_python(name, found.take(pa.array(codes[first])))
-        for name, (codes, found) in zip(groups, encoded, strict=True)
-    ]
-    return keys, list(zip(*columns, strict=True))
-
-
-def _ranked(codes: NDArray[Any], found: pa.Array) -> tuple[NDArray[Any], pa.Array]:
-    """Codes into the distinct values of a column in ascending order."""
-    if pa.types.is_integer(found.type) and not found.null_count:
-        order = np.argsort(found.to_numpy())  # several times as fast as Arrow here
-    else:
-        order = pc.array_sort_indices(found, null_placement="at_start").to_numpy()
-    place = np.empty(len(order), dtype=codes.dtype)
-    place[order] = np.arange(len(order), dtype=codes.dtype)
-    return place[codes], found.take(pa.array(order))
-
-
-def places_of(name: str, labels: Sequence[Label], known: Sequence[Label]) -> IntArray:
-    """Find where some groups are among those that were counted."""
-    place = Labels(known).codes
-    for label in labels:
-        if label not in place:
-            raise DataError(f"{name}: nobody was counted in group {label!r}")
-    return np.array([place[label] for label in labels], dtype=np.int64)
-
-
-def count_signatures(
-    counts: GroupCounts,
-    attributes: Sequence[str],
-    *,
-    table: Table,
-    groups: Sequence[str],
-    as_tuples: bool,
-    needed: str | None = None,
-) -> Signatures:
-    """Count one row per person by group and signature, where the data lives."""
-    known = counts.groups or ()
-    extra = [] if needed is None else [needed]
-    columns = list(dict.fromkeys([*groups, *attributes, *extra]))
-    require(table, columns)
-    tallied = table.tally(columns)
-    weights: IntArray | None = None
-    if tallied is None:
-        rows = fetch(table, columns)
-    else:
-        rows, weights = plain_table(tallied[0], columns), tallied[1].astype(np.int64)
-    if needed is not None and rows.column(needed).null_count:
-        kept = pc.is_valid(rows.column(needed))
-        rows = rows.filter(kept)
-        weights = None if weights is None else weights[kept.to_numpy()]
-    of_row, labels = group_codes(rows, groups, as_tuples=as_tuples)
-    positions = places_of(table.name, labels, known)
-    own = np.bincount(positions[of_row], weights=weights, minlength=len(known))
-    if not np.array_equal(own, counts.sizes):
-        raise DataError(
-            f"{table.name} gave other rows when it was read again; collect it into a frame or a "
-            "file first"
-        )
-    codes, signatures = group_codes(rows, attributes, as_tuples=True)
-    # Labels are compared as they print: 1 and "1" are one signature.
-    texts = [tuple(None if part is None else str(part) for part in label) for label in signatures]  # type: ignore[attr-defined]
-    distinct = {text: code for code, text in enumerate(dict.fromkeys(texts))}
-    one_of = np.array([distinct[text] for text in texts], dtype=np.int64)
-    found = count_pairs(positions[of_row], one_of[codes], len(known), len(distinct), weights)
-    return Signatures(tuple(attributes), tuple(distinct), *found)
-
-
-def place_people(
-    counts: GroupCounts,
-    *,
-    table: Table,
-    person: str,
-    groups: Sequence[str],
-    as_tuples: bool,
-    needed: str | None = None,
-) -> Members:
-    """Find the group of everybody."""
-    columns = [person, *groups, *([] if needed is None else [needed])]
-    rows = fetch(table, list(dict.fromkeys(columns)))
-    if needed is not None and rows.column(needed).null_count:
-        rows = rows.filter(pc.is_valid(rows.column(needed)))
-    people = People.named(table.name, person, rows.column(person))
-    of_row, labels = group_codes(rows, groups, as_tuples=as_tuples)
-    positions = places_of(table.name, labels, counts.groups or ())
-    return Members(Labels(to_python(person, people.names)), positions[of_row[people.first]])
-
-
-def count_tally(
-    table: Table,
-    groups: Sequence[str],
-    sensitive: str,
-    count: str,
-    *,
-    people: Table | None = None,
-    semantics: Semantics = "single",
-    null_groups: bool = False,
-) -> GroupCounts:
-    """Read the (group, value, count) table of a release."""
-    rows = fetch(table, [*groups, sensitive, count], groups)
-    weights = _amounts(table, count, rows.column(count))
-    rows, _ = settle_missing(table.name, rows, sensitive, "error")
-    if not len(rows) and (people is None or semantics == "single"):
-        raise DataError(f"{table.name} has no rows")
-    of_row, labels = _groups_of(table, rows, groups, null_groups)
-    sizes: IntArray | None = None
-    if people is not None:
-        members = fetch(people, groups, groups)
-        if not len(members):
-            raise DataError(f"{people.name} has no rows")
-        of_member, known = _groups_of(people, members, groups, null_groups)
-        sizes = np.bincount(of_member, minlength=len(known))
-        of_row = _places(table, labels, people, known, of_row)[of_row]
-        labels = known
-    codes, values = _values(sensitive, rows.column(sensitive))
-    return GroupCounts.from_pairs(
-        of_row,
-        codes,
-        values=values,
-        n_groups=len(labels),
-        groups=labels,
-        weights=weights,
-        sizes=sizes,
-        semantics=semantics,
-    )
-
-
-def _groups_of(
-    table: Table, rows: pa.Table, groups: Sequence[str], null_groups: bool
-) -> tuple[NDArray[Any], list[Label]]:
-    for group in groups:
-        if not null_groups and rows.column(group).null_count:
-            refuse_null_group(table.name, group, rows.column(group), None)
-    return group_codes(rows, groups, as_tuples=null_groups)
-
-
-def _places(
-    table: Table, labels: list[Label], people: Table, known: list[Label], of_row: NDArray[Any]
-) -> IntArray:
-    """Where each group of the tally is among those of the people."""
-    as_texts = table.untyped != people.untyped  # a CSV file beside one that knows types
-    place = {_text(label) if as_texts else label: i for i, label in enumerate(known)}
-    places = np.array(
-        [place.get(_text(label) if as_texts else label, -1) for label in labels], dtype=np.int64
-    )
-    if len(places) and places.min() < 0:
-        row = int(np.argmax(places[of_row] < 0))
-        raise DataError(
-            f"{table.name}: row {row + 1}: group {labels[int(of_row[row])]!r} has no people in "
-            f"{people.name}"
-        )
-    return places
-
-
-def _text(label: Label) -> Label:
-    if isinstance(label, tuple):
-        return tuple(_text(part) for part in label)
-    return None if label is None else str(label)
-
-
-def _amounts(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
-    """Read how often each value occurs."""
-    if table.untyped:
-        amounts = _whole_numbers(table.name, count, amounts)
-    try:
-        if pa.types.is_decimal(amounts.type) or pa.types.is_unsigned_integer(amounts.type):
-            amounts = amounts.cast(pa.int64())
-    except pa.ArrowInvalid as error:
-        raise DataError(f"{table.name}: column {count!r}: {error}") from None
-    if amounts.null_count or not pa.types.is_integer(amounts.type):
-        raise DataError(f"{table.name}: column {count!r} must hold a whole number in each row")
-    weights: IntArray = amounts.to_numpy().astype(np.int64)
-    if len(weights) and weights.min() < 1:
-        row = int(np.argmin(weights)) + 1
-        raise DataError(f"{table.name}: row {row}: the count {weights.min()} is below 1")
-    return weights
-
-
-def _whole_numbers(name: str, column: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    texts = texts.cast(pa.string())
-    good = pc.fill_null(pc.match_substring_regex(texts, r"^\d{1,18}$"), False).to_numpy()
-    if not good.all():
-        row = int(np.argmin(good))
-        raise DataError(
-            f"{name}: column {column!r}: row {row + 1} holds {texts[row].as_py()!r}, "
-            "not a whole number"
-        )
-    return texts.cast(pa.int64())
-
-
 # ---- several values per person -----------------------------------------------------------
 
 
@@ -491,20 +190,10 @@ def read_held(
 ) -> Held:
     """Read people and their values under ``set`` or ``multiset``."""
     names = list(dict.fromkeys([*columns, *([] if person is None else [person])]))
-    require(table, [*names, sensitive])
-    require_person(table, sensitive, person, semantics, listed=not table.untyped)
-    fetched = table.arrow([*names, sensitive])
-    given = fetched.column(len(names))
+    rows = fetch(table, [*names, sensitive], groups, lists=sensitive)
+    given = rows.column(sensitive)
     if not is_listed(given.type):
         require_person(table, sensitive, person, semantics, listed=False)
-    refuse_two_empties(table, groups)
-    for name in groups:
-        refuse_twins(name, fetched.column(names.index(name)))
-    rows = (
-        pa.table([plain(name, fetched.column(i)) for i, name in enumerate(names)], names=names)
-        if names
-        else pa.table({})
-    )
     if not len(given):
         raise DataError(f"{table.name} has no rows")
     if person is None:
@@ -563,67 +252,361 @@ def _lists(
     return values, people.of_row[sources], sources
 
 
-def count_held(
-    table: Table,
-    groups: Sequence[str],
-    sensitive: str,
-    *,
-    person: str | None,
-    semantics: Semantics,
-    null_groups: bool = False,
-) -> GroupCounts:
-    """Count people by group, and their values by group and value."""
-    held = read_held(table, groups, sensitive, person, semantics, groups=groups)
-    of_person, labels = people_groups(held.people, held.rows, groups, null_groups=null_groups)
-    codes, values = _values(sensitive, held.values)
-    if semantics == "set":
-        held.refuse_twice(sensitive, codes, values.__getitem__)
-    return GroupCounts.from_pairs(
-        of_person[held.holders],
-        codes,
-        values=values,
-        n_groups=len(labels),
-        groups=labels,
-        sizes=np.bincount(of_person, minlength=len(labels)),
-        semantics=semantics,
+# ---- where a release comes from ----------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleTable:
+    """A table with rows about people, and the columns that make their groups."""
+
+    table: Table
+    groups: Sequence[str]
+    null_groups: bool  # a null makes a group of its own; labels of groups are then tuples
+    person: str | None
+
+    @property
+    def needed(self) -> str | None:
+        """A column without whose value people are left out."""
+        return None
+
+    def members(self, counts: GroupCounts) -> Members:
+        """Find the group of everybody."""
+        person = named(self.table, self.person)
+        rows = fetch(self.table, self._columns(person, *self.groups))
+        if self.needed is not None:
+            rows = rows.filter(pc.is_valid(rows.column(self.needed)))
+        people = People.named(self.table.name, person, rows.column(person))
+        positions = self._positions(rows, counts)
+        return Members(Labels(to_python(person, people.names)), positions[people.first])
+
+    def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
+        """Count people, of whom each has one row, by group and signature."""
+        rows, weights = tallied(self.table, self._columns(*self.groups, *attributes))
+        if self.needed is not None and rows.column(self.needed).null_count:
+            kept = pc.is_valid(rows.column(self.needed))
+            rows = rows.filter(kept)
+            weights = None if weights is None else weights[kept.to_numpy()]
+        positions = self._positions(rows, counts)
+        own = np.bincount(positions, weights=weights, minlength=counts.n_groups)
+        if not np.array_equal(own, counts.sizes):
+            raise DataError(
+                f"{self.table.name} gave other rows when it was read again; collect it into a "
+                "frame or a file first"
+            )
+        codes, signatures = group_codes(rows, attributes, as_tuples=True)
+        # Labels are compared as they print: 1 and "1" are one signature.
+        texts: list[Any] = list(map(_text, signatures))
+        distinct = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+        one_of = np.array([distinct[text] for text in texts], dtype=np.int64)
+        found = count_pairs(positions, one_of[codes], counts.n_groups, len(distinct), weights)
+        return Signatures(tuple(attributes), tuple(distinct), *found)
+
+    def _columns(self, *names: str) -> list[str]:
+        return list(dict.fromkeys([*names, *([] if self.needed is None else [self.needed])]))
+
+    def _positions(self, rows: pa.Table, counts: GroupCounts) -> IntArray:
+        """The place of each row's group among those that were counted."""
+        of_row, labels = group_codes(rows, self.groups, as_tuples=self.null_groups)
+        place = Labels(counts.groups or ()).codes
+        for label in labels:
+            if label not in place:
+                raise DataError(f"{self.table.name}: nobody was counted in group {label!r}")
+        found: IntArray = np.array([place[label] for label in labels], dtype=np.int64)[of_row]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class ValuesTable(PeopleTable):
+    """A table that says who is in which group and has which values."""
+
+    sensitive: str
+    semantics: Semantics
+    missing: Missing
+
+    @property
+    def needed(self) -> str | None:
+        """The sensitive column, where people without a value are dropped."""
+        dropped = self.missing == "drop" and not isinstance(self.missing, Relabel)
+        return self.sensitive if dropped else None
+
+    @property
+    def seen(self) -> list[str]:
+        """Columns that are judged, and those that name people."""
+        return [*self.groups, self.sensitive, *([] if self.person is None else [self.person])]
+
+    def count(self) -> GroupCounts:
+        """Count people by group, and their values by group and value."""
+        return self._count_rows() if self.semantics == "single" else self._count_held()
+
+    def _count_rows(self) -> GroupCounts:
+        name, columns = self.table.name, list(dict.fromkeys([*self.groups, self.sensitive]))
+        rows, weights = tallied(self.table, columns, self.groups)
+        refused = [*self.groups] if not self.null_groups else []
+        refused += [self.sensitive] if self.missing == "error" else []
+        if self.table.untyped and any(rows.column(column).null_count for column in refused):
+            # A count by the engine forgets rows; where they have numbers, the message has one.
+            rows, weights = fetch(self.table, columns, self.groups), None
+        in_order = weights is None
+        rows, kept = settle_missing(
+            name, rows, self.sensitive, self.missing, weights=weights, in_order=in_order
+        )
+        if kept is not None and weights is not None:
+            weights = weights[kept]
+        if not len(rows):
+            raise DataError(f"{name} has no rows")
+        codes, values = _values(self.sensitive, rows.column(self.sensitive))
+        if not self.null_groups:
+            refuse_null_groups(name, rows, self.groups, kept, in_order=in_order)
+        of_row, labels = group_codes(rows, self.groups, as_tuples=self.null_groups)
+        return GroupCounts.from_pairs(
+            of_row, codes, values=values, n_groups=len(labels), groups=labels, weights=weights
+        )
+
+    def _count_held(self) -> GroupCounts:
+        held = self._held(self.groups)
+        of_person, labels = self._groups_of_people(held)
+        codes, values = _values(self.sensitive, held.values)
+        if self.semantics == "set":
+            held.refuse_twice(self.sensitive, codes, values.__getitem__)
+        return GroupCounts.from_pairs(
+            of_person[held.holders],
+            codes,
+            values=values,
+            n_groups=len(labels),
+            groups=labels,
+            sizes=np.bincount(of_person, minlength=len(labels)),
+            semantics=self.semantics,
+        )
+
+    def _groups_of_people(self, held: Held) -> tuple[NDArray[Any], list[Label]]:
+        if not self.null_groups:
+            refuse_null_groups(self.table.name, held.rows, self.groups)
+        encoded = []
+        for name in self.groups:
+            codes, found = codes_of(held.rows.column(name))
+            labels = to_python(name, found)
+            own = held.people.agreed(name, codes, labels.__getitem__, "everybody is in one group")
+            encoded.append((own, found))
+        return joined(self.groups, encoded, as_tuples=self.null_groups)
+
+    def _held(self, groups: Sequence[str]) -> Held:
+        return read_held(self.table, groups, self.sensitive, self.person, self.semantics, groups)
+
+    def holdings(self, counts: GroupCounts) -> Holdings:
+        """Find who has what."""
+        person = named(self.table, self.person)
+        if self.semantics == "single":
+            rows = fetch(self.table, [person, self.sensitive])
+            rows, _ = settle_missing(self.table.name, rows, self.sensitive, self.missing)
+            holders = People.named(self.table.name, person, rows.column(person)).of_row
+            column = rows.column(self.sensitive)
+        else:
+            held = self._held([])
+            holders, column = held.holders, held.values
+        codes, found = codes_of(column)
+        given = to_python(self.sensitive, found)
+        place = np.array([counts.values.codes[value] for value in given], codes.dtype)
+        return Holdings(holders, place[codes])
+
+    def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
+        """Count people by group and signature; not where some have several values."""
+        if self.semantics != "single":
+            raise no_signatures(self.table, attributes)
+        return super().signatures(counts, attributes)
+
+
+@dataclass(frozen=True, eq=False)
+class TallyTable:
+    """The (group, value, count) table of a release, and perhaps the one of its people."""
+
+    table: Table
+    groups: Sequence[str]
+    null_groups: bool
+    sensitive: str
+    amount: str  # the column of counts
+    semantics: Semantics
+    people: PeopleTable | None
+
+    @property
+    def seen(self) -> list[str]:
+        """Columns that are judged."""
+        return [*self.groups, self.sensitive, self.amount]
+
+    def count(self) -> GroupCounts:
+        """Read how often each value occurs in each group; how many people it has, if they say."""
+        table, people = self.table, self.people
+        rows = fetch(table, self.seen, self.groups)
+        weights = _amounts(table, self.amount, rows.column(self.amount))
+        rows, _ = settle_missing(table.name, rows, self.sensitive, "error")
+        if not len(rows) and (people is None or self.semantics == "single"):
+            raise DataError(f"{table.name} has no rows")
+        of_row, labels = self._groups_of(table, rows)
+        sizes: IntArray | None = None
+        if people is not None:
+            members = fetch(people.table, self.groups, self.groups)
+            if not len(members):
+                raise DataError(f"{people.table.name} has no rows")
+            of_member, known = self._groups_of(people.table, members)
+            sizes = np.bincount(of_member, minlength=len(known))
+            of_row = _places(table, labels, people.table, known, of_row)[of_row]
+            labels = known
+        codes, values = _values(self.sensitive, rows.column(self.sensitive))
+        return GroupCounts.from_pairs(
+            of_row,
+            codes,
+            values=values,
+            n_groups=len(labels),
+            groups=labels,
+            weights=weights,
+            sizes=sizes,
+            semantics=self.semantics,
+        )
+
+    def _groups_of(self, table: Table, rows: pa.Table) -> tuple[NDArray[Any], list[Label]]:
+        if not self.null_groups:
+            refuse_null_groups(table.name, rows, self.groups)
+        return group_codes(rows, self.groups, as_tuples=self.null_groups)
+
+    def members(self, counts: GroupCounts) -> Members:
+        """Find the group of everybody."""
+        if self.people is None:
+            named(self.table, None)
+        assert self.people is not None
+        return self.people.members(counts)
+
+    def holdings(self, counts: GroupCounts) -> Holdings:
+        """Say that nobody knows who has what."""
+        named(self.table, None if self.people is None else self.people.person)
+        raise InputError(
+            f"{self.table.name}: a bucketized release does not tell who has what; take the table "
+            "that it was made from, with a column of groups"
+        )
+
+    def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
+        """Count people by group and signature, in their own table."""
+        if self.people is None:
+            raise no_signatures(self.table, attributes)
+        return self.people.signatures(counts, attributes)
+
+
+def named(table: Table, person: str | None) -> str:
+    """The column that names people; an `InputError` where there is none."""
+    if person is None:
+        raise InputError(
+            f"{table.name}: nobody is named; say which column names people, "
+            'such as Release.from_groups(..., person="name")'
+        )
+    return person
+
+
+def no_signatures(table: Table, attributes: Sequence[str]) -> InputError:
+    """The error where no table has one row for each person."""
+    return InputError(
+        f"{table.name}: {', '.join(attributes)} of each person are unavailable; give a "
+        "table of people and their one value, as from_bucketized(..., people=...) does"
     )
 
 
-def people_groups(
-    people: People, rows: pa.Table, groups: Sequence[str], *, null_groups: bool
-) -> tuple[NDArray[Any], list[Label]]:
-    """Code of everybody's group, and the label of each group."""
-    encoded = []
-    for name in groups:
-        column = rows.column(name)
-        if not null_groups and column.null_count:
-            refuse_null_group(people.table, name, column, None)
-        codes, found = codes_of(column)
-        labels = to_python(name, found)
-        own = people.agreed(name, codes, labels.__getitem__, "everybody is in one group")
-        encoded.append((own, found))
-    return joined(groups, encoded, as_tuples=null_groups)
+def tallied(
+    table: Table, columns: Sequence[str], groups: Sequence[str] = ()
+) -> tuple[pa.Table, IntArray | None]:
+    """Equal rows of some columns, and how often each occurs; or all rows, if that is faster."""
+    require(table, columns)
+    found = table.tally(columns)
+    if found is None:
+        return fetch(table, columns, groups), None
+    refuse_two_empties(table, groups)
+    return plain_table(found[0], columns, groups), found[1].astype(np.int64)
 
 
-def hold_values(
-    counts: GroupCounts,
+def refuse_null_groups(
+    name: str,
+    rows: pa.Table,
+    groups: Sequence[str],
+    kept: IntArray | None = None,
     *,
-    table: Table,
-    person: str,
-    sensitive: str,
-    semantics: str,
-    missing: Missing,
-) -> Holdings:
-    """Find who has what."""
-    known = counts.values
-    if semantics == "single":
-        rows = fetch(table, [person, sensitive])
-        rows, _ = settle_missing(table.name, rows, sensitive, missing)
-        holders = People.named(table.name, person, rows.column(person)).of_row
-        column = rows.column(sensitive)
-    else:
-        held = read_held(table, [], sensitive, person, semantics)
-        holders, column = held.holders, held.values
-    codes, found = codes_of(column)
-    place = np.array([known.codes[value] for value in to_python(sensitive, found)], codes.dtype)
-    return Holdings(holders, place[codes])
+    in_order: bool = True,
+) -> None:
+    """Raise `DataError` that names the first row without a group."""
+    for group in groups:
+        if rows.column(group).null_count:
+            row = int(np.argmax(pc.is_null(rows.column(group)).to_numpy()))
+            where = f" (row {(row if kept is None else int(kept[row])) + 1})" if in_order else ""
+            raise DataError(
+                f"{name}: the group column {group!r} is missing{where}; every row needs a group"
+            )
+
+
+def _values(sensitive: str, column: pa.ChunkedArray) -> tuple[NDArray[Any], Labels]:
+    """Codes of a column into its distinct values, which are in order."""
+    codes, found = ranked(*codes_of(column))
+    return codes, Labels(to_python(sensitive, found))
+
+
+def group_codes(
+    rows: pa.Table, groups: Sequence[str], *, as_tuples: bool
+) -> tuple[NDArray[Any], list[Label]]:
+    """Code and label of each row's group."""
+    encoded = [codes_of(rows.column(column)) for column in groups]
+    return joined(groups, encoded, as_tuples=as_tuples)
+
+
+def joined(
+    groups: Sequence[str],
+    encoded: Sequence[tuple[NDArray[Any], pa.Array]],
+    *,
+    as_tuples: bool,
+) -> tuple[NDArray[Any], list[Label]]:
+    """Code and label of each group, from the codes and distinct values of its columns.
+
+    Groups are in the order of their labels, whatever the order of rows: a null, then numbers by
+    value, texts by character. So the first of several is the same in each engine.
+    """
+    encoded = [ranked(codes, found) for codes, found in encoded]
+    if len(groups) == 1:
+        codes, found = encoded[0]
+        labels = to_python(groups[0], found)
+        return codes, [(label,) for label in labels] if as_tuples else labels
+    keys, first = combine([codes for codes, _ in encoded], [len(found) for _, found in encoded])
+    columns = [
+        to_python(name, found.take(pa.array(codes[first])))
+        for name, (codes, found) in zip(groups, encoded, strict=True)
+    ]
+    return keys, list(zip(*columns, strict=True))
+
+
+def _places(
+    table: Table, labels: list[Label], people: Table, known: list[Label], of_row: NDArray[Any]
+) -> IntArray:
+    """Where each group of the tally is among those of the people."""
+    as_texts = table.untyped != people.untyped  # a CSV file beside one that knows types
+    place = {_text(label) if as_texts else label: i for i, label in enumerate(known)}
+    places = np.array(
+        [place.get(_text(label) if as_texts else label, -1) for label in labels], dtype=np.int64
+    )
+    if len(places) and places.min() < 0:
+        row = int(np.argmax(places[of_row] < 0))
+        raise DataError(
+            f"{table.name}: row {row + 1}: group {labels[int(of_row[row])]!r} has no people in "
+            f"{people.name}"
+        )
+    return places
+
+
+def _text(label: Label) -> Label:
+    if isinstance(label, tuple):
+        return tuple(_text(part) for part in label)
+    return None if label is None else str(label)
+
+
+def _amounts(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
+    """Read how often each value occurs."""
+    column = encode(count, amounts, declared="number")
+    for code, amount in enumerate(column.domain):
+        if amount is None or amount != amount // 1 or not 1 <= amount <= _MOST:
+            raise DataError(
+                f"{table.name}: column {count!r} must hold a whole number from 1 to 2**53 in each "
+                f"row, but row {column.first_row(code)} holds {amount}"
+            )
+    weights: IntArray = np.array(list(map(int, column.domain)), np.int64)[column.codes]
+    return weights

@@ -32,13 +32,12 @@ def _open_path(path: Path) -> Table:
         raise DataError(f"{str(path)!r} cannot be opened: {error.strerror}") from None
     if not exists:
         raise DataError(f"there is no file or folder {str(path)!r}")
-    suffixes = [s.lower() for s in path.suffixes]
-    if path.is_dir() or suffixes[-1:] in ([".parquet"], [".pq"]):
+    name = path.name.lower()
+    if path.is_dir() or name.endswith((".parquet", ".pq")):
         from foreknow.data.engines.parquet_table import ParquetTable
 
         return ParquetTable(path)
-    kind = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
-    if kind in ([".csv"], [".tsv"], [".txt"]):
+    if name.removesuffix(".gz").endswith((".csv", ".tsv", ".txt")):
         from foreknow.data.engines.duckdb_table import DuckTable
 
         return DuckTable.of_csv(path)
