@@ -25,10 +25,10 @@ def test_each_line_is_the_disclosure_at_each_k():
     found = small(safe=False)
     figure = knowledge_figure(found.counts, found.verdicts[0], "diagnosis")
     *lines, point = figure["data"]
-    points = {"one value ruled out, one relative (this requirement)": (1, 1)}
+    points = {"one value ruled out, one link (this requirement)": (1, 1)}
     points |= {"nothing else known": (0, 0)}
-    points |= {"2 values ruled out, one relative": (2, 1)}
-    points |= {"one value ruled out, 2 relatives": (1, 2)}
+    points |= {"2 values ruled out, one link": (2, 1)}
+    points |= {"one value ruled out, 2 links": (1, 2)}
     assert {line["name"] for line in lines} == set(points)
     for line in lines:
         l, m = points[line["name"]]  # noqa: E741

@@ -38,7 +38,7 @@ JOBS = terms_of(case_study(), "Boss")
         (
             Terms("value"),
             (2, 0, 3),
-            "an adversary who knows 2 values the target does not have and 3 relatives, but nobody "
+            "an adversary who knows 2 values the target does not have and 3 links, but nobody "
             "else's value",
         ),
         (Terms("value"), (0, 0, 0), "an adversary who knows nothing but the release"),
@@ -47,14 +47,14 @@ JOBS = terms_of(case_study(), "Boss")
             (1, 1, 1),
             "an adversary who knows one value the target does not have, one other person's value, "
             "and "
-            "one relative",
+            "one link",
         ),
         (
             Terms("diagnosis", "set", "AIDS"),
             (0, 3, 0),
             "an adversary who knows 3 people who do not have AIDS, but no diagnosis that comes "
             "only "
-            "with AIDS and no relative",
+            "with AIDS and no link",
         ),
     ],
 )
@@ -68,12 +68,11 @@ def test_what_a_point_means_and_what_one_fact_more_would_do():
     assert point_sentence(JOBS, first, report.confidence) == (
         "Withstands an adversary who knows 4 other people's jobs, but no job the target does not "
         "have "
-        "and no relative: they can be at most 66.7% sure of Boss."
+        "and no link: they can be at most 66.7% sure of Boss."
     )
     assert beyond_sentence(JOBS, first, report.confidence) == "One fact more of any kind: certain."
     assert beyond_sentence(JOBS, third, report.confidence) == (
-        "One more value ruled out: 95.2%; one more person known: certain; one more relative: "
-        "certain."
+        "One more value ruled out: 95.2%; one more person known: certain; one more link: certain."
     )
 
 
@@ -108,12 +107,10 @@ def test_the_worst_case_beyond():
     report = case_study()
     assert worst_sentence(report, "Boss", (2, 1, 3)) == (
         "Someone who knows that the target does not have Clerk or Cook, knows one other person's "
-        "job and 3 relatives can be 90.9% sure that a member of group 0 has Boss."
+        "job and 3 links can be 90.9% sure that a member of group 0 has Boss."
     )
     said = words(worst_case(report, "Boss", (2, 1, 3)))
-    assert (
-        "Known people: in group 0: Farmer × 1 3 relatives: in group 0; if any of them has" in said
-    )
+    assert "Farmer × 1 3 linked people: in group 0; if any of them has" in said
     assert probability_text(report, "Boss", (2, 1, 3)) == "the breach probability is 10/11 = 90.91%"
     assert probability_text(report, "Boss", (0, 5, 0)) == "the breach probability is 1"
 
@@ -215,7 +212,7 @@ def test_one_value_needs_no_overview():
     assert 'id="pick"' not in text
     (data,) = figures_of(text)
     assert [tuple(point) for point in data["points"]] == POINTS
-    assert data["axes"] == ["values ruled out (l)", "people known (k)", "relatives (m)"]
+    assert data["axes"] == ["values ruled out (l)", "people known (k)", "links (m)"]
     assert len(data["solid"]["data"][-1]["text"]) == 7
 
 
@@ -249,7 +246,7 @@ def test_long_tables_are_cut(monkeypatch):
 
 def test_words_of_sets():
     text = Reader(render(of_sets()).html()).text
-    assert "Values only with it People without it Relatives" in text
+    assert "Values only with it People without it Links" in text
     assert "that comes only with AIDS" in text
     assert "ruled out" not in text
 
@@ -263,14 +260,14 @@ def figure_of(report):
     return Figure(skyline_figure(points, [str(p) for p in points], terms_of(report, value)))
 
 
-def test_people_lie_across_relatives_behind_and_values_go_up():
+def test_people_lie_across_links_behind_and_values_go_up():
     *_, marks = figure_of(case_study()).data
     assert list(zip(marks.z, marks.x, marks.y, strict=True)) == POINTS
     assert marks.mode == "markers"
     assert list(marks.text) == [str(p) for p in POINTS]
     scene = figure_of(case_study()).layout.scene
     assert scene.xaxis.title.text == "people known (k)"
-    assert scene.yaxis.title.text == "relatives (m)"
+    assert scene.yaxis.title.text == "links (m)"
     assert scene.zaxis.title.text == "values ruled out (l)"
 
 

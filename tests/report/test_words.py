@@ -81,8 +81,8 @@ from foreknow.text import one_line, visible
         # names of columns become nouns where they are
         (noun_of, {"Diagnosis": "diagnosis", "blood_type": "blood type", "ICD_10": "ICD_10"}),
         (
-            lambda number: some(number, "relative", "relatives"),
-            {1: "one relative", 1200: "1,200 relatives"},
+            lambda number: some(number, "link", "links"),
+            {1: "one link", 1200: "1,200 links"},
         ),
         # a limit is written exactly
         (
@@ -182,11 +182,11 @@ ANY = Terms("diagnosis", "multiset")
     [
         (SINGLE, (1, 0, 0), "one diagnosis the target does not have"),
         (SINGLE, (0, 1, 0), "one other person's diagnosis"),
-        (SINGLE, (0, 2, 1), "2 other people's diagnoses and one relative"),
+        (SINGLE, (0, 2, 1), "2 other people's diagnoses and one link"),
         (
             SINGLE,
             (2, 5, 2),
-            "2 diagnoses the target does not have, 5 other people's diagnoses, and 2 relatives",
+            "2 diagnoses the target does not have, 5 other people's diagnoses, and 2 links",
         ),
         (SINGLE, (0, 0, 0), ""),
         (SET, (1, 0, 0), "one diagnosis that comes only with AIDS"),
@@ -195,13 +195,13 @@ ANY = Terms("diagnosis", "multiset")
             (2, 1, 0),
             "2 diagnoses that come only with AIDS and one person who does not have AIDS",
         ),
-        (SET, (0, 3, 2), "3 people who do not have AIDS and 2 relatives"),
+        (SET, (0, 3, 2), "3 people who do not have AIDS and 2 links"),
         (ANY, (0, 3, 0), "3 people who do not have the diagnosis in question"),
         (
             ANY,
             (1, 3, 1),
             "one diagnosis that comes only with the one in question, 3 people who do not have it, "
-            "and one relative",
+            "and one link",
         ),
     ],
 )
@@ -214,7 +214,7 @@ def test_what_is_known(terms, amounts, said):
     [
         (SINGLE, (1, 1, 1), ""),
         (SINGLE, (2, 0, 3), "nobody else's diagnosis"),
-        (SINGLE, (0, 4, 0), "no diagnosis the target does not have and no relative"),
+        (SINGLE, (0, 4, 0), "no diagnosis the target does not have and no link"),
         (SET, (0, 0, 3), "no diagnosis that comes only with AIDS and nobody without AIDS"),
     ],
 )
@@ -225,8 +225,8 @@ def test_what_is_not_known(terms, amounts, said):
 @pytest.mark.parametrize(
     ("terms", "said"),
     [
-        (SINGLE, "1 ruled out, 2 people, 1 relative"),
-        (SET, "1 only with it, 2 people without it, 1 relative"),
+        (SINGLE, "1 ruled out, 2 people, 1 link"),
+        (SET, "1 only with it, 2 people without it, 1 link"),
     ],
 )
 def test_in_a_few_words(terms, said):
@@ -235,8 +235,8 @@ def test_in_a_few_words(terms, said):
 
 
 def test_axes_are_in_words():
-    assert SINGLE.axes == ("values ruled out (l)", "people known (k)", "relatives (m)")
-    assert SET.axes == ("values only with it (l)", "people without it (k)", "relatives (m)")
+    assert SINGLE.axes == ("values ruled out (l)", "people known (k)", "links (m)")
+    assert SET.axes == ("values only with it (l)", "people without it (k)", "links (m)")
     assert SINGLE.k_axis == "other people's diagnoses the adversary knows"
     assert SET.k_axis == "people known not to have AIDS"
 

@@ -49,7 +49,7 @@ class Terms:
     def known(self, l: int, k: int, m: int) -> str:  # noqa: E741
         """List the facts of these amounts, after "knows"; empty if there are none."""
         parts = [self._values(l) if l else "", self.people(k, named_before=bool(l)) if k else ""]
-        parts = [part for part in (*parts, self.relatives(m) if m else "") if part]
+        parts = [part for part in (*parts, self.links(m) if m else "") if part]
         if len(parts) == 3:
             parts = [f"{parts[0]}, {parts[1]}, and {parts[2]}"]
         return " and ".join(parts)
@@ -59,7 +59,7 @@ class Terms:
         none_of = (
             "" if l else f"no {self.noun} {self._of_values(one=True)}",
             "" if k else self._nobody,
-            "" if m else "no relative",
+            "" if m else "no link",
         )
         return listing([part for part in none_of if part])
 
@@ -72,9 +72,9 @@ class Terms:
         who = "one person who does" if k == 1 else f"{number(k)} people who do"
         return f"{who} not have {self._it(named_before)}"
 
-    def relatives(self, m: int) -> str:
-        """So many relatives."""
-        return some(m, "relative", "relatives")
+    def links(self, m: int) -> str:
+        """So many links."""
+        return some(m, "link", "links")
 
     def are_known(self, k: int) -> str:
         """Say that so many people are known; "at most" may stand before 2 or more."""
@@ -101,7 +101,7 @@ class Terms:
         else:
             first = "value only with it", "values only with it"
             second = "person without it", "people without it"
-        return first, second, ("relative", "relatives")
+        return first, second, ("link", "links")
 
     def short(self, l: int, k: int, m: int) -> str:  # noqa: E741
         """The facts in a few words."""
@@ -109,20 +109,20 @@ class Terms:
         parts = [
             f"{number(l)} {first}" if l else "",
             f"{number(k)} {'person' if k == 1 else 'people'}{second}" if k else "",
-            f"{number(m)} {'relative' if m == 1 else 'relatives'}" if m else "",
+            f"{number(m)} {'link' if m == 1 else 'links'}" if m else "",
         ]
         return ", ".join(part for part in parts if part) or "the release only"
 
     def beside(self, l: int, m: int) -> str:  # noqa: E741
-        """What is held beside k: values of the first kind of facts, and relatives."""
-        values, _, relatives = self.things
-        return ", ".join(some(n, *words) for n, words in ((l, values), (m, relatives)) if n)
+        """What is held beside k: values of the first kind of facts, and links."""
+        values, _, links = self.things
+        return ", ".join(some(n, *words) for n, words in ((l, values), (m, links)) if n)
 
     @property
     def axes(self) -> tuple[str, str, str]:
         """Titles of the axes of l, k and m."""
-        values, people, relatives = (several for _, several in self.things)
-        return f"{values} (l)", f"{people} (k)", f"{relatives} (m)"
+        values, people, links = (several for _, several in self.things)
+        return f"{values} (l)", f"{people} (k)", f"{links} (m)"
 
     @property
     def k_axis(self) -> str:
@@ -139,15 +139,11 @@ class Terms:
     @property
     def legend(self) -> tuple[tuple[str, str], ...]:
         """The short words and what they mean, each as a sentence to follow it."""
-        relative = (
-            "relative",
-            "is someone of whom the adversary knows: if this person has the value, so has the "
-            "target",
-        )
+        link = "link", "says of someone else: if they have the value, so has the target"
         if self.single:
-            return relative, ("ruled out", "are values that the target is known not to have")
+            return link, ("ruled out", "are values that the target is known not to have")
         return (
-            relative,
+            link,
             (
                 "only with it",
                 "are values that the target would have only together with the one in question: "
@@ -241,7 +237,7 @@ def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Descrip
         values = [named(value) for value in witness.ruled_out]
         ruled_out = terms.only_with(listing(values, "or", most=_MOST_RULED_OUT))
     others = [terms.people(known)] if known else []
-    others += [terms.relatives(witness.family)] if witness.family else []
+    others += [terms.links(witness.family)] if witness.family else []
     knows = f"knows {' and '.join(others)}" if others else _NOTHING
     if ruled_out:
         joint = ("", " and ", ", ")[len(others)]
@@ -266,8 +262,9 @@ def _facts_one_by_one(
     if witness.family_group is not None:
         if_any = "if that person" if witness.family == 1 else "if any of them"
         where = group_words(witness.family_group)
+        who = some(witness.family, "linked person", "linked people")
         said = f"in {where}; {if_any} has {terms.value}, so has the target"
-        details.append((terms.relatives(witness.family).capitalize(), said))
+        details.append((who.capitalize(), said))
     return tuple(details)
 
 

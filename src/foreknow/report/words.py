@@ -75,7 +75,7 @@ def average_text(average: float) -> str:
 
 
 def some(amount: int, one: str, several: str) -> str:
-    """Write an amount of something: "one relative", "2 relatives"."""
+    """Write an amount of something: "one link", "2 links"."""
     return f"one {one}" if amount == 1 else f"{number(amount)} {several}"
 
 

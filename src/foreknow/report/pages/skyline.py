@@ -195,7 +195,7 @@ def adversary(terms: Terms, point: Point) -> str:
     """Describe who has these amounts of facts.
 
     >>> adversary(Terms("diagnosis"), (2, 0, 3))
-    "an adversary who knows 2 diagnoses the target does not have and 3 relatives, but nobody else's
+    "an adversary who knows 2 diagnoses the target does not have and 3 links, but nobody else's
      diagnosis"
     """
     known, unknown = terms.known(*point), terms.unknown(*point)
@@ -568,7 +568,7 @@ def _lines(edges: Sequence[Line]) -> dict[str, Any]:
 
 
 def _places(places: Sequence[Place]) -> dict[str, list[float]]:
-    """People lie along x, relatives along y, values go up."""
+    """People lie along x, links along y, values go up."""
     return {axis: [_short(place[at]) for place in places] for axis, at in _AXES}
 
 
