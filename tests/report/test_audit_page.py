@@ -358,7 +358,7 @@ def test_details_of_sets_say_who_and_where(found):
     assert describe(verdict.point.adversary, verdict.disclosure.witness).details == (
         ("The target", "in group w; would have Flu only together with AIDS"),
         ("Known people", "in group w: 3 people who do not have AIDS"),
-        ("One linked person", "in group w; if that person has AIDS, so has the target"),
+        ("Linked person", "in group w; if that person has AIDS, so has the target"),
     )
 
 

@@ -127,7 +127,7 @@ def test_without_an_even_node_there_is_no_figure():
 
 def test_a_notebook_shows_the_most_even(survey):
     text = Reader(survey._repr_html_()).text
-    assert "least entropy 1 implications 2 implications" in text
+    assert "by so many implications, the most even groups first: levels groups bits k=1 k=2" in text
 
 
 # ---- a lattice ----------------------------------------------------------------------------------

@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Protocol
 
 from rich import box
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -33,16 +32,6 @@ def writer(encoding: str) -> Writer:
         return Text(encodable(said, encoding), style)
 
     return text
-
-
-@dataclass(frozen=True)
-class Laid:
-    """Parts that are laid out once it is known what the console can show."""
-
-    parts: Callable[[Writer], Iterable[RenderableType]]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from self.parts(writer(options.encoding))
 
 
 def plain_table(words: Sequence[str] = (), numbers: Sequence[str] = ()) -> Table:

@@ -262,9 +262,10 @@ def _facts_one_by_one(
     if witness.family_group is not None:
         if_any = "if that person" if witness.family == 1 else "if any of them"
         where = group_words(witness.family_group)
-        who = some(witness.family, "linked person", "linked people")
+        many = witness.family
+        who = "Linked person" if many == 1 else f"{number(many)} linked people"
         said = f"in {where}; {if_any} has {terms.value}, so has the target"
-        details.append((who.capitalize(), said))
+        details.append((who, said))
     return tuple(details)
 
 

@@ -11,7 +11,7 @@ from foreknow.adversaries.algorithm import Attack, Case
 from foreknow.adversaries.algorithm.worlds import amount_text
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.report.console import Writer, plain_table
-from foreknow.report.page import Grid, Page, document, fragment
+from foreknow.report.page import Block, Grid, Page, Sentence, document, fragment
 from foreknow.report.words import number, percent, some, visible
 
 # Cases of a page, of a notebook and of a terminal.
@@ -56,10 +56,11 @@ class AttackPage(Page[Attack]):
     def summary(self) -> str:
         """Sentences, and few of the worst cases."""
         cases = self._cases(_NOTEBOOK)
-        grids = [cases] if cases.rows else []
-        return fragment(
-            self.headline, _scope(self.result), before=_sentences(self.result), grids=grids
-        )
+        blocks: list[Block] = [
+            *map(Sentence, _sentences(self.result)),
+            *([cases] if cases.rows else []),
+        ]
+        return fragment(self.headline, _scope(self.result), blocks)
 
     def terminal(self, text: Writer) -> Iterator[RenderableType]:
         """Sentences, and few of the worst cases."""

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from rich.console import RenderableType
 
 from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, Node
 from foreknow.policy.policy import Form
-from foreknow.report.console import Writer, plain_table
-from foreknow.report.figures import base_layout, escape
-from foreknow.report.page import Grid, Page, document, fragment, script_json
+from foreknow.report.figures import base_layout, escape, scatter
+from foreknow.report.page import Block, Grid, Page, Sentence, document, script_json
 from foreknow.report.words import listing, number, some, visible
 
 # The most nodes that are drawn one by one, and those with lines between them.
@@ -45,26 +43,11 @@ class LatticePage(Page[LatticeResult]):
             nodes=_nodes(found, _MOST_ROWS),
         )
 
-    def summary(self) -> str:
+    def brief(self) -> Iterator[Block]:
         """The chosen node, and the first minimal ones."""
-        found = self.result
-        return fragment(
-            chosen_sentence(found, "generalized"),
-            grids=[_nodes(found, _BRIEF)],
-            aside=search_sentences(found, "generalized"),
-        )
-
-    def terminal(self, text: Writer) -> Iterator[RenderableType]:
-        """The chosen node, and the first minimal ones."""
-        nodes = _nodes(self.result, _BRIEF)
-        yield text(self.headline, "bold")
-        yield text(lattice_line(self.result, "generalized"))
-        table = plain_table(nodes.head[:-2], nodes.head[-2:])
-        for cells in nodes.rows:
-            table.add_row(*map(text, cells))
-        yield table
-        if nodes.note:
-            yield text(nodes.note)
+        yield Sentence(lattice_line(self.result, "generalized"))
+        yield _nodes(self.result, _BRIEF)
+        yield Sentence(search_sentences(self.result, "generalized"), "aside")
 
 
 PAGE = LatticePage
@@ -189,19 +172,9 @@ def lattice_figure(found: LatticeResult) -> dict[str, Any]:
             "size": size if few or size > 9 else size - 3,
             "line": {"color": color, "width": 1.5},
         }
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": x[own].tolist(),
-                "y": y[own].tolist(),
-                "name": f"{name}: {number(len(own))}" if kind != "chosen" else name,
-                "text": [_hover(found, nodes[i]) for i in own],
-                "hovertemplate": "%{text}<extra></extra>",
-                "marker": marker,
-                "cliponaxis": False,
-            }
-        )
+        name = f"{name}: {number(len(own))}" if kind != "chosen" else name
+        texts = (_hover(found, nodes[i]) for i in own)
+        data.append(scatter(x[own].tolist(), y[own].tolist(), texts, name=name, marker=marker))
     layout = _layout("")
     layout["xaxis"] |= {"visible": False}
     return {"data": data, "layout": layout}
@@ -262,23 +235,19 @@ def _lines(lattice: Lattice, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -
 
 
 def _bars(found: LatticeResult, lattice: Lattice) -> list[dict[str, Any]]:
-    heights = lattice.heights
-    n_heights = int(heights.max()) + 1
+    n_heights = int(lattice.heights.max()) + 1
     data = []
     # Of the status of a result: 0 unknown, 2 unsafe, 1 safe.
     for code, (_, name, color, _, _) in zip((0, 2, 1), _KINDS, strict=False):
-        amounts = np.bincount(heights[found.status == code], minlength=n_heights)
-        data.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "x": amounts.tolist(),
-                "y": list(range(n_heights)),
-                "name": f"{name}: {number(int(amounts.sum()))}",
-                "marker": {"color": color},
-                "hovertemplate": "%{x:,} nodes of height %{y}<extra>" + name + "</extra>",
-            }
-        )
+        amounts = np.bincount(lattice.heights[found.status == code], minlength=n_heights)
+        more = {
+            "type": "bar",
+            "orientation": "h",
+            "name": f"{name}: {number(int(amounts.sum()))}",
+            "marker": {"color": color},
+            "hovertemplate": "%{x:,} nodes of height %{y}<extra>" + name + "</extra>",
+        }
+        data.append({"x": amounts.tolist(), "y": list(range(n_heights)), **more})
     return data
 
 
