@@ -171,7 +171,11 @@ def test_the_requirement_s_point_lies_on_its_curve(kind):
 @pytest.mark.parametrize(
     ("adversary", "below", "said"),
     [
-        (fk.Implications(1), "0.5", "reached without any knowledge; the policy asks for one"),
+        (
+            fk.Implications(1),
+            "0.5",
+            "reached even when no implication is known; the policy asks for one",
+        ),
         (fk.Implications(1), "0.56", "holds only while no implication is known"),
         (fk.Negations(2), "0.78", "holds while at most one negation is known; the policy asks for"),
     ],

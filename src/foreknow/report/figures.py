@@ -64,6 +64,17 @@ def last_below(found: Callable[[int], Disclosure], limit: Fraction, end: int) ->
     return bisect_left(range(end + 1), True, key=lambda k: not found(k).below(limit)) - 1
 
 
+def limit_holds(most: int, end: int, known: Callable[[int], str]) -> str:
+    """Say how far a limit holds: `most` pieces may be known, of up to `end` that were tried."""
+    if most < 0:
+        return f"is reached even when {known(0)}"
+    if most == 0:
+        return f"holds only while {known(0)}"
+    return (
+        f"still holds when {known(most)}" if most >= end else f"holds while at most {known(most)}"
+    )
+
+
 def withstands(counts: GroupCounts, facts: Facts, value: Label, limit: Fraction) -> int:
     """Count the other people that may be known, up to the end of the curve, below the limit."""
     small = _deciding_groups(counts, facts.l, value)
@@ -106,7 +117,7 @@ def size_bins(sizes: Sequence[int], most: int = 40) -> tuple[list[int], list[int
 
 # Middle tones: at least 3:1 against white and against near-black. Symbols and dashes tell them
 # apart in grey.
-OWN, LIMIT, PAPER = "#2f7ed8", "#d64545", "rgba(255,255,255,0.8)"
+OWN, LIMIT = "#2f7ed8", "#d64545"
 STYLES = (
     (OWN, "circle", "solid"),
     ("#cf6a10", "square", "dash"),
@@ -211,57 +222,33 @@ def knowledge_figure(
         }
         texts = (percent(d, limit, 1) for d in curve)
         lines.append(scatter(steps(facts.k), (d.probability for d in curve), texts, **more))
-    low, said = found.probability < 0.12, percent(found, limit, 1)
-    marker = {"symbol": "diamond", "size": 13, "color": OWN, "line": {"width": 2}}
-    layout = base_layout(
-        escape(terms.k_axis, 2 * _LONGEST),
-        f"how sure of {escape(named(found.value))}",
-        percent=True,
-    )
-    return {
-        "data": [*lines[::-1], mark_of_policy(facts.k, found, said, marker)],
-        "layout": layout
-        | {
-            "shapes": [limit_line(limit)],
-            "annotations": [
-                note_beside(facts.k, found, said, above=low),
-                limit_note(limit, left=False),
-            ],
-        },
-    }
+    x, y = escape(terms.k_axis, 2 * _LONGEST), f"how sure of {escape(named(found.value))}"
+    figure = {"data": lines[::-1], "layout": base_layout(x, y, percent=True)}
+    return with_limit(figure, facts.k, found, limit)
 
 
-def mark_of_policy(k: int, found: Disclosure, said: str, marker: dict[str, Any]) -> dict[str, Any]:
-    """The point of a requirement on its curve."""
-    texts = [f"the policy's point: {said}"]
-    return scatter([k], [found.probability], texts, marker=marker, showlegend=False)
-
-
-def note_beside(k: int, found: Disclosure, said: str, above: bool) -> dict[str, Any]:
-    """The probability of a point, beside it."""
-    return {
+def with_limit(
+    figure: dict[str, Any], k: int, found: Disclosure, limit: Fraction
+) -> dict[str, Any]:
+    """Add a requirement's point and its limit to a figure of curves."""
+    said, left = percent(found, limit, 1), found.probability > 0.85
+    where = "bottom" if found.probability < 0.12 else "top"
+    marker = {"symbol": "diamond-open", "size": 17, "color": LIMIT, "line": {"width": 3}}
+    point = {"marker": marker, "showlegend": False}
+    line = {"color": LIMIT, "dash": "dash", "width": 2}
+    across = {"xref": "paper", "x0": 0, "x1": 1, "y0": float(limit), "y1": float(limit)}
+    beside = {
         "x": k,
         "y": found.probability,
         "text": f"<b>{said}</b>",
         "showarrow": False,
         "xanchor": "left",
-        "yanchor": "bottom" if above else "top",
+        "yanchor": where,
         "xshift": 10,
-        "yshift": 8 if above else -8,
-        "bgcolor": PAPER,
+        "yshift": 8 if where == "bottom" else -8,
+        "bgcolor": "rgba(255,255,255,0.8)",
     }
-
-
-def limit_line(limit: Fraction) -> dict[str, Any]:
-    """A limit, across the figure."""
-    line = {"color": LIMIT, "dash": "dash", "width": 2}
-    across = {"xref": "paper", "x0": 0, "x1": 1, "y0": float(limit), "y1": float(limit)}
-    return {"type": "line", "line": line, **across}
-
-
-def limit_note(limit: Fraction, left: bool) -> dict[str, Any]:
-    """What the line is, at one of its ends."""
-    return {
+    note = {
         "xref": "paper",
         "x": 0 if left else 1,
         "y": float(limit),
@@ -271,6 +258,9 @@ def limit_note(limit: Fraction, left: bool) -> dict[str, Any]:
         "xanchor": "left" if left else "right",
         "yanchor": "bottom" if limit < Fraction(9, 10) else "top",
     }
+    mark = scatter([k], [found.probability], [f"the policy's point: {said}"], **point)
+    drawn = {"shapes": [{"type": "line", "line": line, **across}], "annotations": [beside, note]}
+    return {"data": [*figure["data"], mark], "layout": {**figure["layout"], **drawn}}
 
 
 def sizes_figure(counts: GroupCounts) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -13,12 +14,12 @@ from foreknow.adversaries.implications.witness import Implication, ImplicationsW
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import Semantics
+from foreknow.data.labels import Label
 from foreknow.report.words import group_words, listing, named, number, plural, some, visible
 
 NOUN = "sensitive value"
 _NOTHING = "knows nothing but the release"
 _MOST_RULED_OUT = 4
-_MOST_IMPLICATIONS = 8
 
 
 @dataclass(frozen=True)
@@ -260,42 +261,55 @@ def _facts_one_by_one(
         known = listing(bag, most=8) if terms.single else terms.people(sum(witness.known.values()))
         details.append(("Known people", f"in {group_words(witness.known_group)}: {known}"))
     if witness.family_group is not None:
-        if_any = "if that person" if witness.family == 1 else "if any of them"
-        where = group_words(witness.family_group)
-        many = witness.family
-        who = "Linked person" if many == 1 else f"{number(many)} linked people"
-        said = f"in {where}; {if_any} has {terms.value}, so has the target"
-        details.append((who, said))
+        several = witness.family > 1
+        who = f"{number(witness.family)} linked people" if several else "Linked person"
+        said = (
+            f"if {'any of them' if several else 'that person'} has {terms.value}, so has the target"
+        )
+        details.append((who, f"in {group_words(witness.family_group)}; {said}"))
     return tuple(details)
 
 
 def _implications_used(k: int, witness: ImplicationsWitness) -> Description:
     used = len(witness.implications)
-    verb = "ends" if used == 1 else "end"
+    many = some(used, "implication", "implications")
+    value, verb = named(witness.value), "ends" if used == 1 else "end"
     details = [("The target", f"in {group_words(witness.target_group)}")]
-    shown = witness.implications[:_MOST_IMPLICATIONS]
-    details += [("Implication", _implication(witness, each)) for each in shown]
-    if used > _MOST_IMPLICATIONS:
-        more = some(used - _MOST_IMPLICATIONS, "implication", "implications")
-        details.append(("And", f"{more} more"))
+    if used:
+        details.append((many.capitalize(), implications_text(witness)))
     return Description(
-        f"knows {some(used, 'implication', 'implications')} that {verb} with the target having "
-        f"{named(witness.value)}"
-        if used
-        else _NOTHING,
+        f"knows {many} that {verb} with the target having {value}" if used else _NOTHING,
         some(k, "implication", "implications"),
         f"a member of {group_words(witness.target_group)}",
         tuple(details),
     )
 
 
-def _implication(witness: ImplicationsWitness, each: Implication) -> str:
-    value, own = named(each.value), named(witness.value)
-    same = each.position == witness.target_position
-    if same and each.person == 0:
-        return f"if the target has {value}, then it has {own}: so it does not have {value}"
-    where = "the target's group" if same else group_words(each.group)
-    return f"if person {number(each.person)} of {where} has {value}, then the target has {own}"
+def implications_text(witness: ImplicationsWitness) -> str:
+    """Say what the implications of a witness come to, gathered by the people they begin with."""
+    begins: dict[tuple[int, int], list[Implication]] = {}
+    for each in witness.implications:
+        begins.setdefault((each.position, each.person), []).append(each)
+    said, value = [], named(witness.value)
+    if own := begins.pop((witness.target_position, 0), []):
+        values = values_text(each.value for each in own)
+        so = f"does not have {values}" if len(own) == 1 else "has none of these"
+        said.append(f"if the target has {values}, then it has {value}: so it {so}")
+    conditions = []
+    for (position, person), several in begins.items():
+        same = position == witness.target_position
+        where = "the target's group" if same else group_words(several[0].group)
+        values = values_text(each.value for each in several)
+        conditions.append(f"person {number(person)} of {where} has {values}")
+    if conditions:
+        some_of = listing(conditions, "or", most=4)
+        said.append(f"if {some_of}, then the target has {value}")
+    return "; ".join(said)
+
+
+def values_text(values: Iterable[Label]) -> str:
+    """List values, any of which may be meant."""
+    return listing([named(value) for value in values], "or", most=8)
 
 
 # ---- priors ---------------------------------------------------------------------------------

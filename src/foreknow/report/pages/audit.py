@@ -21,7 +21,14 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
-from foreknow.report.figures import knowledge_figure, sizes_figure, steps, withstands, worst_groups
+from foreknow.report.figures import (
+    knowledge_figure,
+    limit_holds,
+    sizes_figure,
+    steps,
+    withstands,
+    worst_groups,
+)
 from foreknow.report.knowledge import NOUN, Terms, describe, share_text
 from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document, script_json
 from foreknow.report.pages.curves import curves_section
@@ -393,14 +400,7 @@ def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
     most = withstands(counts, facts, value, verdict.limit)
     terms = Terms(noun, counts.semantics, named(value))
     beside = terms.beside(facts.l, facts.m).replace(", ", " and ") or "nothing else known"
-    known = terms.are_known(max(most, 0))
-    holds = f"holds while at most {known}"
-    if most < 0:
-        holds = f"is reached even when {known}"
-    elif most == 0:
-        holds = f"holds only while {known}"
-    elif most >= steps(facts.k)[-1]:
-        holds = f"still holds when {known}"
+    holds = limit_holds(most, steps(facts.k)[-1], terms.are_known)
     return f"With {beside}, the limit {holds}; the policy asks for {number(facts.k)}."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,31 +11,26 @@ from markupsafe import Markup
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.witness import FactsWitness
 from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.implications.witness import Implication, ImplicationsWitness
+from foreknow.adversaries.implications.witness import ImplicationsWitness
 from foreknow.auditing.audit import Verdict
 from foreknow.auditing.curves import DisclosureCurves, curves_at
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label
 from foreknow.report.figures import (
-    LIMIT,
     STYLES,
     base_layout,
     escape,
     hover_text,
     last_below,
-    limit_line,
-    limit_note,
-    mark_of_policy,
-    note_beside,
+    limit_holds,
     scatter,
     steps,
+    with_limit,
 )
-from foreknow.report.knowledge import NOUN
+from foreknow.report.knowledge import NOUN, implications_text, values_text
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document, script_json
 from foreknow.report.words import (
     group_words,
     is_certain,
-    listing,
     named,
     noun_of,
     number,
@@ -44,7 +39,7 @@ from foreknow.report.words import (
 )
 
 _ALL, _HALF = Fraction(1), Fraction(1, 2)
-_LONGEST, _MOST_VALUES, _BAR = 32, 8, 30
+_LONGEST, _BAR = 32, 30
 
 
 class CurvesPage(Page[DisclosureCurves]):
@@ -214,36 +209,12 @@ def _target(found: Disclosure) -> str:
 def known_text(found: Disclosure) -> str:
     """Say in few words what the adversary knows who attains a point of a curve."""
     match found.witness:
-        case ImplicationsWitness() as witness:
-            return _implications(witness)
+        case ImplicationsWitness() as witness if witness.implications:
+            said = implications_text(witness)
+            return f"{said[0].upper()}{said[1:]}."
         case FactsWitness() as witness if witness.ruled_out:
-            return f"The target does not have {_values(witness.ruled_out)}."
+            return f"The target does not have {values_text(witness.ruled_out)}."
     return "Nothing but the release." if found.probability else "There is nothing to find out."
-
-
-def _implications(witness: ImplicationsWitness) -> str:
-    begins: dict[tuple[int, int], list[Implication]] = {}
-    for each in witness.implications:
-        begins.setdefault((each.position, each.person), []).append(each)
-    if not begins:
-        return "Nothing but the release."
-    own = begins.pop((witness.target_position, 0), [])
-    parts = [f"the target does not have {_values([each.value for each in own])}"] if own else []
-    conditions = []
-    for (position, person), several in begins.items():
-        same = position == witness.target_position
-        where = "the target's group" if same else group_words(several[0].group)
-        values = _values([each.value for each in several])
-        conditions.append(f"person {number(person)} of {where} has {values}")
-    if conditions:
-        some_of = listing(conditions, "or", most=4)
-        parts.append(f"if {some_of}, then the target has {named(witness.value)}")
-    said = "; ".join(parts)
-    return f"{said[0].upper()}{said[1:]}."
-
-
-def _values(values: Iterable[Label]) -> str:
-    return listing([named(value) for value in values], "or", most=_MOST_VALUES)
 
 
 def _hover(k: int, kind: str, found: Disclosure) -> str:
@@ -288,19 +259,6 @@ def curves_figure(
     return {"data": lines, "layout": layout}
 
 
-def with_limit(
-    figure: dict[str, Any], k: int, found: Disclosure, limit: Fraction
-) -> dict[str, Any]:
-    """Add a requirement's point and its limit to a figure of curves."""
-    said, high = percent(found, limit, 1), found.probability > 0.85
-    marker = {"symbol": "diamond-open", "size": 17, "color": LIMIT, "line": {"width": 3}}
-    notes = [note_beside(k, found, said, above=False), limit_note(limit, left=high)]
-    return {
-        "data": [*figure["data"], mark_of_policy(k, found, said, marker)],
-        "layout": {**figure["layout"], "shapes": [limit_line(limit)], "annotations": notes},
-    }
-
-
 # ---- a section of an audit's page -----------------------------------------------------------
 
 # As far as the paper's figure goes; and twice as far as a small requirement.
@@ -321,19 +279,18 @@ def curves_section(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Ma
     return script_json(figure), _caption(counts, verdict, adversary, ks[-1])
 
 
+def _known(k: int, kind: str) -> str:
+    """Say that so many pieces are known."""
+    many = some(k, kind, f"{kind}s") if k else f"no {kind}"
+    return f"{many} {'is' if k < 2 else 'are'} known"
+
+
 def _caption(
     counts: GroupCounts, verdict: Verdict, adversary: Implications | Negations, last: int
 ) -> str:
     kind = "implication" if isinstance(adversary, Implications) else "negation"
     value, limit = verdict.disclosure.value, verdict.limit
     most = last_below(lambda k: type(adversary)(k).disclosure(counts, value), limit, last)
-    known = f"{some(most, kind, f'{kind}s')} {'is' if most == 1 else 'are'} known"
-    holds = f"holds while at most {known}"
-    if most < 0:
-        holds = "is reached without any knowledge"
-    elif most == 0:
-        holds = f"holds only while no {kind} is known"
-    elif most == last:
-        holds = f"still holds when {known}"
+    holds = limit_holds(most, last, lambda k: _known(k, kind))
     asked = some(adversary.k, kind, f"{kind}s")
     return f"The limit for {named(value)} {holds}; the policy asks for {asked}."

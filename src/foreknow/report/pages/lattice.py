@@ -38,8 +38,8 @@ class LatticePage(Page[LatticeResult]):
             heading=self.headline,
             sentence=chosen_sentence(found, form),
             explanation=search_sentences(found, form),
-            figure=script_json(lattice_figure(found)),
-            caption=_caption(found, drawn=found.n_nodes <= MOST_NODES),
+            figure=script_json(lattice_figure(found)) if found.n_nodes <= MOST_NODES else None,
+            caption=_caption(found),
             nodes=_nodes(found, _MOST_ROWS),
         )
 
@@ -125,14 +125,14 @@ def search_sentences(found: LatticeResult, form: Form) -> str:
     )
 
 
-def _caption(found: LatticeResult, drawn: bool) -> str:
+def _caption(found: LatticeResult) -> str:
     safe, unsafe = len(found.nodes("safe")), len(found.nodes("unsafe"))
     rest = found.n_nodes - safe - unsafe
     said = f"{some(safe, 'node is', 'nodes are')} safe, {some(unsafe, 'is', 'are')} not"
     if rest:
         said += f"; {some(rest, 'was', 'were')} not asked about, since that could not matter"
-    if not drawn:
-        return f"{said}. Each bar is the nodes of one height: 0 is exact."
+    if found.n_nodes > MOST_NODES:
+        return f"{said}. They are too many to draw."
     return (
         f"{said}. Exact values stand at the bottom, * in every column at the top; a line climbs "
         "one level of one column."
@@ -153,10 +153,8 @@ _KINDS = (
 
 
 def lattice_figure(found: LatticeResult) -> dict[str, Any]:
-    """Draw the nodes of a lattice; of a very large one, how many of each height are what."""
+    """Draw the nodes of a lattice."""
     lattice = Lattice(found.tops)
-    if len(lattice) > MOST_NODES:
-        return {"data": _bars(found, lattice), "layout": _layout("nodes")}
     x, y = _places(lattice)
     few = len(lattice) <= _MOST_LINES
     data = [_lines(lattice, x, y)] if few else []
@@ -175,8 +173,9 @@ def lattice_figure(found: LatticeResult) -> dict[str, Any]:
         name = f"{name}: {number(len(own))}" if kind != "chosen" else name
         texts = (_hover(found, nodes[i]) for i in own)
         data.append(scatter(x[own].tolist(), y[own].tolist(), texts, name=name, marker=marker))
-    layout = _layout("")
-    layout["xaxis"] |= {"visible": False}
+    layout = base_layout("", "height: levels climbed", height=520, top_first=False)
+    layout["xaxis"] |= {"visible": False, "rangemode": "normal"}
+    layout["yaxis"] |= {"rangemode": "normal", "tickformat": "d"}
     return {"data": data, "layout": layout}
 
 
@@ -232,27 +231,3 @@ def _lines(lattice: Lattice, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -
         "hoverinfo": "skip",
         "showlegend": False,
     }
-
-
-def _bars(found: LatticeResult, lattice: Lattice) -> list[dict[str, Any]]:
-    n_heights = int(lattice.heights.max()) + 1
-    data = []
-    # Of the status of a result: 0 unknown, 2 unsafe, 1 safe.
-    for code, (_, name, color, _, _) in zip((0, 2, 1), _KINDS, strict=False):
-        amounts = np.bincount(lattice.heights[found.status == code], minlength=n_heights)
-        more = {
-            "type": "bar",
-            "orientation": "h",
-            "name": f"{name}: {number(int(amounts.sum()))}",
-            "marker": {"color": color},
-            "hovertemplate": "%{x:,} nodes of height %{y}<extra>" + name + "</extra>",
-        }
-        data.append({"x": amounts.tolist(), "y": list(range(n_heights)), **more})
-    return data
-
-
-def _layout(title: str) -> dict[str, Any]:
-    layout = base_layout(title, "height: levels climbed", height=520, top_first=False)
-    layout["xaxis"]["rangemode"] = "normal"
-    layout["yaxis"] |= {"rangemode": "normal", "tickformat": "d"}
-    return layout | {"barmode": "stack"}
