@@ -148,10 +148,6 @@ def test_of_many_points_some_are_shown():
     assert "394 points, of which 11 are shown" in words(many_points())
 
 
-def test_sets_have_their_own_words():
-    assert "who do not have AIDS" in words(of_sets())
-
-
 def test_a_point_beyond_and_one_that_is_withstood():
     beyond = words(worst_case(case_study(), "Boss", (0, 5, 0)))
     assert beyond.startswith("l=0, k=5, m=0 is not withstood: the breach probability is 1. Someone")
@@ -279,14 +275,6 @@ def test_ticks_are_few_whole_numbers_from_0():
             assert all(type(tick) is int for tick in ticks)
 
 
-@pytest.mark.parametrize(("points", "size"), [(7, 6), (100, 4), (1000, 2)])
-def test_many_marks_are_small(points, size):
-    line = [(0, k, points - k) for k in range(points)]
-    *_, edges, marks = skyline_figure(line, [""] * points, terms_of(case_study()))["data"]
-    assert marks["marker"]["size"] == size
-    assert (not edges["x"]) == (points > 400)
-
-
 # ---- the solid ----------------------------------------------------------------------------------
 
 
@@ -335,8 +323,3 @@ def test_the_stairs_are_a_box_below_each_point_and_edges_end_where_the_stairs_go
                 assert not over  # no other box holds the edge
             at_the_end = [p for p in points if p != one and below(other, p)]
             assert bool(at_the_end) == (other[axis] != floor[axis])
-
-
-def test_no_point_is_nothing():
-    assert drawn([(0, 0, 0)])[1]
-    assert floor_of([(0, 4, 100), (2, 0, 0)]) == (-1.0, -1.0, -5.0)

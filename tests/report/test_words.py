@@ -209,59 +209,6 @@ def test_what_is_known(terms, amounts, said):
     assert terms.known(*amounts) == said
 
 
-@pytest.mark.parametrize(
-    ("terms", "amounts", "said"),
-    [
-        (SINGLE, (1, 1, 1), ""),
-        (SINGLE, (2, 0, 3), "nobody else's diagnosis"),
-        (SINGLE, (0, 4, 0), "no diagnosis the target does not have and no link"),
-        (SET, (0, 0, 3), "no diagnosis that comes only with AIDS and nobody without AIDS"),
-    ],
-)
-def test_what_is_not_known(terms, amounts, said):
-    assert terms.unknown(*amounts) == said
-
-
-@pytest.mark.parametrize(
-    ("terms", "said"),
-    [
-        (SINGLE, "1 ruled out, 2 people, 1 link"),
-        (SET, "1 only with it, 2 people without it, 1 link"),
-    ],
-)
-def test_in_a_few_words(terms, said):
-    assert terms.short(1, 2, 1) == said
-    assert terms.short(0, 0, 0) == "the release only"
-
-
-def test_axes_are_in_words():
-    assert SINGLE.axes == ("values ruled out (l)", "people known (k)", "links (m)")
-    assert SET.axes == ("values only with it (l)", "people without it (k)", "links (m)")
-    assert SINGLE.k_axis == "other people's diagnoses the adversary knows"
-    assert SET.k_axis == "people known not to have AIDS"
-
-
-@pytest.mark.parametrize(
-    ("terms", "none", "one", "several"),
-    [
-        (
-            SINGLE,
-            "nobody else's diagnosis is known",
-            "one other person's diagnosis is known",
-            "3 other people's diagnoses are known",
-        ),
-        (
-            SET,
-            "nobody is known not to have AIDS",
-            "one person is known not to have AIDS",
-            "3 people are known not to have AIDS",
-        ),
-    ],
-)
-def test_that_people_are_known(terms, none, one, several):
-    assert [terms.are_known(k) for k in (0, 1, 3)] == [none, one, several]
-
-
 def test_every_short_word_is_explained():
     for terms in (SINGLE, SET):
         explained = {word for word, _ in terms.legend}
