@@ -12,12 +12,13 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from markupsafe import Markup
+from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 
 from foreknow._version import __version__
-from foreknow.report.console import Writer, plain_table, titled, writer
+from foreknow.report.console import Writer, titled, writer
 from foreknow.text import visible
 
 if TYPE_CHECKING:  # a terminal needs neither Jinja nor Plotly
@@ -53,18 +54,14 @@ class Grid:
 
     def table(self, text: Writer) -> Table:
         """Lay it out for a terminal."""
-        table = plain_table()
+        table = Table(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
         for place, title in enumerate(self.head):
-            long = len(title) > _LONG_TITLE
             if place in self.left:
                 table.add_column(title, overflow="fold")
+            elif len(title) > _LONG_TITLE:
+                table.add_column(title, justify="right", max_width=_LONG_TITLE)
             else:
-                table.add_column(
-                    title,
-                    justify="right",
-                    no_wrap=not long,
-                    max_width=_LONG_TITLE if long else None,
-                )
+                table.add_column(title, justify="right", no_wrap=True)
         for row in self.rows:
             table.add_row(*(text(str(cell), _STYLES[getattr(cell, "mood", "")]) for cell in row))
         return table
