@@ -213,7 +213,7 @@ def knowledge_figure(
     lines = []
     around = curves_around(counts, facts, found.value).items()
     for ((l, m), curve), (color, _, dash) in zip(around, STYLES, strict=False):  # noqa: E741
-        name, own = terms.beside(l, m) or "nothing else known", (l, m) == (facts.l, facts.m)
+        name, own = terms.short(l, 0, m) or "nothing else known", (l, m) == (facts.l, facts.m)
         more = {
             "mode": "lines",
             "name": f"{name} (this requirement)" if own else name,

@@ -18,7 +18,7 @@ from foreknow.data.labels import Label
 from foreknow.report.words import group_words, listing, named, number, plural, some, visible
 
 NOUN = "sensitive value"
-_NOTHING = "knows nothing but the release"
+_NOTHING, _ONLY = "knows nothing but the release", "the release only"
 _MOST_RULED_OUT = 4
 
 
@@ -105,19 +105,9 @@ class Terms:
         return first, second, ("link", "links")
 
     def short(self, l: int, k: int, m: int) -> str:  # noqa: E741
-        """The facts in a few words."""
-        first, second = ("ruled out", "") if self.single else ("only with it", " without it")
-        parts = [
-            f"{number(l)} {first}" if l else "",
-            f"{number(k)} {'person' if k == 1 else 'people'}{second}" if k else "",
-            f"{number(m)} {'link' if m == 1 else 'links'}" if m else "",
-        ]
-        return ", ".join(part for part in parts if part) or "the release only"
-
-    def beside(self, l: int, m: int) -> str:  # noqa: E741
-        """What is held beside k: values of the first kind of facts, and links."""
-        values, _, links = self.things
-        return ", ".join(some(n, *words) for n, words in ((l, values), (m, links)) if n)
+        """The facts in a few words; empty if there are none."""
+        amounts = zip((l, k, m), self.things, strict=True)
+        return ", ".join(some(amount, *words) for amount, words in amounts if amount)
 
     @property
     def axes(self) -> tuple[str, str, str]:
@@ -204,7 +194,7 @@ def describe(
             terms = Terms(noun, semantics)
             known = terms.known(l, k, m)
             knows = f"knows up to {known}" if known else _NOTHING
-            return Description(knows, terms.short(l, k, m), nobody=unused)
+            return Description(knows, terms.short(l, k, m) or _ONLY, nobody=unused)
         case Negations(k), FactsWitness():
             used = facts_used(Facts(l=k), witness, noun)
             return replace(used, short=some(k, "negation", "negations"))
@@ -245,7 +235,7 @@ def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Descrip
         knows = f"knows that the target {ruled_out}{joint}{knows if others else ''}"
     return Description(
         knows,
-        terms.short(facts.l, facts.k, facts.m),
+        terms.short(facts.l, facts.k, facts.m) or _ONLY,
         f"a member of {group_words(witness.target_group)}",
         _facts_one_by_one(witness, ruled_out, terms),
     )

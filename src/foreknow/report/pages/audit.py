@@ -399,7 +399,7 @@ def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
     assert isinstance(facts, Facts)
     most = withstands(counts, facts, value, verdict.limit)
     terms = Terms(noun, counts.semantics, named(value))
-    beside = terms.beside(facts.l, facts.m).replace(", ", " and ") or "nothing else known"
+    beside = terms.short(facts.l, 0, facts.m).replace(", ", " and ") or "nothing else known"
     holds = limit_holds(most, steps(facts.k)[-1], terms.are_known)
     return f"With {beside}, the limit {holds}; the policy asks for {number(facts.k)}."
 
