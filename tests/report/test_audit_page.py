@@ -395,7 +395,7 @@ def test_occurrences_are_not_called_people(found):
 
 def test_the_figure_s_words(found):
     figure = knowledge_figure(found.counts, found.verdicts[0], "diagnosis")
-    assert figure["layout"]["xaxis"]["title"]["text"] == "people known not to have AIDS"
+    assert figure["layout"]["xaxis"]["title"]["text"] == "people without it (k)"
     names = {line.get("name") for line in figure["data"]}
     assert "one value only with it, one link (this requirement)" in names
 

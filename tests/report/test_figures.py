@@ -45,7 +45,7 @@ def test_the_limit_is_a_dashed_line_and_the_axes_are_in_words():
     assert layout["shapes"][0]["y0"] == layout["shapes"][0]["y1"] == 0.3
     assert layout["shapes"][0]["line"]["dash"] == "dash"
     assert "limit 30%" in [note["text"] for note in layout["annotations"]]
-    assert layout["xaxis"]["title"]["text"] == "other people's diagnoses the adversary knows"
+    assert layout["xaxis"]["title"]["text"] == "people known (k)"
     assert layout["yaxis"]["title"]["text"] == "how sure of AIDS"
 
 

@@ -222,7 +222,7 @@ def knowledge_figure(
         }
         texts = (percent(d, limit, 1) for d in curve)
         lines.append(scatter(steps(facts.k), (d.probability for d in curve), texts, **more))
-    x, y = escape(terms.k_axis, 2 * _LONGEST), f"how sure of {escape(named(found.value))}"
+    x, y = terms.axes[1], f"how sure of {escape(named(found.value))}"
     figure = {"data": lines[::-1], "layout": base_layout(x, y, percent=True)}
     return with_limit(figure, facts.k, found, limit)
 

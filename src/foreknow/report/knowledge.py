@@ -50,19 +50,10 @@ class Terms:
     def known(self, l: int, k: int, m: int) -> str:  # noqa: E741
         """List the facts of these amounts, after "knows"; empty if there are none."""
         parts = [self._values(l) if l else "", self.people(k, named_before=bool(l)) if k else ""]
-        parts = [part for part in (*parts, self.links(m) if m else "") if part]
+        parts = [part for part in (*parts, some(m, "link", "links") if m else "") if part]
         if len(parts) == 3:
             parts = [f"{parts[0]}, {parts[1]}, and {parts[2]}"]
         return " and ".join(parts)
-
-    def unknown(self, l: int, k: int, m: int) -> str:  # noqa: E741
-        """List the kinds of facts of which there are none, after "knows"."""
-        none_of = (
-            "" if l else f"no {self.noun} {self._of_values(one=True)}",
-            "" if k else self._nobody,
-            "" if m else "no link",
-        )
-        return listing([part for part in none_of if part])
 
     def people(self, k: int, named_before: bool = False) -> str:
         """So many people, of the second kind of facts."""
@@ -73,16 +64,12 @@ class Terms:
         who = "one person who does" if k == 1 else f"{number(k)} people who do"
         return f"{who} not have {self._it(named_before)}"
 
-    def links(self, m: int) -> str:
-        """So many links."""
-        return some(m, "link", "links")
-
     def are_known(self, k: int) -> str:
         """Say that so many people are known; "at most" may stand before 2 or more."""
         if not self.single:
             who = "nobody is" if not k else "one person is" if k == 1 else f"{number(k)} people are"
             return f"{who} known not to have {self._it(False)}"
-        who = self.people(k) if k else self._nobody
+        who = self.people(k) if k else f"nobody else's {self.noun}"
         return f"{who} {'are' if k > 1 else 'is'} known"
 
     def only_with(self, values: str) -> str:
@@ -116,13 +103,6 @@ class Terms:
         return f"{values} (l)", f"{people} (k)", f"{links} (m)"
 
     @property
-    def k_axis(self) -> str:
-        """Title of an axis of k that stands by itself."""
-        if self.single:
-            return f"other people's {plural(self.noun)} the adversary knows"
-        return f"people known not to have {self._it(False)}"
-
-    @property
     def holders(self) -> str:
         """Head of a column that counts who has a value, or how often it occurs."""
         return "Occurrences" if self.semantics == "multiset" else "People"
@@ -146,16 +126,11 @@ class Terms:
     # ---- parts ----------------------------------------------------------------------------
 
     def _values(self, l: int) -> str:  # noqa: E741
-        return f"{some(l, self.noun, plural(self.noun))} {self._of_values(one=l == 1)}"
-
-    @property
-    def _nobody(self) -> str:
-        return f"nobody else's {self.noun}" if self.single else f"nobody without {self._it(False)}"
-
-    def _of_values(self, one: bool) -> str:
+        several = some(l, self.noun, plural(self.noun))
         if self.single:
-            return "the target does not have"
-        return f"that {'comes' if one else 'come'} only with {self.value or 'the one in question'}"
+            return f"{several} the target does not have"
+        come = "comes" if l == 1 else "come"
+        return f"{several} that {come} only with {self.value or 'the one in question'}"
 
     def _it(self, named_before: bool) -> str:
         if self.value is not None:
@@ -228,7 +203,7 @@ def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Descrip
         values = [named(value) for value in witness.ruled_out]
         ruled_out = terms.only_with(listing(values, "or", most=_MOST_RULED_OUT))
     others = [terms.people(known)] if known else []
-    others += [terms.links(witness.family)] if witness.family else []
+    others += [some(witness.family, "link", "links")] if witness.family else []
     knows = f"knows {' and '.join(others)}" if others else _NOTHING
     if ruled_out:
         joint = ("", " and ", ", ")[len(others)]

@@ -169,13 +169,9 @@ def adversary(terms: Terms, point: Point) -> str:
     """Describe who has these amounts of facts.
 
     >>> adversary(Terms("diagnosis"), (2, 0, 3))
-    "an adversary who knows 2 diagnoses the target does not have and 3 links, but nobody else's
-     diagnosis"
+    'an adversary who knows 2 diagnoses the target does not have and 3 links'
     """
-    known, unknown = terms.known(*point), terms.unknown(*point)
-    if not known:
-        return "an adversary who knows nothing but the release"
-    return f"an adversary who knows {known}{f', but {unknown}' if unknown else ''}"
+    return f"an adversary who knows {terms.known(*point) or 'nothing but the release'}"
 
 
 def point_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
