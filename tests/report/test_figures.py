@@ -5,10 +5,10 @@ import time
 
 import numpy as np
 import pytest
-from tests.report.results import BAGS, Oracle, small
+from tests.report.results import BAGS, small
 
 import foreknow as fk
-from foreknow import Disclosure, Facts, GroupCounts, Policy, Requirement, Verdict, audit
+from foreknow import Disclosure, Facts, GroupCounts, Verdict
 from foreknow.report.figures import (
     curves_around,
     knowledge_figure,
@@ -54,12 +54,6 @@ def test_the_histogram_counts_every_group():
     bars = sizes_figure(found.counts)["data"][0]
     assert sum(bars["y"]) == found.counts.n_groups
     assert dict(zip(bars["x"], bars["y"], strict=True))[20] == 1
-
-
-def test_no_figure_for_a_kind_without_a_k_and_for_no_value():
-    found = small()
-    other = audit(found.counts, Policy([Requirement(Oracle(), below=1)]))
-    assert knowledge_figure(found.counts, other.verdicts[0]) is None
 
 
 def random_counts(seed, groups=40, values=6, people=500):
@@ -112,12 +106,8 @@ def test_worst_groups_are_judged_as_if_each_were_alone(point):
     assert found == alone
     assert list(found.values()) == sorted(found.values(), reverse=True)
     assert len(worst_groups(counts, facts, "v2")) == 5
-
-
-def test_among_equals_the_group_named_in_the_sentence_comes_first():
-    counts = GroupCounts.from_bags([["Flu", "AIDS"]] * 4)
-    ranked = worst_groups(counts, Facts(), "AIDS", named=2)
-    assert [group for group, _ in ranked] == [2, 0, 1, 3]
+    equal = GroupCounts.from_bags([["Flu", "AIDS"]] * 4)
+    assert [g for g, _ in worst_groups(equal, Facts(), "AIDS", named=2)] == [2, 0, 1, 3]
 
 
 def test_size_bins_hold_every_group():
@@ -189,12 +179,6 @@ def test_a_limit_that_holds_to_the_end_of_the_curve():
     _, figure, caption = section(fk.Implications(1), "0.99", bags=[bag])
     assert "still holds when 12 implications are known" in caption
     assert figure["data"][0]["x"][-1] == 12
-
-
-def test_many_pieces_are_drawn_at_few_points():
-    _, figure, _ = section(fk.Implications(10**9), "0.9")
-    assert len(figure["data"][0]["x"]) <= 42
-    assert 10**9 in figure["data"][0]["x"]
 
 
 def test_the_caption_is_what_the_adversary_attains():

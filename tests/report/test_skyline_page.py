@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from plotly.graph_objects import Figure
 from tests.report.reading import Reader, figures_of, words
-from tests.report.results import POINTS, case_study, many_points, of_sets, three_values
+from tests.report.results import case_study, many_points, of_sets, three_values
 
 from foreknow.auditing.named_people import NamedWitness
 from foreknow.report import render
@@ -198,21 +198,6 @@ def test_several_values_have_an_overview_and_a_section_each():
     assert len(figures_of(page)) == 2  # nothing to draw where nothing is withstood
 
 
-def test_one_value_needs_no_overview():
-    text = render(case_study()).html()
-    assert 'id="pick"' not in text
-    (data,) = figures_of(text)
-    assert [tuple(point) for point in data["points"]] == POINTS
-    assert data["axes"] == ["values ruled out (l)", "people known (k)", "links (m)"]
-    assert len(data["solid"]["data"][-1]["text"]) == 7
-
-
-def test_nothing_withstood_has_no_figure():
-    reader = Reader(render(case_study("0.1")).html())
-    assert "Not even an adversary who knows nothing but the release is withstood" in reader.text
-    assert not any(a.get("class") == "stage" for _, a in reader.elements)
-
-
 def test_of_many_points_the_telling_ones_come_first_and_all_are_drawn():
     report = many_points()
     points = len(report.skylines["AIDS"])
@@ -249,17 +234,6 @@ def figure_of(report):
     (value,) = report.values
     points = report.skylines[value]
     return Figure(skyline_figure(points, [str(p) for p in points], terms_of(report, value)))
-
-
-def test_people_lie_across_links_behind_and_values_go_up():
-    *_, marks = figure_of(case_study()).data
-    assert list(zip(marks.z, marks.x, marks.y, strict=True)) == POINTS
-    assert marks.mode == "markers"
-    assert list(marks.text) == [str(p) for p in POINTS]
-    scene = figure_of(case_study()).layout.scene
-    assert scene.xaxis.title.text == "people known (k)"
-    assert scene.yaxis.title.text == "links (m)"
-    assert scene.zaxis.title.text == "values ruled out (l)"
 
 
 def test_ticks_are_few_whole_numbers_from_0():

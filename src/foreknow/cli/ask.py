@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foreknow.cli.inputs import Columns, is_published, open_table_by, schema_of
+from foreknow.cli.inputs import Columns, is_published, open_table_by, person_of, schema_of
 from foreknow.cli.options import (
     Group,
     Json,
@@ -23,7 +23,7 @@ from foreknow.cli.options import (
     progress,
     refuse_inputs,
 )
-from foreknow.errors import DataError, InputError, SchemaError, StatementError
+from foreknow.errors import DataError, InputError, StatementError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,11 +124,7 @@ def _open(path: Path, policy: Path | None, columns: Columns) -> Release:
         return columns.open(path, named=True)
     columns.refuse_beside_policy()
     schema = schema_of(Policy.load(policy))
-    person = columns.person or schema.person
-    if person is None and len(schema.identifiers) == 1:
-        person = schema.identifiers[0]
-    if person is None:
-        raise SchemaError("the policy does not say which column names people; add --person COLUMN")
+    person = person_of(schema, columns.person)
     identifiers = [column for column in schema.identifiers if column != person]
     named = replace(schema, person=person, identifiers=identifiers)
     return open_table_by(path, named, columns.group)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from foreknow.cli.inputs import method_from, names_file, schema_of
+from foreknow.cli.inputs import method_from, names_file, person_of, schema_of
 from foreknow.cli.options import (
     UNSAFE,
     Html,
@@ -23,7 +23,7 @@ from foreknow.cli.options import (
     refuse_inputs,
     show_result,
 )
-from foreknow.errors import InputError, SchemaError
+from foreknow.errors import InputError
 
 if TYPE_CHECKING:
     from foreknow.data.microdata import Microdata
@@ -148,11 +148,6 @@ def _names(microdata: Microdata, person: str | None) -> list[object]:
     from foreknow.data.engines import open_table
     from foreknow.data.engines.columns import fetch
 
-    schema = microdata.schema
-    column = person or schema.person
-    if column is None and len(schema.identifiers) == 1:
-        column = schema.identifiers[0]
-    if column is None:
-        raise SchemaError("the policy does not say which column names people; add --person COLUMN")
+    column = person_of(microdata.schema, person)
     named: list[object] = fetch(open_table(microdata.source), [column]).column(column).to_pylist()
     return named
