@@ -29,7 +29,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Cell:
-    """A text of a table; `mood` may be safe or unsafe, `width` and `mark` of a bar are percents."""
+    """A text of a table, of a mood or strong; `width` and `mark` of its bar are percents."""
 
     text: str
     mood: str = ""
@@ -81,8 +81,8 @@ class Sentence:
 Block: TypeAlias = Sentence | Grid
 
 # How a terminal shows a mood.
-_STYLES = {"safe": "green", "unsafe": "bold red", "warning": "yellow", "strong": "bold"}
-_STYLES |= {"": "", "plain": "", "aside": ""}
+_STYLES = {"": "", "aside": "", "strong": "bold"}
+_STYLES |= {"safe": "green", "unsafe": "bold red", "warning": "yellow"}
 _APART = ("safe", "unsafe", "warning")
 _LONG_TITLE = 14
 
@@ -93,7 +93,6 @@ class Page(ABC, Generic[R]):
     serves: ClassVar[type[Any]]
     kept: ClassVar[str]
     """Why the page is for the owner only."""
-    mood: str = ""
 
     def __init__(self, result: R) -> None:
         self.result = result
@@ -119,6 +118,11 @@ class Page(ABC, Generic[R]):
         """The same for a terminal, also one without colour."""
         yield titled(text, self.headline, self.name, f"bold {_STYLES[self.mood]}")
         yield Laid(self.brief())
+
+    @property
+    def mood(self) -> str:
+        """Safe or unsafe, where the result is a verdict."""
+        return ""
 
     @property
     def name(self) -> str:

@@ -66,7 +66,7 @@ class AuditPage(Page[Audit]):
     )
 
     @property
-    def mood(self) -> str:  # type: ignore[override]
+    def mood(self) -> str:
         """How it ends."""
         return "safe" if self.result.safe else "unsafe"
 
@@ -334,7 +334,10 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     figure, caption = _figure(counts, verdict, noun)
     every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
-    rows = [(visible(d.value), _holders(counts, d), _worst(d, verdict)) for d in every]
+    rows = [
+        (visible(d.value), number(int(counts.totals[counts.code(d.value)])), _worst(d, verdict))
+        for d in every[:_MOST_VALUES]
+    ]
     return section | {
         "figure": figure,
         "caption": caption,
@@ -344,14 +347,10 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
         "groups": _groups(counts, verdict),
         "every": Grid(
             ("value", Terms(noun, counts.semantics).holders, "worst case"),
-            rows[:_MOST_VALUES],
+            rows,
             note=f"And {some(left, 'other', 'others')}, none of them higher." if left > 0 else "",
         ),
     }
-
-
-def _holders(counts: GroupCounts, found: Disclosure) -> str:
-    return number(int(counts.totals[counts.code(found.value)]))
 
 
 def _worst(found: Disclosure, verdict: Verdict) -> Cell:
