@@ -182,6 +182,16 @@ def test_a_release_whose_formulas_were_disarmed_is_audited_as_it_was(desk):
         assert desk.says(*arguments, "--quiet") == ""
 
 
+def test_a_table_is_opened_once(desk, monkeypatch):
+    from foreknow.data.engines import sources
+
+    opened, open_path = [], sources._open_path
+    monkeypatch.setattr(sources, "_open_path", lambda path: opened.append(path) or open_path(path))
+    desk.says(*desk.audit(), code=1)
+    desk.says("skyline", "table.csv", "-c", "1", "-s", "disease", "--quasi-identifiers", "sex")
+    assert len(opened) == 2
+
+
 def test_columns_that_were_not_judged_are_named(desk):
     desk.put("table.csv", "name,age,sex,d\nA,1,f,x\nB,2,f,y\nC,3,f,z\n")
     schema = '[schema]\nidentifiers = ["name"]\nquasi_identifiers = ["sex"]\nsensitive = "d"\n'

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -152,6 +153,14 @@ def test_a_real_interrupt_while_writing_leaves_nothing_and_says_so(desk):
     assert "nothing was left half-written" in process.stderr
     assert "Traceback" not in process.stdout + process.stderr
     assert sorted(path.name for path in desk.folder.iterdir()) == ["policy.toml", "table.csv"]
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["audit", "none.csv", "-p", "policy.toml"]])
+def test_who_calls_it_in_a_process_of_their_own_has_their_signals_back(desk, arguments):
+    watched = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    before = [signal.getsignal(number) for number in watched]
+    desk.run(*arguments)
+    assert [signal.getsignal(number) for number in watched] == before
 
 
 def test_a_bug_of_foreknow_itself_is_no_verdict(desk, monkeypatch):

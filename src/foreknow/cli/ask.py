@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foreknow.cli.inputs import Columns, is_published, open_table_by, schema_of
+from foreknow.cli.inputs import Columns, is_published, open_table_by, person_of, schema_of
 from foreknow.cli.options import (
     Group,
+    Json,
     Person,
     QuasiIdentifiers,
     Quiet,
@@ -22,15 +23,14 @@ from foreknow.cli.options import (
     progress,
     refuse_inputs,
 )
-from foreknow.errors import DataError, InputError, SchemaError, StatementError
+from foreknow.errors import DataError, InputError, StatementError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rich.console import RenderableType
-
     from foreknow.adversaries.statements import Posterior, Statements
     from foreknow.data.release import Release
+    from foreknow.report.page import Laid
 
 FORMAT, FORMAT_VERSION = "foreknow answers", 1
 
@@ -74,7 +74,7 @@ def ask(
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Random seed for estimates.")] = 0,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the answers as JSON.")] = None,
+    json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Say how likely people have values, before and after some statements are known.
@@ -105,8 +105,7 @@ def ask(
     if json is not None:
         _write(json, opened, known, answers)
     if not quiet:
-        for shown in _shown(known, answers):
-            console().print(shown)
+        console().print(_shown(known, answers))
 
 
 # ---- reading -----------------------------------------------------------------------------------
@@ -125,11 +124,7 @@ def _open(path: Path, policy: Path | None, columns: Columns) -> Release:
         return columns.open(path, named=True)
     columns.refuse_beside_policy()
     schema = schema_of(Policy.load(policy))
-    person = columns.person or schema.person
-    if person is None and len(schema.identifiers) == 1:
-        person = schema.identifiers[0]
-    if person is None:
-        raise SchemaError("the policy does not say which column names people; add --person COLUMN")
+    person = person_of(schema, columns.person)
     identifiers = [column for column in schema.identifiers if column != person]
     named = replace(schema, person=person, identifiers=identifiers)
     return open_table_by(path, named, columns.group)
@@ -196,27 +191,21 @@ def _write(path: Path, release: Release, known: Statements, answers: list[Poster
     write_json_for_owner(path, table)
 
 
-def _shown(known: Statements, answers: list[Posterior]) -> list[RenderableType]:
+def _shown(known: Statements, answers: list[Posterior]) -> Laid:
     """What is known, and a row for each answer."""
-    from foreknow.report.console import plain_table, writer
+    from foreknow.report.page import Grid, Laid, Sentence
     from foreknow.report.words import visible
 
-    text = writer(console().encoding)
-
-    lines: list[RenderableType] = [
-        text(visible(f"{i}. {formula}")) for i, formula in enumerate(known.statements, 1)
-    ]
-    table = plain_table()
-    table.add_column("person", overflow="fold", max_width=24)
-    table.add_column("value", overflow="fold", max_width=24)
-    table.add_column("before", justify="right")
-    table.add_column("after", justify="right")
-    for answer in answers:
-        before = "not known" if answer.before is None else _chance(answer.before)
-        table.add_row(
-            text(visible(answer.person)), text(visible(answer.value)), before, _after(answer)
+    said = [Sentence(visible(f"{i}. {each}")) for i, each in enumerate(known.statements, 1)]
+    rows = [
+        (
+            *(visible(answer.person), visible(answer.value)),
+            "not known" if answer.before is None else _chance(answer.before),
+            _after(answer),
         )
-    return [*lines, table]
+        for answer in answers
+    ]
+    return Laid([*said, Grid(("person", "value", "before", "after"), rows, left=(0, 1))])
 
 
 def _after(answer: Posterior) -> str:

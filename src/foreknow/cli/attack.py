@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from foreknow.cli.inputs import method_from, names_file, schema_of
+from foreknow.cli.inputs import method_from, names_file, person_of, schema_of
 from foreknow.cli.options import (
     UNSAFE,
     Html,
+    Json,
+    Person,
     PolicyPath,
     Quiet,
+    Raw,
     ReleaseForm,
     Settings,
     chosen,
-    console,
     is_whole,
     progress,
     refuse_inputs,
+    show_result,
 )
-from foreknow.errors import InputError, SchemaError
+from foreknow.errors import InputError
 
 if TYPE_CHECKING:
     from foreknow.data.microdata import Microdata
@@ -31,7 +33,7 @@ _MOST_SEEDS = 10_000
 
 
 def attack(
-    table: Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")],
+    table: Raw,
     policy: PolicyPath,
     method: Annotated[
         str | None,
@@ -68,11 +70,9 @@ def attack(
     name_people: Annotated[
         bool, typer.Option("--name-people", help="Print people by name, not by row.")
     ] = False,
-    person: Annotated[
-        str | None, typer.Option("--person", help="The column that names people.")
-    ] = None,
+    person: Person = None,
     html: Html = None,
-    json: Annotated[Path | None, typer.Option("--json", help="Write the attack as JSON.")] = None,
+    json: Json = None,
     quiet: Quiet = False,
 ) -> None:
     """Attack your own release as an adversary who knows the method, its settings and policy.
@@ -108,14 +108,9 @@ def attack(
             symmetric=symmetric or None,
         )
         unclean = found.found or bool(found.unsettled)  # works everything out
-    if html is not None:
-        found.to_html(html)
-    if json is not None:
-        found.to_json(json)
-    if not quiet:
-        from foreknow.report.pages.attack import AttackPage
+    from foreknow.report.pages.attack import AttackPage
 
-        console().print(AttackPage(found, names))
+    show_result(found, html, json, quiet, AttackPage(found, names))
     raise typer.Exit(UNSAFE if unclean else 0)
 
 
@@ -153,11 +148,6 @@ def _names(microdata: Microdata, person: str | None) -> list[object]:
     from foreknow.data.engines import open_table
     from foreknow.data.engines.columns import fetch
 
-    schema = microdata.schema
-    column = person or schema.person
-    if column is None and len(schema.identifiers) == 1:
-        column = schema.identifiers[0]
-    if column is None:
-        raise SchemaError("the policy does not say which column names people; add --person COLUMN")
+    column = person_of(microdata.schema, person)
     named: list[object] = fetch(open_table(microdata.source), [column]).column(column).to_pylist()
     return named

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foreknow.cli.options import console
+from foreknow.cli.options import print_plain
 from foreknow.errors import InputError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
     from foreknow.data.counts import GroupCounts
+    from foreknow.data.engines import Table
     from foreknow.data.labels import Label
     from foreknow.data.microdata import Microdata
     from foreknow.data.release import Release
@@ -40,7 +41,7 @@ class Columns:
 
     def open(self, path: Path, *, named: bool = False) -> Release:
         """Open a table by its columns; with `named`, one of which names people."""
-        from foreknow.data.release import Release
+        from foreknow.data.engines import open_table
         from foreknow.data.schema import check_semantics
 
         missing = self.sensitive is None or (named and self.person is None)
@@ -50,16 +51,10 @@ class Columns:
                 f"say what the columns are: --policy FILE; or --sensitive COLUMN, {person}and "
                 "either --group COLUMN or --quasi-identifiers COLUMN,COLUMN"
             )
-        how: dict[str, Any] = {
-            "sensitive": self.sensitive,
-            "person": self.person,
-            "semantics": check_semantics(self.semantics or "single"),
-        }
+        semantics = check_semantics(self.semantics or "single")
         names = [name.strip() for name in (self.quasi_identifiers or "").split(",")]
-        _refuse_counts(path, names if self.group is None else [self.group], how["sensitive"])
-        if self.group is not None:
-            return Release.from_groups(path, group=self.group, **how)
-        return Release.from_generalized(path, quasi_identifiers=names, **how)
+        how = {"sensitive": self.sensitive, "person": self.person, "semantics": semantics}
+        return _open(open_table(path), self.group, names, how)
 
 
 def open_by(path: Path, policy: Path | None, columns: Columns) -> Release:
@@ -77,15 +72,30 @@ def open_by(path: Path, policy: Path | None, columns: Columns) -> Release:
                 )
         return open_published(path, None)
     columns.refuse_beside_policy()
-    rules = Policy.load(policy)
+    return open_release(path, Policy.load(policy), columns.group, columns.person)
+
+
+def person_of(schema: Schema, person: str | None) -> str:
+    """The column that names people: the option's, the schema's, or its only identifier."""
+    only = schema.identifiers[0] if len(schema.identifiers) == 1 else None
+    found = person or schema.person or only
+    if found is None:
+        raise SchemaError("the policy does not say which column names people; add --person COLUMN")
+    return found
+
+
+def open_release(
+    path: Path, rules: Policy, group: str | None, person: str | None = None
+) -> Release:
+    """Open a release as a policy, the options or its certificate describe it."""
     if is_published(path):
-        if columns.person is not None:
+        if person is not None:
             raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
         return open_published(path, rules.schema)
     schema = schema_of(rules)
-    if columns.person is not None:
-        schema = replace(schema, person=columns.person)
-    return open_table_by(path, schema, columns.group)
+    if person is not None:
+        schema = replace(schema, person=person)
+    return open_table_by(path, schema, group)
 
 
 def open_raw(path: Path, policy: Path | None, columns: Columns) -> Microdata:
@@ -122,45 +132,33 @@ def schema_of(rules: Policy) -> Schema:
     return rules.schema
 
 
-def open_release(path: Path, rules: Policy, group: str | None) -> Release:
-    """Open a release as the policy, the option or its certificate describe it."""
-    if is_published(path):
-        return open_published(path, rules.schema)
-    return open_table_by(path, schema_of(rules), group)
-
-
 def open_table_by(path: Path, schema: Schema, group: str | None) -> Release:
     """Open a table by a schema; the option `--group` goes before the schema's group."""
-    from foreknow.data.release import Release
-
-    group = group or schema.group
-    how: dict[str, Any] = {
-        "sensitive": schema.sensitive,
-        "person": _person_in(path, schema),
-        "semantics": schema.semantics,
-        "missing": schema.missing,
-    }
-    _refuse_counts(path, schema.quasi_identifiers if group is None else [group], schema.sensitive)
-    if group is not None:
-        return Release.from_groups(path, group=group, **how)
-    return Release.from_generalized(path, quasi_identifiers=schema.quasi_identifiers, **how)
-
-
-def _refuse_counts(path: Path, groups: Sequence[str], sensitive: str) -> None:
-    """Raise `SchemaError` for a table of (group, value, count): its rows are no people."""
     from foreknow.data.engines import open_table
+
+    table, person = open_table(path), schema.person
+    if schema.semantics == "single" and person not in table.columns:
+        person = None  # a release need not have it any more
+    how = {name: getattr(schema, name) for name in ("sensitive", "semantics", "missing")}
+    names = list(schema.quasi_identifiers)
+    return _open(table, group or schema.group, names, {**how, "person": person})
+
+
+def _open(table: Table, group: str | None, names: list[str], how: dict[str, Any]) -> Release:
+    """Open a release by its groups; a table of (group, value, count) has no rows of people."""
+    from foreknow.data.release import Release
     from foreknow.publishing.tables import COUNT
 
-    if COUNT not in (*groups, sensitive) and set(open_table(path).columns) == {
-        *groups,
-        sensitive,
-        COUNT,
-    }:
+    roles = {*(names if group is None else [group]), how["sensitive"]}
+    if COUNT not in roles and set(table.columns) == {*roles, COUNT}:
         raise SchemaError(
-            f"{str(path)!r} says in {COUNT!r} how often each value occurs, so its rows are not "
+            f"{table.name!r} says in {COUNT!r} how often each value occurs, so its rows are not "
             "people; name the folder with its certificate.json, or in Python see "
             f"Release.from_bucketized; if {COUNT!r} means something else, rename it"
         )
+    if group is not None:
+        return Release.from_groups(table, group=group, **how)
+    return Release.from_generalized(table, quasi_identifiers=names, **how)
 
 
 def open_published(folder: Path, schema: Schema | None) -> Release:
@@ -168,15 +166,6 @@ def open_published(folder: Path, schema: Schema | None) -> Release:
     from foreknow.publishing.verification import open_published as opened
 
     return opened(folder, schema).release
-
-
-def _person_in(path: Path, schema: Schema) -> str | None:
-    """The column that names people, where the release still has it; under ``single`` it may not."""
-    from foreknow.data.engines import open_table
-
-    if schema.person is None or schema.semantics != "single":
-        return schema.person
-    return schema.person if schema.person in open_table(path).columns else None
 
 
 def warn_of_the_rest(release: Release, known: Sequence[str] = ()) -> None:
@@ -196,7 +185,7 @@ def warn_of_the_rest(release: Release, known: Sequence[str] = ()) -> None:
             "person: publish counts instead, as foreknow publish does."
         )
     for line in said:
-        console().print(line, markup=False, highlight=False)
+        print_plain(line)
 
 
 def value_named(counts: GroupCounts, text: str) -> Label:
@@ -217,12 +206,12 @@ def method_from(given: str) -> Any:
     place, _, name = given.rpartition(":")
     if not place.endswith(".py") or not name:
         raise InputError(f"--method {given!r}: write FILE.py:NAME, the name of a function in it")
-    module = _run(Path(place))
-    if not hasattr(module, name):
-        known = [key for key, own in vars(module).items() if _is_method(own) and key[0] != "_"]
-        hint = did_you_mean(name, known)
+    own = vars(_run(Path(place)))
+    methods = [key for key in own if _is_method(own[key]) and key[0] != "_"]
+    if name not in own:
+        hint = did_you_mean(name, methods)
         raise InputError(f"--method: there is no {name!r} in {place!r}{hint}")
-    found = getattr(module, name)
+    found = own[name]
     if isinstance(found, type):
         raise InputError(
             f"--method: {name!r} in {place!r} is a class; name an object of it, such as one "

@@ -26,6 +26,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 Html = Annotated[
     Path | None, typer.Option("--html", help="Write a report, one file that opens offline.")
 ]
+Json = Annotated[Path | None, typer.Option("--json", help="Write what is found as JSON.")]
+Raw = Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")]
 Group = Annotated[
     str | None, typer.Option("--group", "-g", help="The column with the group of each row.")
 ]
@@ -79,13 +81,22 @@ def progress(message: str, quiet: bool) -> AbstractContextManager[Any]:
     return shown(message)
 
 
-def write_result(found: Result, html: Path | None, json: Path | None, quiet: bool) -> None:
-    """Write the files of a result that are asked for."""
+def show_result(
+    found: Result, html: Path | None, json: Path | None, quiet: bool, shown: Any = None
+) -> None:
+    """Write the files of a result that are asked for, then print it, or what is shown of it."""
     if html is not None:
         with progress("Writing the page", quiet):
             found.to_html(html)
     if json is not None:
         found.to_json(json)
+    if not quiet:
+        console().print(found if shown is None else shown)
+
+
+def print_plain(text: str, **options: Any) -> None:
+    """Print a text in which nothing is markup."""
+    console().print(text, markup=False, highlight=False, **options)
 
 
 def refuse_inputs(html: Path | None, json: Path | None, inputs: Sequence[Path | None]) -> None:

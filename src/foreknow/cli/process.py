@@ -58,7 +58,11 @@ class Interrupts:
         atexit.register(_ignore)
 
     def leave(self) -> None:
-        """Watch no longer."""
+        """Watch no longer; a process that is told to end goes on to hear nothing."""
+        for name in _ENDING:
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) == self._end:
+                signal.signal(number, signal.SIG_DFL)
         if self._watching:
             sys.unraisablehook = self._shown
             signal.signal(signal.SIGINT, signal.default_int_handler)

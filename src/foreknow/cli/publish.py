@@ -15,6 +15,7 @@ from foreknow.cli.options import (
     Method,
     PolicyPath,
     Quiet,
+    Raw,
     ReleaseForm,
     Settings,
     chosen,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def publish(
-    table: Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")],
+    table: Raw,
     policy: PolicyPath,
     out: Annotated[Path, typer.Option("--out", "-o", help="A folder that does not exist yet.")],
     method: Method = None,

@@ -1,18 +1,15 @@
-"""Console: what a terminal can show, the look of our tables, and a line of progress."""
+"""Console: what a terminal can show, and a line of progress."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Protocol
 
-from rich import box
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
 
 from foreknow.text import encodable, visible
@@ -33,26 +30,6 @@ def writer(encoding: str) -> Writer:
         return Text(encodable(said, encoding), style)
 
     return text
-
-
-@dataclass(frozen=True)
-class Laid:
-    """Parts that are laid out once it is known what the console can show."""
-
-    parts: Callable[[Writer], Iterable[RenderableType]]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from self.parts(writer(options.encoding))
-
-
-def plain_table(words: Sequence[str] = (), numbers: Sequence[str] = ()) -> Table:
-    """A table without frame, that fits 80 columns: columns of words, then of numbers."""
-    table = Table(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
-    for title in words:
-        table.add_column(title, overflow="fold")
-    for title in numbers:
-        table.add_column(title, justify="right", no_wrap=True)
-    return table
 
 
 def titled(text: Writer, heading: str, name: object, style: str = "bold") -> Text:

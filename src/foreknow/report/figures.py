@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import textwrap
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -31,36 +31,17 @@ _MOST_POINTS = 41
 # ---- what is drawn -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Curve:
-    """Breach probability of one value against k, with l and m held."""
-
-    l: int  # noqa: E741
-    m: int
-    ks: tuple[int, ...]
-    found: tuple[Disclosure, ...]
-
-
-@dataclass(frozen=True)
-class RankedGroup:
-    """A group, and how sure an adversary could be with facts about this group alone."""
-
-    group: Label
-    people: int
-    holders: int
-    found: Disclosure
-
-
-def curves_around(counts: GroupCounts, facts: Facts, value: Label) -> list[Curve]:
-    """Curves of an adversary, of one who knows k only, and of two who know one fact more."""
+def curves_around(
+    counts: GroupCounts, facts: Facts, value: Label
+) -> dict[tuple[int, int], list[Disclosure]]:
+    """By l and m, at each step of k: of an adversary, of one who knows k only or one fact more."""
     l, m = facts.l, facts.m  # noqa: E741
     points = dict.fromkeys([(l, m), (0, 0), (l + 1, m), (l, m + 1)])
-    ks = steps(facts.k)
     small = {l: _deciding_groups(counts, l, value) for l in {l for l, _ in points}}  # noqa: E741
-    return [
-        Curve(l, m, ks, tuple(Facts(l, k, m).disclosure(small[l], value) for k in ks))
+    return {
+        (l, m): [Facts(l, k, m).disclosure(small[l], value) for k in steps(facts.k)]
         for l, m in points  # noqa: E741
-    ]
+    }
 
 
 def steps(k: int) -> tuple[int, ...]:
@@ -83,14 +64,22 @@ def last_below(found: Callable[[int], Disclosure], limit: Fraction, end: int) ->
     return bisect_left(range(end + 1), True, key=lambda k: not found(k).below(limit)) - 1
 
 
+def limit_holds(most: int, end: int, known: Callable[[int], str]) -> str:
+    """Say how far a limit holds: `most` pieces may be known, of up to `end` that were tried."""
+    if most < 0:
+        return f"is reached even when {known(0)}"
+    if most == 0:
+        return f"holds only while {known(0)}"
+    return (
+        f"still holds when {known(most)}" if most >= end else f"holds while at most {known(most)}"
+    )
+
+
 def withstands(counts: GroupCounts, facts: Facts, value: Label, limit: Fraction) -> int:
     """Count the other people that may be known, up to the end of the curve, below the limit."""
     small = _deciding_groups(counts, facts.l, value)
-
-    def found(k: int) -> Disclosure:
-        return Facts(facts.l, k, facts.m).disclosure(small, value)
-
-    return last_below(found, limit, steps(facts.k)[-1])
+    end = steps(facts.k)[-1]
+    return last_below(lambda k: replace(facts, k=k).disclosure(small, value), limit, end)
 
 
 def _deciding_groups(counts: GroupCounts, l: int, value: Label) -> GroupCounts:  # noqa: E741
@@ -100,8 +89,8 @@ def _deciding_groups(counts: GroupCounts, l: int, value: Label) -> GroupCounts: 
 
 def worst_groups(
     counts: GroupCounts, facts: Facts, value: Label, most: int = 5, named: int | None = None
-) -> list[RankedGroup]:
-    """Rank the groups that contain a value by what facts about one group alone disclose.
+) -> list[tuple[int, Disclosure]]:
+    """The groups in which a value is most exposed by facts about one group alone, worst first.
 
     Of equals, the group at the position `named`, of which a sentence speaks, is the first.
     """
@@ -110,47 +99,33 @@ def worst_groups(
     found = profiles(counts, facts.l, wanted)
     ratios = theorem2_terms(found, facts.k, facts.m).together
     first = np.lexsort((found.group, found.group != named, ratios))[:most]
-
-    def judged(at: int) -> Disclosure:
-        n, s, formulas = int(found.n[at]), int(found.s[at]), found.formulas
-
-        def exact() -> Fraction:
-            (slack,) = found.take(np.array([at])).exact_slack()
-            odds = formulas.t_exact(n, s, slack, facts.k) * formulas.v_exact(
-                n, s, facts.m, facts.k + 1
-            )
-            return 1 / (1 + odds)
-
-        return Disclosure(value, float(1 / (1 + ratios[at])), exact)
-
-    return [
-        RankedGroup(
-            counts.group_label(int(found.group[at])), int(found.n[at]), int(found.s[at]), judged(at)
-        )
-        for at in first.tolist()
-    ]
+    groups = found.group[first].tolist()
+    return [(g, facts.disclosure(counts.take(np.array([g])), value)) for g in groups]
 
 
 def size_bins(sizes: Sequence[int], most: int = 40) -> tuple[list[int], list[int], int]:
     """Count groups by size: the least size of each bin, its groups, and the bins' whole width."""
     least, largest = int(min(sizes)), int(max(sizes))
-    width = _round_up(-(-(largest - least + 1) // most))
+    needed = -(-(largest - least + 1) // most)
+    width = next(step * 10**e for e in range(19) for step in (1, 2, 5) if step * 10**e >= needed)
     first = least // width * width
     tally = np.bincount((np.asarray(sizes) - first) // width)
     return [first + width * i for i in range(len(tally))], tally.tolist(), width
 
 
-def _round_up(width: int) -> int:
-    """Return the next of 1, 2, 5, 10, 20, 50, ..."""
-    scale = int("1" + "0" * (len(str(width)) - 1))
-    return next(step * scale for step in (1, 2, 5, 10) if step * scale >= width)
-
-
 # ---- the figures ---------------------------------------------------------------------------
 
-# Middle tones: at least 3:1 against white and against near-black. Dashes tell them apart in grey.
-OWN, LIMIT, PAPER = "#2f7ed8", "#d64545", "rgba(255,255,255,0.8)"
-_STYLES = ((OWN, "solid"), ("#7a8290", "dot"), ("#cf6a10", "dash"), ("#8a63d2", "dashdot"))
+# Middle tones: at least 3:1 against white and against near-black. Symbols and dashes tell them
+# apart in grey.
+OWN, LIMIT = "#2f7ed8", "#d64545"
+STYLES = (
+    (OWN, "circle", "solid"),
+    ("#cf6a10", "square", "dash"),
+    ("#1f8a70", "diamond", "dot"),
+    ("#8a63d2", "triangle-up", "dashdot"),
+    ("#c2549d", "x", "longdash"),
+    ("#7a8290", "star", "longdashdot"),
+)
 INK, _GRID, SIZE = "#5b6470", "rgba(128,136,148,0.28)", 14
 _LONGEST, _WIDTH = 40, 56
 
@@ -172,6 +147,22 @@ def hover_text(*sentences: str) -> str:
         for sentence in sentences
     ]
     return "<br>".join(line for part in lines for line in part)
+
+
+def scatter(
+    x: Iterable[float], y: Iterable[float], texts: Iterable[str], **more: Any
+) -> dict[str, Any]:
+    """Marks that show their texts."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": list(x),
+        "y": list(y),
+        "text": list(texts),
+        "hovertemplate": "%{text}<extra></extra>",
+        "cliponaxis": False,
+        **more,
+    }
 
 
 def base_layout(
@@ -220,80 +211,44 @@ def knowledge_figure(
         return None
     terms = Terms(noun, counts.semantics, named(found.value))
     lines = []
-    around = curves_around(counts, facts, found.value)
-    for place, (curve, (color, dash)) in enumerate(zip(around, _STYLES, strict=False)):
-        name = terms.beside(curve.l, curve.m) or "nothing else known"
-        lines.append(
-            {
-                "type": "scatter",
-                "x": list(curve.ks),
-                "y": [d.probability for d in curve.found],
-                "text": [percent(d, limit, 1) for d in curve.found],
-                "mode": "lines",
-                "name": name if place else f"{name} (this requirement)",
-                "line": {"color": color, "dash": dash, "width": 2 if place else 3.5},
-                "hovertemplate": f"%{{x}} known: %{{text}}<extra>{name}</extra>",
-            }
-        )
-    low, said = found.probability < 0.12, percent(found, limit, 1)
-    marker = {"symbol": "diamond", "size": 13, "color": OWN, "line": {"width": 2}}
-    layout = base_layout(
-        escape(terms.k_axis, 2 * _LONGEST),
-        f"how sure of {escape(named(found.value))}",
-        percent=True,
-    )
-    return {
-        "data": [*lines[::-1], mark_of_policy(facts.k, found, said, marker)],
-        "layout": layout
-        | {
-            "shapes": [limit_line(limit)],
-            "annotations": [
-                note_beside(facts.k, found, said, above=low),
-                limit_note(limit, left=False),
-            ],
-        },
-    }
+    around = curves_around(counts, facts, found.value).items()
+    for ((l, m), curve), (color, _, dash) in zip(around, STYLES, strict=False):  # noqa: E741
+        name, own = terms.short(l, 0, m) or "nothing else known", (l, m) == (facts.l, facts.m)
+        more = {
+            "mode": "lines",
+            "name": f"{name} (this requirement)" if own else name,
+            "line": {"color": color, "dash": dash, "width": 3.5 if own else 2},
+            "hovertemplate": f"%{{x}} known: %{{text}}<extra>{name}</extra>",
+        }
+        texts = (percent(d, limit, 1) for d in curve)
+        lines.append(scatter(steps(facts.k), (d.probability for d in curve), texts, **more))
+    x, y = terms.axes[1], f"how sure of {escape(named(found.value))}"
+    figure = {"data": lines[::-1], "layout": base_layout(x, y, percent=True)}
+    return with_limit(figure, facts.k, found, limit)
 
 
-def mark_of_policy(k: int, found: Disclosure, said: str, marker: dict[str, Any]) -> dict[str, Any]:
-    """The point of a requirement on its curve."""
-    return {
-        "type": "scatter",
-        "x": [k],
-        "y": [found.probability],
-        "mode": "markers",
-        "marker": marker,
-        "hovertemplate": f"the policy's point: {said}<extra></extra>",
-        "showlegend": False,
-        "cliponaxis": False,
-    }
-
-
-def note_beside(k: int, found: Disclosure, said: str, above: bool) -> dict[str, Any]:
-    """The probability of a point, beside it."""
-    return {
+def with_limit(
+    figure: dict[str, Any], k: int, found: Disclosure, limit: Fraction
+) -> dict[str, Any]:
+    """Add a requirement's point and its limit to a figure of curves."""
+    said, left = percent(found, limit, 1), found.probability > 0.85
+    where = "bottom" if found.probability < 0.12 else "top"
+    marker = {"symbol": "diamond-open", "size": 17, "color": LIMIT, "line": {"width": 3}}
+    point = {"marker": marker, "showlegend": False}
+    line = {"color": LIMIT, "dash": "dash", "width": 2}
+    across = {"xref": "paper", "x0": 0, "x1": 1, "y0": float(limit), "y1": float(limit)}
+    beside = {
         "x": k,
         "y": found.probability,
         "text": f"<b>{said}</b>",
         "showarrow": False,
         "xanchor": "left",
-        "yanchor": "bottom" if above else "top",
+        "yanchor": where,
         "xshift": 10,
-        "yshift": 8 if above else -8,
-        "bgcolor": PAPER,
+        "yshift": 8 if where == "bottom" else -8,
+        "bgcolor": "rgba(255,255,255,0.8)",
     }
-
-
-def limit_line(limit: Fraction) -> dict[str, Any]:
-    """A limit, across the figure."""
-    line = {"color": LIMIT, "dash": "dash", "width": 2}
-    across = {"xref": "paper", "x0": 0, "x1": 1, "y0": float(limit), "y1": float(limit)}
-    return {"type": "line", "line": line, **across}
-
-
-def limit_note(limit: Fraction, left: bool) -> dict[str, Any]:
-    """What the line is, at one of its ends."""
-    return {
+    note = {
         "xref": "paper",
         "x": 0 if left else 1,
         "y": float(limit),
@@ -303,6 +258,9 @@ def limit_note(limit: Fraction, left: bool) -> dict[str, Any]:
         "xanchor": "left" if left else "right",
         "yanchor": "bottom" if limit < Fraction(9, 10) else "top",
     }
+    mark = scatter([k], [found.probability], [f"the policy's point: {said}"], **point)
+    drawn = {"shapes": [{"type": "line", "line": line, **across}], "annotations": [beside, note]}
+    return {"data": [*figure["data"], mark], "layout": {**figure["layout"], **drawn}}
 
 
 def sizes_figure(counts: GroupCounts) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -13,12 +14,12 @@ from foreknow.adversaries.implications.witness import Implication, ImplicationsW
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import Semantics
+from foreknow.data.labels import Label
 from foreknow.report.words import group_words, listing, named, number, plural, some, visible
 
 NOUN = "sensitive value"
-_NOTHING = "knows nothing but the release"
+_NOTHING, _ONLY = "knows nothing but the release", "the release only"
 _MOST_RULED_OUT = 4
-_MOST_IMPLICATIONS = 8
 
 
 @dataclass(frozen=True)
@@ -49,19 +50,10 @@ class Terms:
     def known(self, l: int, k: int, m: int) -> str:  # noqa: E741
         """List the facts of these amounts, after "knows"; empty if there are none."""
         parts = [self._values(l) if l else "", self.people(k, named_before=bool(l)) if k else ""]
-        parts = [part for part in (*parts, self.relatives(m) if m else "") if part]
+        parts = [part for part in (*parts, some(m, "link", "links") if m else "") if part]
         if len(parts) == 3:
             parts = [f"{parts[0]}, {parts[1]}, and {parts[2]}"]
         return " and ".join(parts)
-
-    def unknown(self, l: int, k: int, m: int) -> str:  # noqa: E741
-        """List the kinds of facts of which there are none, after "knows"."""
-        none_of = (
-            "" if l else f"no {self.noun} {self._of_values(one=True)}",
-            "" if k else self._nobody,
-            "" if m else "no relative",
-        )
-        return listing([part for part in none_of if part])
 
     def people(self, k: int, named_before: bool = False) -> str:
         """So many people, of the second kind of facts."""
@@ -72,16 +64,12 @@ class Terms:
         who = "one person who does" if k == 1 else f"{number(k)} people who do"
         return f"{who} not have {self._it(named_before)}"
 
-    def relatives(self, m: int) -> str:
-        """So many relatives."""
-        return some(m, "relative", "relatives")
-
     def are_known(self, k: int) -> str:
         """Say that so many people are known; "at most" may stand before 2 or more."""
         if not self.single:
             who = "nobody is" if not k else "one person is" if k == 1 else f"{number(k)} people are"
             return f"{who} known not to have {self._it(False)}"
-        who = self.people(k) if k else self._nobody
+        who = self.people(k) if k else f"nobody else's {self.noun}"
         return f"{who} {'are' if k > 1 else 'is'} known"
 
     def only_with(self, values: str) -> str:
@@ -101,35 +89,18 @@ class Terms:
         else:
             first = "value only with it", "values only with it"
             second = "person without it", "people without it"
-        return first, second, ("relative", "relatives")
+        return first, second, ("link", "links")
 
     def short(self, l: int, k: int, m: int) -> str:  # noqa: E741
-        """The facts in a few words."""
-        first, second = ("ruled out", "") if self.single else ("only with it", " without it")
-        parts = [
-            f"{number(l)} {first}" if l else "",
-            f"{number(k)} {'person' if k == 1 else 'people'}{second}" if k else "",
-            f"{number(m)} {'relative' if m == 1 else 'relatives'}" if m else "",
-        ]
-        return ", ".join(part for part in parts if part) or "the release only"
-
-    def beside(self, l: int, m: int) -> str:  # noqa: E741
-        """What is held beside k: values of the first kind of facts, and relatives."""
-        values, _, relatives = self.things
-        return ", ".join(some(n, *words) for n, words in ((l, values), (m, relatives)) if n)
+        """The facts in a few words; empty if there are none."""
+        amounts = zip((l, k, m), self.things, strict=True)
+        return ", ".join(some(amount, *words) for amount, words in amounts if amount)
 
     @property
     def axes(self) -> tuple[str, str, str]:
         """Titles of the axes of l, k and m."""
-        values, people, relatives = (several for _, several in self.things)
-        return f"{values} (l)", f"{people} (k)", f"{relatives} (m)"
-
-    @property
-    def k_axis(self) -> str:
-        """Title of an axis of k that stands by itself."""
-        if self.single:
-            return f"other people's {plural(self.noun)} the adversary knows"
-        return f"people known not to have {self._it(False)}"
+        values, people, links = (several for _, several in self.things)
+        return f"{values} (l)", f"{people} (k)", f"{links} (m)"
 
     @property
     def holders(self) -> str:
@@ -139,15 +110,11 @@ class Terms:
     @property
     def legend(self) -> tuple[tuple[str, str], ...]:
         """The short words and what they mean, each as a sentence to follow it."""
-        relative = (
-            "relative",
-            "is someone of whom the adversary knows: if this person has the value, so has the "
-            "target",
-        )
+        link = "link", "says of someone else: if they have the value, so has the target"
         if self.single:
-            return relative, ("ruled out", "are values that the target is known not to have")
+            return link, ("ruled out", "are values that the target is known not to have")
         return (
-            relative,
+            link,
             (
                 "only with it",
                 "are values that the target would have only together with the one in question: "
@@ -159,16 +126,11 @@ class Terms:
     # ---- parts ----------------------------------------------------------------------------
 
     def _values(self, l: int) -> str:  # noqa: E741
-        return f"{some(l, self.noun, plural(self.noun))} {self._of_values(one=l == 1)}"
-
-    @property
-    def _nobody(self) -> str:
-        return f"nobody else's {self.noun}" if self.single else f"nobody without {self._it(False)}"
-
-    def _of_values(self, one: bool) -> str:
+        several = some(l, self.noun, plural(self.noun))
         if self.single:
-            return "the target does not have"
-        return f"that {'comes' if one else 'come'} only with {self.value or 'the one in question'}"
+            return f"{several} the target does not have"
+        come = "comes" if l == 1 else "come"
+        return f"{several} that {come} only with {self.value or 'the one in question'}"
 
     def _it(self, named_before: bool) -> str:
         if self.value is not None:
@@ -207,7 +169,7 @@ def describe(
             terms = Terms(noun, semantics)
             known = terms.known(l, k, m)
             knows = f"knows up to {known}" if known else _NOTHING
-            return Description(knows, terms.short(l, k, m), nobody=unused)
+            return Description(knows, terms.short(l, k, m) or _ONLY, nobody=unused)
         case Negations(k), FactsWitness():
             used = facts_used(Facts(l=k), witness, noun)
             return replace(used, short=some(k, "negation", "negations"))
@@ -241,14 +203,14 @@ def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Descrip
         values = [named(value) for value in witness.ruled_out]
         ruled_out = terms.only_with(listing(values, "or", most=_MOST_RULED_OUT))
     others = [terms.people(known)] if known else []
-    others += [terms.relatives(witness.family)] if witness.family else []
+    others += [some(witness.family, "link", "links")] if witness.family else []
     knows = f"knows {' and '.join(others)}" if others else _NOTHING
     if ruled_out:
         joint = ("", " and ", ", ")[len(others)]
         knows = f"knows that the target {ruled_out}{joint}{knows if others else ''}"
     return Description(
         knows,
-        terms.short(facts.l, facts.k, facts.m),
+        terms.short(facts.l, facts.k, facts.m) or _ONLY,
         f"a member of {group_words(witness.target_group)}",
         _facts_one_by_one(witness, ruled_out, terms),
     )
@@ -264,40 +226,55 @@ def _facts_one_by_one(
         known = listing(bag, most=8) if terms.single else terms.people(sum(witness.known.values()))
         details.append(("Known people", f"in {group_words(witness.known_group)}: {known}"))
     if witness.family_group is not None:
-        if_any = "if that person" if witness.family == 1 else "if any of them"
-        where = group_words(witness.family_group)
-        said = f"in {where}; {if_any} has {terms.value}, so has the target"
-        details.append((terms.relatives(witness.family).capitalize(), said))
+        several = witness.family > 1
+        who = f"{number(witness.family)} linked people" if several else "Linked person"
+        said = (
+            f"if {'any of them' if several else 'that person'} has {terms.value}, so has the target"
+        )
+        details.append((who, f"in {group_words(witness.family_group)}; {said}"))
     return tuple(details)
 
 
 def _implications_used(k: int, witness: ImplicationsWitness) -> Description:
     used = len(witness.implications)
-    verb = "ends" if used == 1 else "end"
+    many = some(used, "implication", "implications")
+    value, verb = named(witness.value), "ends" if used == 1 else "end"
     details = [("The target", f"in {group_words(witness.target_group)}")]
-    shown = witness.implications[:_MOST_IMPLICATIONS]
-    details += [("Implication", _implication(witness, each)) for each in shown]
-    if used > _MOST_IMPLICATIONS:
-        more = some(used - _MOST_IMPLICATIONS, "implication", "implications")
-        details.append(("And", f"{more} more"))
+    if used:
+        details.append((many.capitalize(), implications_text(witness)))
     return Description(
-        f"knows {some(used, 'implication', 'implications')} that {verb} with the target having "
-        f"{named(witness.value)}"
-        if used
-        else _NOTHING,
+        f"knows {many} that {verb} with the target having {value}" if used else _NOTHING,
         some(k, "implication", "implications"),
         f"a member of {group_words(witness.target_group)}",
         tuple(details),
     )
 
 
-def _implication(witness: ImplicationsWitness, each: Implication) -> str:
-    value, own = named(each.value), named(witness.value)
-    same = each.position == witness.target_position
-    if same and each.person == 0:
-        return f"if the target has {value}, then it has {own}: so it does not have {value}"
-    where = "the target's group" if same else group_words(each.group)
-    return f"if person {number(each.person)} of {where} has {value}, then the target has {own}"
+def implications_text(witness: ImplicationsWitness) -> str:
+    """Say what the implications of a witness come to, gathered by the people they begin with."""
+    begins: dict[tuple[int, int], list[Implication]] = {}
+    for each in witness.implications:
+        begins.setdefault((each.position, each.person), []).append(each)
+    said, value = [], named(witness.value)
+    if own := begins.pop((witness.target_position, 0), []):
+        values = values_text(each.value for each in own)
+        so = f"does not have {values}" if len(own) == 1 else "has none of these"
+        said.append(f"if the target has {values}, then it has {value}: so it {so}")
+    conditions = []
+    for (position, person), several in begins.items():
+        same = position == witness.target_position
+        where = "the target's group" if same else group_words(several[0].group)
+        values = values_text(each.value for each in several)
+        conditions.append(f"person {number(person)} of {where} has {values}")
+    if conditions:
+        some_of = listing(conditions, "or", most=4)
+        said.append(f"if {some_of}, then the target has {value}")
+    return "; ".join(said)
+
+
+def values_text(values: Iterable[Label]) -> str:
+    """List values, any of which may be meant."""
+    return listing([named(value) for value in values], "or", most=8)
 
 
 # ---- priors ---------------------------------------------------------------------------------

@@ -1,27 +1,90 @@
-"""Page: how one kind of result is shown; the frame of HTML pages, and tables of both kinds."""
+"""Page: how one kind of result is shown, made of sentences and tables; the frame of HTML pages."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from markupsafe import Markup
+from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table
 
 from foreknow._version import __version__
-from foreknow.report.console import Writer, writer
+from foreknow.report.console import Writer, titled, writer
 from foreknow.text import visible
 
 if TYPE_CHECKING:  # a terminal needs neither Jinja nor Plotly
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
 R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text of a table, of a mood or strong; `width` and `mark` of its bar are percents."""
+
+    text: str
+    mood: str = ""
+    width: str = ""
+    mark: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Row: TypeAlias = Sequence[str | Cell]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table; `left` are the columns of words, the others are of numbers."""
+
+    head: Sequence[str]
+    rows: Sequence[Row]
+    left: Sequence[int] = (0,)
+    note: str = ""
+
+    def table(self, text: Writer) -> Table:
+        """Lay it out for a terminal."""
+        table = Table(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
+        for place, title in enumerate(self.head):
+            if place in self.left:
+                table.add_column(title, overflow="fold")
+            elif len(title) > _LONG_TITLE:
+                table.add_column(title, justify="right", max_width=_LONG_TITLE)
+            else:
+                table.add_column(title, justify="right", no_wrap=True)
+        for row in self.rows:
+            table.add_row(*(text(str(cell), _STYLES[getattr(cell, "mood", "")]) for cell in row))
+        return table
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A paragraph; `mood` may be safe, unsafe, warning, or aside for what explains the rest."""
+
+    text: str
+    mood: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Block: TypeAlias = Sentence | Grid
+
+# How a terminal shows a mood.
+_STYLES = {"": "", "aside": "", "strong": "bold"}
+_STYLES |= {"safe": "green", "unsafe": "bold red", "warning": "yellow"}
+_APART = ("safe", "unsafe", "warning")
+_LONG_TITLE = 14
 
 
 class Page(ABC, Generic[R]):
@@ -43,37 +106,48 @@ class Page(ABC, Generic[R]):
     def html(self, *args: Any, **options: Any) -> str:
         """One HTML page that asks nothing of any network; the same for the same result."""
 
-    @abstractmethod
-    def terminal(self, text: Writer) -> Iterator[RenderableType]:
-        """Tables and sentences for 80 columns, also without colour."""
+    def brief(self) -> Iterator[Block]:
+        """What a terminal of 80 columns and a notebook show below the headline."""
+        yield from ()
 
-    @abstractmethod
     def summary(self) -> str:
         """A small HTML fragment, for notebooks."""
+        return fragment(self.headline, self.name, self.brief(), self.mood)
+
+    def terminal(self, text: Writer) -> Iterator[RenderableType]:
+        """The same for a terminal, also one without colour."""
+        yield titled(text, self.headline, self.name, f"bold {_STYLES[self.mood]}")
+        yield Laid(self.brief())
+
+    @property
+    def mood(self) -> str:
+        """Safe or unsafe, where the result is a verdict."""
+        return ""
+
+    @property
+    def name(self) -> str:
+        """What the result is about, if that has a name."""
+        return str(getattr(self.result, "name", ""))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield from self.terminal(writer(options.encoding))
 
 
-@dataclass(frozen=True)
-class Chance:
-    """A probability beside its limit, as text and as widths of a bar in percent."""
+class Laid:
+    """Sentences and tables, laid out once it is known what the console can show."""
 
-    text: str
-    limit: str
-    width: str | None  # None where there is nothing to draw
-    mark: str
-    safe: bool
+    def __init__(self, blocks: Iterable[Block]) -> None:
+        self._blocks = list(blocks)
 
-
-@dataclass(frozen=True)
-class Grid:
-    """A table of texts; `left` are the columns of words, the others are of numbers."""
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    left: Sequence[int] = (0,)
-    note: str = ""
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        text = writer(options.encoding)
+        for block in self._blocks:
+            if isinstance(block, Grid):
+                yield block.table(text)
+                yield from [text(block.note)] if block.note else []
+            else:
+                said = text(block.text, _STYLES[block.mood])
+                yield Padding(said, (0, 0, 1, 0)) if block.mood in _APART else said
 
 
 def document(
@@ -91,52 +165,25 @@ def document(
     past the escaping.
     """
     library, own = plotly(), _resource(script)
-    return (
-        _templates()
-        .get_template(template)
-        .render(
-            version=__version__,
-            style=Markup(_resource("style.css")),
-            library=Markup(library),
-            script=Markup(own),
-            kept=kept,
-            digests=" ".join(_digest(text) for text in (library, own)),
-            title=heading if name is None else f"{heading} – {visible(name)}",
-            heading=heading,
-            name=None if name is None else visible(name),
-            **{"mood": "plain", "scope": "", **shown},
-        )
+    named = None if name is None else visible(name)
+    return _template(template).render(
+        version=__version__,
+        style=Markup(_resource("style.css")),
+        library=Markup(library),
+        script=Markup(own),
+        kept=kept,
+        digests=" ".join(_digest(text) for text in (library, own)),
+        title=heading if named is None else f"{heading} – {named}",
+        heading=heading,
+        name=named,
+        **{"mood": "plain", "scope": "", **shown},
     )
 
 
-def fragment(
-    heading: str,
-    name: str = "",
-    *,
-    grids: Sequence[Grid] = (),
-    before: Sequence[str] = (),
-    notes: Sequence[str] = (),
-    sign: str = "",
-    mood: str = "",
-    warning: str = "",
-    aside: str = "",
-) -> str:
-    """Write a small HTML fragment: a heading, sentences, tables, and notes below them."""
-    return (
-        _templates()
-        .get_template("summary.html.j2")
-        .render(
-            heading=heading,
-            name=visible(name),
-            grids=grids,
-            before=before,
-            notes=notes,
-            sign=sign,
-            mood=mood,
-            warning=warning,
-            aside=aside,
-        )
-    )
+def fragment(heading: str, name: str = "", blocks: Iterable[Block] = (), mood: str = "") -> str:
+    """Write a small HTML fragment: a heading, then sentences and tables."""
+    shown = {"heading": heading, "name": visible(name), "mood": mood, "blocks": list(blocks)}
+    return _template("summary.html.j2").render(shown)
 
 
 def script_json(plain: Any) -> Markup:
@@ -152,6 +199,10 @@ def plotly() -> str:
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs()).replace("\r\n", "\n")
+
+
+def _template(name: str) -> Template:
+    return _templates().get_template(name)
 
 
 @cache

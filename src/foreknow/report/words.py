@@ -75,7 +75,7 @@ def average_text(average: float) -> str:
 
 
 def some(amount: int, one: str, several: str) -> str:
-    """Write an amount of something: "one relative", "2 relatives"."""
+    """Write an amount of something: "one link", "2 links"."""
     return f"one {one}" if amount == 1 else f"{number(amount)} {several}"
 
 
@@ -143,11 +143,7 @@ def limit_text(limit: Fraction) -> str:
     >>> limit_text(Fraction("0.621")), limit_text(Fraction(2, 3))
     ('62.1%', '2/3')
     """
-    hundreds = limit * 100
-    for digits in range(_MOST_DIGITS):
-        if (hundreds * 10**digits).denominator == 1:
-            return f"{_decimal(hundreds, digits)}%"
-    return str(limit)
+    return str(limit) if (text := _ended(limit * 100)) is None else f"{text}%"
 
 
 def point_limit(point: Point, found: Disclosure) -> str:
@@ -165,10 +161,7 @@ def times_text(times: Fraction) -> str:
     >>> times_text(Fraction("1.5")), times_text(Fraction(4, 3))
     ('1.5', '4/3')
     """
-    for digits in range(_MOST_DIGITS):
-        if (times * 10**digits).denominator == 1:
-            return _decimal(times, digits)
-    return str(times)
+    return _ended(times) or str(times)
 
 
 def is_certain(found: Disclosure, limit: Fraction) -> bool:
@@ -195,3 +188,11 @@ def _decimal(number: Fraction, digits: int) -> str:
     """Write a positive number with so many decimals, rounded half to even."""
     whole = str(round(number * 10**digits)).rjust(digits + 1, "0")
     return f"{whole[:-digits]}.{whole[-digits:]}" if digits else whole
+
+
+def _ended(number: Fraction) -> str | None:
+    """Write a positive number with all its decimals; None if they do not end, or are many."""
+    for digits in range(_MOST_DIGITS):
+        if (number * 10**digits).denominator == 1:
+            return _decimal(number, digits)
+    return None

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from rich.console import RenderableType
-
 from foreknow.adversaries.algorithm import Attack, Case
 from foreknow.adversaries.algorithm.worlds import amount_text
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.report.console import Writer, plain_table
-from foreknow.report.page import Grid, Page, document, fragment
+from foreknow.report.page import Block, Grid, Page, Sentence, document
 from foreknow.report.words import number, percent, some, visible
 
-# Cases of a page, of a notebook and of a terminal.
-_PAGE, _NOTEBOOK, _TERMINAL = 200, 8, 10
+# Cases of a page, and of a notebook or terminal.
+_PAGE, _BRIEF = 200, 10
 # A fraction longer than this says less than its decimals.
 _SHORT = 11
 _HEAD = ("who", "value", "posterior", "group says", "limit")
@@ -53,51 +50,35 @@ class AttackPage(Page[Attack]):
             promise="Rows are those of the original table.",
         )
 
-    def summary(self) -> str:
-        """Sentences, and few of the worst cases."""
-        cases = self._cases(_NOTEBOOK)
-        grids = [cases] if cases.rows else []
-        return fragment(
-            self.headline, _scope(self.result), before=_sentences(self.result), grids=grids
-        )
+    @property
+    def name(self) -> str:
+        """What was attacked."""
+        return _scope(self.result)
 
-    def terminal(self, text: Writer) -> Iterator[RenderableType]:
+    def brief(self) -> Iterator[Block]:
         """Sentences, and few of the worst cases."""
-        attack = self.result
-        yield text(self.headline, "bold red" if attack.found else "bold")
-        yield text(_scope(attack), "dim")
-        yield from map(text, _sentences(attack))
-        if not attack.cases:
-            return
-        table = plain_table()
-        for column in _HEAD[:2]:
-            table.add_column(column, overflow="fold", max_width=26)
-        for column in _HEAD[2:]:
-            table.add_column(column, justify="right")
-        for case in attack.cases[:_TERMINAL]:
-            who, *more = _row(case)
-            if self.names is not None:
-                who = ", ".join(visible(self.names[row - 1]) for row in case.rows)
-            table.add_row(*map(text, (who, *more)))
-        yield table
-        if len(attack.cases) > _TERMINAL:
-            yield text(f"And {number(len(attack.cases) - _TERMINAL)} more; see the JSON.")
+        yield from map(Sentence, _sentences(self.result))
+        if self.result.cases:
+            yield self._cases(_BRIEF)
 
     def _cases(self, most: int) -> Grid:
-        rows = [_row(case) for case in self.result.cases[:most]]
+        rows = [_row(case, self.names) for case in self.result.cases[:most]]
         left = len(self.result.cases) - most
-        note = f"And {some(left, 'other', 'others')}." if left > 0 else ""
+        note = f"And {some(left, 'other', 'others')}; see the JSON." if left > 0 else ""
         return Grid(_HEAD, rows, (0, 1), note)
 
 
 PAGE = AttackPage
 
 
-def _row(case: Case) -> tuple[str, str, str, str, str]:
+def _row(case: Case, names: Sequence[object] | None) -> tuple[str, str, str, str, str]:
     """A case as a table shows it."""
-    rows = ", ".join(map(number, case.rows[:5]))
-    more = f" and {len(case.rows) - 5} more" if len(case.rows) > 5 else ""
-    who = f"{'row' if len(case.rows) == 1 else 'rows'} {rows}{more}"
+    if names is not None:
+        who = ", ".join(visible(names[row - 1]) for row in case.rows)
+    else:
+        more = f" and {len(case.rows) - 5} more" if len(case.rows) > 5 else ""
+        many = "row" if len(case.rows) == 1 else "rows"
+        who = f"{many} {', '.join(map(number, case.rows[:5]))}{more}"
     limit = "none" if case.limit is None else str(case.limit)
     return who, visible(case.value), _chance_text(case), _fraction(case.share), limit
 

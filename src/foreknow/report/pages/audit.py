@@ -8,9 +8,6 @@ from pathlib import PurePath
 from typing import Any
 
 from markupsafe import Markup
-from rich.console import RenderableType
-from rich.padding import Padding
-from rich.text import Text
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
@@ -24,10 +21,16 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
-from foreknow.report.console import Writer, plain_table, titled
-from foreknow.report.figures import knowledge_figure, sizes_figure, steps, withstands, worst_groups
-from foreknow.report.knowledge import NOUN, Description, Terms, describe, share_text
-from foreknow.report.page import Chance, Grid, Page, document, fragment, script_json
+from foreknow.report.figures import (
+    knowledge_figure,
+    limit_holds,
+    sizes_figure,
+    steps,
+    withstands,
+    worst_groups,
+)
+from foreknow.report.knowledge import NOUN, Terms, describe, share_text
+from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document, script_json
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.priors import priors_section
@@ -63,6 +66,11 @@ class AuditPage(Page[Audit]):
     )
 
     @property
+    def mood(self) -> str:
+        """How it ends."""
+        return "safe" if self.result.safe else "unsafe"
+
+    @property
     def headline(self) -> str:
         """Say whether the release is safe, and how many requirements hold."""
         safe = [all(v.safe for v in own) for own in by_requirement(self.result)]
@@ -86,7 +94,7 @@ class AuditPage(Page[Audit]):
             kept=None if published else self.kept,
             heading=self.headline,
             name=audit.name,
-            mood="safe" if audit.safe else "unsafe",
+            mood=self.mood,
             scope=utility_line(worth),
             unprotected=unprotected_sentence(audit),
             terms=Terms(noun, audit.counts.semantics),
@@ -97,88 +105,44 @@ class AuditPage(Page[Audit]):
             utility=worth,
             sizes_caption=_sizes_caption(worth),
             average=average_text(worth.average_group_size),
-            ncp=[(visible(name), loss) for name, loss in worth.ncp.items()],
-            levels=None
-            if audit.lattice is None
-            else chosen_sentence(audit.lattice, audit.policy.options.form),
+            ncp=Grid(
+                ("column", "generalized"),
+                [
+                    (visible(name), Cell(f"{loss:.1%}", width=f"{100 * loss:.2f}"))
+                    for name, loss in worth.ncp.items()
+                ],
+            ),
+            levels=audit.lattice and chosen_sentence(audit.lattice, audit.policy.options.form),
             policy=policy_rows(audit.policy, audit.counts.semantics),
         )
 
-    def summary(self) -> str:
-        """The verdicts, and sentences for those that fail."""
+    def brief(self) -> Iterator[Block]:
+        """A row for each verdict, a sentence for each failing one, what it is worth."""
         audit, sections = self.result, _sections(self.result, brief=True)
-        head = ("verdict", "what must stay hidden", "from who knows", "worst", "limit", "value")
-        rows = [
-            (
-                "✓ safe" if s["safe"] else "✗ fails",
-                *(s["about"], s["short"], s["chance"].text, s["chance"].limit),
-                *(s["value"], s["group"]),
-            )
-            for s in sections
-        ]
-        return fragment(
-            self.headline,
-            audit.name,
-            sign="✓" if audit.safe else "✗",
-            mood="safe" if audit.safe else "unsafe",
-            warning=unprotected_sentence(audit) or "",
-            grids=[Grid((*head, "group"), rows, left=(1, 2, 5, 6))],
-            notes=[
-                *(f"✗ {s['sentence']}" for s in sections if not s["safe"]),
-                *(f"{'✓' if safe else '✗'} {said}" for safe, said in _criteria(audit)),
-            ],
-            aside=utility_line(audit.utility),
-        )
-
-    def terminal(self, text: Writer) -> Iterator[RenderableType]:
-        """Headline, a row for each verdict, a sentence for each failing one, utility."""
-        audit, noun = self.result, sensitive_noun(self.result.policy)
-        yield titled(text, self.headline, audit.name, f"bold {'green' if audit.safe else 'red'}")
-        table = plain_table()
-        table.add_column("", no_wrap=True)
-        table.add_column("what must stay hidden", overflow="fold", max_width=30)
-        table.add_column("from who knows", overflow="fold", max_width=20)
-        table.add_column("worst", justify="right", no_wrap=True)
-        table.add_column("limit", justify="right", no_wrap=True)
-        table.add_column("value, and in which group", overflow="fold", max_width=30)
-        for place, verdicts in enumerate(by_requirement(audit), 1):
-            for verdict in verdicts:
-                table.add_row(*_cells(verdict, place, noun, audit.counts.semantics, text))
-        if audit.verdicts:
-            yield table
-        for safe, sentence in _criteria(audit):
-            sign = text("✓ ", "green") if safe else text("✗ ", "bold red")
-            yield Padding(Text.assemble(sign, text(sentence)), (0, 0, 1, 0))
-        for verdict in audit.failures:
-            said = Text.assemble(text("✗ ", "bold red"), text(verdict_sentence(verdict, noun)))
-            yield Padding(said, (0, 0, 1, 0))
+        rows = []
+        for s in sections:
+            about, where, mood = s["about"], s["value"], "safe" if s["safe"] else "unsafe"
+            if not s["title"].startswith("Requirement "):
+                about = f"{s['title']}: {about}"
+            if s["group"] != "–":
+                where = f"{where}\nin {s['group']}"
+            sign = Cell("✓ safe" if s["safe"] else "✗ FAILS", mood)
+            rows.append((sign, about, s["short"], s["worst"], s["limit"], where))
+        if rows:
+            head = ("", "what must stay hidden", "from who knows", "worst", "limit")
+            yield Grid((*head, "value, and in which group"), rows, left=(0, 1, 2, 5))
+        failing = [(False, s["sentence"]) for s in sections if not s["safe"]]
+        for safe, said in (*_criteria(audit), *failing):
+            yield Sentence(f"{'✓' if safe else '✗'} {said}", "safe" if safe else "unsafe")
         warning = unprotected_sentence(audit)
         if warning is not None:
-            yield Padding(text(f"Note: {warning}", "yellow"), (0, 0, 1, 0))
-        yield text(f"Utility: {utility_line(audit.utility)}")
+            yield Sentence(f"Note: {warning}", "warning")
+        yield Sentence(f"Utility: {utility_line(audit.utility)}", "aside")
         if audit.lattice is not None:
-            yield text(lattice_line(audit.lattice, audit.policy.options.form))
+            yield Sentence(lattice_line(audit.lattice, audit.policy.options.form), "aside")
 
 
 PAGE = AuditPage
-
-
-def _cells(
-    verdict: Verdict, place: int, noun: str, semantics: Semantics, text: Writer
-) -> list[Text]:
-    found, group = verdict.disclosure, group_of(verdict)
-    style = "green" if verdict.safe else "bold red"
-    title = requirement_title(verdict.requirement, place)
-    about = values_phrase(verdict.requirement, noun, most=4)
-    where = "–" if found.value is None else visible(found.value)
-    return [
-        text("✓ safe" if verdict.safe else "✗ FAILS", style),
-        text(about if title.startswith("Requirement ") else f"{title}: {about}"),
-        text(describe(verdict.point.adversary, semantics=semantics).short),
-        text(percent(found, verdict.limit, 1), style),
-        text(point_limit(verdict.point, found)),
-        text(where if found.value is None or group == "–" else f"{where}\nin {group}"),
-    ]
 
 
 # ---- a verdict, a requirement, a release in words -------------------------------------------
@@ -326,15 +290,15 @@ def _is_learned(verdict: Verdict) -> bool:
     return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
 
 
-def _heading(audit: Audit, verdict: Verdict, used: Description) -> dict[str, Any]:
+def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     """What is said of a requirement, whatever came of it."""
-    noun = sensitive_noun(audit.policy)
-    allowed = describe(verdict.point.adversary, None, noun, audit.counts.semantics)
+    noun, point = sensitive_noun(audit.policy), verdict.point
+    allowed = describe(point.adversary, None, noun, audit.counts.semantics)
     return {
         "about": values_phrase(verdict.requirement, noun),
         "safe": verdict.safe,
         "knows": allowed.knows,
-        "short": used.short,
+        "short": allowed.short,
         "value": "–",
         "group": "–",
     } | dict.fromkeys(("details", "figure", "groups", "every"), ())
@@ -343,74 +307,79 @@ def _heading(audit: Audit, verdict: Verdict, used: Description) -> dict[str, Any
 def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     """A verdict whose priors are kept with the owner: nothing that was found by them."""
     point = verdict.point
-    limit = f"{times_text(point.below)} × prior" if point.relative else limit_text(point.below)
-    return {
-        **_heading(audit, verdict, describe(point.adversary)),
+    return _heading(audit, verdict) | {
         "sentence": f"The requirement {'holds' if verdict.safe else 'fails'}. The priors were "
         "learned from the table itself, so they are kept with the owner, and so is what can be "
         "found out by them.",
-        "chance": Chance("kept with the owner", limit, None, "", verdict.safe),
+        "worst": Cell("kept with the owner", "safe" if verdict.safe else "unsafe"),
+        "limit": f"{times_text(point.below)} × prior"
+        if point.relative
+        else limit_text(point.below),
     }
 
 
 def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     counts, noun = audit.counts, sensitive_noun(audit.policy)
     found, adversary = verdict.disclosure, verdict.point.adversary
-    used = describe(adversary, found.witness, noun, counts.semantics)
-    section = _heading(audit, verdict, used) | {
+    section = _heading(audit, verdict) | {
         "sentence": verdict_sentence(verdict, noun),
-        "chance": _chance(found, verdict),
+        "worst": _worst(found, verdict),
+        "limit": point_limit(verdict.point, found),
         "value": "–" if found.value is None else visible(found.value),
         "group": group_of(verdict),
-        "details": used.details,
+        "details": describe(adversary, found.witness, noun, counts.semantics).details,
     }
-    if brief:
+    if brief or found.value is None:
         return section
     figure, caption = _figure(counts, verdict, noun)
-    every = [] if found.value is None else [found, *verdict.others]
+    every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
-    priors = isinstance(adversary, Priors)
+    rows = [
+        (visible(d.value), number(int(counts.totals[counts.code(d.value)])), _worst(d, verdict))
+        for d in every[:_MOST_VALUES]
+    ]
     return section | {
         "figure": figure,
         "caption": caption,
-        "heading": "Before and after the release" if priors else "If more were known, or less",
+        "heading": "Before and after the release"
+        if isinstance(adversary, Priors)
+        else "If more were known, or less",
         "groups": _groups(counts, verdict),
-        "every": [
-            (
-                visible(d.value),
-                number(int(counts.totals[counts.code(d.value)])),
-                _chance(d, verdict),
-            )
-            for d in every[:_MOST_VALUES]
-        ],
-        "more": some(left, "other", "others") if left > 0 else "",
+        "every": Grid(
+            ("value", Terms(noun, counts.semantics).holders, "worst case"),
+            rows,
+            note=f"And {some(left, 'other', 'others')}, none of them higher." if left > 0 else "",
+        ),
     }
 
 
-def _holders(counts: GroupCounts, found: Disclosure) -> int:
-    return int(counts.totals[counts.code(found.value)])
-
-
-def _chance(found: Disclosure, verdict: Verdict) -> Chance:
+def _worst(found: Disclosure, verdict: Verdict) -> Cell:
+    """A probability beside its limit."""
     limit = verdict.point.limit(found)
-    return Chance(
+    return Cell(
         percent(found, limit, 1),
-        point_limit(verdict.point, found),
-        f"{100 * found.probability:.2f}",
-        f"{100 * float(limit):.2f}",
-        verdict.point.holds(found),
+        "safe" if verdict.point.holds(found) else "unsafe",
+        width=f"{100 * found.probability:.2f}",
+        mark=f"{100 * float(limit):.2f}",
     )
 
 
-def _groups(counts: GroupCounts, verdict: Verdict) -> list[tuple[str, str, str, Chance]]:
+def _groups(counts: GroupCounts, verdict: Verdict) -> Grid | None:
     facts, found = verdict.point.adversary, verdict.disclosure
     if not isinstance(facts, Facts) or not isinstance(found.witness, FactsWitness):
-        return []
+        return None
     ranked = worst_groups(counts, facts, found.value, _MOST_GROUPS, found.witness.target_position)
-    return [
-        (group_text(g.group), number(g.people), number(g.holders), _chance(g.found, verdict))
-        for g in ranked
+    rows = [
+        (
+            group_text(counts.group_label(group)),
+            number(int(counts.sizes[group])),
+            number(counts.bag(group)[found.value]),
+            _worst(alone, verdict),
+        )
+        for group, alone in ranked
     ]
+    have = "occurrences" if counts.semantics == "multiset" else "have it"
+    return Grid(("group", "people", have, "worst case within the group"), rows)
 
 
 def _figure(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Markup | None, str]:
@@ -429,15 +398,8 @@ def _caption(counts: GroupCounts, verdict: Verdict, noun: str) -> str:
     assert isinstance(facts, Facts)
     most = withstands(counts, facts, value, verdict.limit)
     terms = Terms(noun, counts.semantics, named(value))
-    beside = terms.beside(facts.l, facts.m).replace(", ", " and ") or "nothing else known"
-    known = terms.are_known(max(most, 0))
-    holds = f"holds while at most {known}"
-    if most < 0:
-        holds = f"is reached even when {known}"
-    elif most == 0:
-        holds = f"holds only while {known}"
-    elif most >= steps(facts.k)[-1]:
-        holds = f"still holds when {known}"
+    beside = terms.short(facts.l, 0, facts.m).replace(", ", " and ") or "nothing else known"
+    holds = limit_holds(most, steps(facts.k)[-1], terms.are_known)
     return f"With {beside}, the limit {holds}; the policy asks for {number(facts.k)}."
 
 

@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 from markupsafe import Markup
-from rich.console import RenderableType
-from rich.padding import Padding
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.witness import FactsWitness
 from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.implications.witness import Implication, ImplicationsWitness
+from foreknow.adversaries.implications.witness import ImplicationsWitness
 from foreknow.auditing.audit import Verdict
-from foreknow.auditing.curves import DisclosureCurves, curves_at, deciding_groups
+from foreknow.auditing.curves import DisclosureCurves, curves_at
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label
-from foreknow.report.console import Writer, plain_table, titled
 from foreknow.report.figures import (
-    LIMIT,
-    OWN,
+    STYLES,
     base_layout,
     escape,
     hover_text,
     last_below,
-    limit_line,
-    limit_note,
-    mark_of_policy,
-    note_beside,
+    limit_holds,
+    scatter,
     steps,
+    with_limit,
 )
-from foreknow.report.knowledge import NOUN
-from foreknow.report.page import Grid, Page, document, fragment, script_json
+from foreknow.report.knowledge import NOUN, implications_text, values_text
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document, script_json
 from foreknow.report.words import (
     group_words,
     is_certain,
-    listing,
     named,
     noun_of,
     number,
@@ -46,7 +39,7 @@ from foreknow.report.words import (
 )
 
 _ALL, _HALF = Fraction(1), Fraction(1, 2)
-_LONGEST, _MOST_VALUES, _BAR = 32, 8, 30
+_LONGEST, _BAR = 32, 30
 
 
 class CurvesPage(Page[DisclosureCurves]):
@@ -65,19 +58,23 @@ class CurvesPage(Page[DisclosureCurves]):
     def html(self) -> str:
         """Write the page: the figure, and every point of it in tables."""
         curves, noun = self.result, _noun(self.result)
-        rows = [
-            {
-                "k": number(k),
-                "chances": (chance_text(worst), chance_text(mild)),
-                "widths": (f"{100 * worst.probability:.2f}", f"{100 * mild.probability:.2f}"),
-                "fractions": (fraction_text(worst), fraction_text(mild)),
-                "targets": (_target(worst), _target(mild)),
-                "known": (known_text(worst), known_text(mild)),
-            }
-            for k, worst, mild in _points(curves)
+        kinds = ("implication", curves.implications), ("negation", curves.negations)
+        texts = [
+            [_hover(k, kind, found) for k, found in zip(curves.ks, own, strict=True)]
+            for kind, own in kinds
         ]
-        texts = [[_hover(k, "implication", worst) for k, worst, _ in _points(curves)]]
-        texts += [[_hover(k, "negation", mild) for k, _, mild in _points(curves)]]
+        head, who = (
+            ("pieces", "implications", "negations", "found out"),
+            "by an adversary who knows",
+        )
+        chances: list[Row] = [
+            (Cell(number(k), "strong"), _bar_cell(a), _bar_cell(b), _target(a), known_text(a))
+            for k, a, b in _points(curves)
+        ]
+        fractions: list[Row] = [
+            (Cell(number(k), "strong"), *map(fraction_text, (a, b)), _target(b), known_text(b))
+            for k, a, b in _points(curves)
+        ]
         return document(
             "curves.html.j2",
             kept=self.kept,
@@ -90,31 +87,23 @@ class CurvesPage(Page[DisclosureCurves]):
             "weaker kind. Nobody can tell which of them an adversary knows, so the worst are "
             "taken.",
             figure=script_json(curves_figure(curves, texts)),
-            rows=rows,
+            chances=Grid((*head, f"{who} these implications"), chances, left=(3, 4)),
+            fractions=Grid((*head, f"{who} these negations"), fractions, left=(1, 2, 3, 4)),
         )
 
-    def summary(self) -> str:
-        """A row for each number of pieces."""
-        rows = [(str(k), chance_text(a), chance_text(b)) for k, a, b in _points(self.result)]
-        grid = Grid(("pieces", "implications", "negations"), rows, left=())
-        notes = [key_sentence(self.result)]
-        return fragment(self.headline, self.result.name, grids=[grid], notes=notes)
-
-    def terminal(self, text: Writer) -> Iterator[RenderableType]:
+    def brief(self) -> Iterator[Block]:
         """A row for each number of pieces, with bars, and what it means."""
-        yield titled(text, self.headline, self.result.name)
-        yield text(_scope(self.result.counts))
-        table = plain_table(numbers=("pieces", "implications", "negations"))
-        table.add_column("", no_wrap=True)
-        for k, worst, mild in _points(self.result):
-            table.add_row(
-                text(number(k), "bold"),
-                text(chance_text(worst)),
-                text(chance_text(mild)),
-                text(_bar(mild.probability, worst.probability), "dim"),
+        yield Sentence(_scope(self.result.counts))
+        rows: list[Row] = [
+            (
+                Cell(number(k), "strong"),
+                *(chance_text(worst), chance_text(mild)),
+                _bar(mild.probability, worst.probability),
             )
-        yield table
-        yield Padding(text(key_sentence(self.result)), (0, 0, 1, 0))
+            for k, worst, mild in _points(self.result)
+        ]
+        yield Grid(("pieces", "implications", "negations", ""), rows, left=(3,))
+        yield Sentence(key_sentence(self.result))
 
 
 PAGE = CurvesPage
@@ -131,6 +120,10 @@ def _noun(curves: DisclosureCurves) -> str:
 def _scope(counts: GroupCounts) -> str:
     people = some(counts.n_people, "person", "people")
     return f"{people} in {some(counts.n_groups, 'group', 'groups')}"
+
+
+def _bar_cell(found: Disclosure) -> Cell:
+    return Cell(chance_text(found), width=f"{100 * found.probability:.2f}")
 
 
 def _bar(mild: float, worst: float) -> str:
@@ -216,36 +209,12 @@ def _target(found: Disclosure) -> str:
 def known_text(found: Disclosure) -> str:
     """Say in few words what the adversary knows who attains a point of a curve."""
     match found.witness:
-        case ImplicationsWitness() as witness:
-            return _implications(witness)
+        case ImplicationsWitness() as witness if witness.implications:
+            said = implications_text(witness)
+            return f"{said[0].upper()}{said[1:]}."
         case FactsWitness() as witness if witness.ruled_out:
-            return f"The target does not have {_values(witness.ruled_out)}."
+            return f"The target does not have {values_text(witness.ruled_out)}."
     return "Nothing but the release." if found.probability else "There is nothing to find out."
-
-
-def _implications(witness: ImplicationsWitness) -> str:
-    begins: dict[tuple[int, int], list[Implication]] = {}
-    for each in witness.implications:
-        begins.setdefault((each.position, each.person), []).append(each)
-    if not begins:
-        return "Nothing but the release."
-    own = begins.pop((witness.target_position, 0), [])
-    parts = [f"the target does not have {_values([each.value for each in own])}"] if own else []
-    conditions = []
-    for (position, person), several in begins.items():
-        same = position == witness.target_position
-        where = "the target's group" if same else group_words(several[0].group)
-        values = _values([each.value for each in several])
-        conditions.append(f"person {number(person)} of {where} has {values}")
-    if conditions:
-        some_of = listing(conditions, "or", most=4)
-        parts.append(f"if {some_of}, then the target has {named(witness.value)}")
-    said = "; ".join(parts)
-    return f"{said[0].upper()}{said[1:]}."
-
-
-def _values(values: Iterable[Label]) -> str:
-    return listing([named(value) for value in values], "or", most=_MOST_VALUES)
 
 
 def _hover(k: int, kind: str, found: Disclosure) -> str:
@@ -255,35 +224,27 @@ def _hover(k: int, kind: str, found: Disclosure) -> str:
 
 # ---- the figure -----------------------------------------------------------------------------
 
-# Middle tones as in the other figures; dashes and marks tell the lines apart in grey.
-_STYLES = (("implications", OWN, "solid", "circle"), ("negations", "#cf6a10", "dash", "square"))
-
 
 def curves_figure(
     curves: DisclosureCurves, texts: Sequence[Sequence[str]] | None = None
 ) -> dict[str, Any]:
     """Draw both curves; `texts` are shown at the points of each, percentages when left out."""
-    ks, both = curves.ks, (curves.implications, curves.negations)
+    ks = curves.ks
     lines = []
-    for place, ((name, color, dash, symbol), found) in enumerate(zip(_STYLES, both, strict=True)):
+    for place, name in enumerate(("implications", "negations")):
+        color, symbol, dash = STYLES[place]
+        found = (curves.implications, curves.negations)[place]
         plain = [
-            f"{k} {name if k != 1 else name[:-1]}: {chance_text(d)}"
-            for k, d in zip(ks, found, strict=True)
+            f"{some(k, name[:-1], name)}: {chance_text(d)}" for k, d in zip(ks, found, strict=True)
         ]
-        lines.append(
-            {
-                "type": "scatter",
-                "x": list(ks),
-                "y": [d.probability for d in found],
-                "text": plain if texts is None else list(texts[place]),
-                "mode": "lines+markers" if len(ks) <= 60 else "lines",
-                "name": name,
-                "line": {"color": color, "dash": dash, "width": 3},
-                "marker": {"color": color, "symbol": symbol, "size": 9},
-                "hovertemplate": "%{text}<extra></extra>",
-                "cliponaxis": False,
-            }
-        )
+        more = {
+            "mode": "lines+markers" if len(ks) <= 60 else "lines",
+            "name": name,
+            "line": {"color": color, "dash": dash, "width": 3},
+            "marker": {"color": color, "symbol": symbol, "size": 9},
+        }
+        shown = plain if texts is None else texts[place]
+        lines.append(scatter(ks, (d.probability for d in found), shown, **more))
     what = f"some {_noun(curves)}" if curves.value is None else named(curves.value)
     layout = base_layout(
         "pieces of knowledge (k)",
@@ -296,19 +257,6 @@ def curves_figure(
     tick = (1 if ks[-1] <= 14 else 2) if ks[-1] <= 24 else None
     layout["xaxis"] |= {"range": [-room, ks[-1] + room], "dtick": tick}
     return {"data": lines, "layout": layout}
-
-
-def with_limit(
-    figure: dict[str, Any], k: int, found: Disclosure, limit: Fraction
-) -> dict[str, Any]:
-    """Add a requirement's point and its limit to a figure of curves."""
-    said, high = percent(found, limit, 1), found.probability > 0.85
-    marker = {"symbol": "diamond-open", "size": 17, "color": LIMIT, "line": {"width": 3}}
-    notes = [note_beside(k, found, said, above=False), limit_note(limit, left=high)]
-    return {
-        "data": [*figure["data"], mark_of_policy(k, found, said, marker)],
-        "layout": {**figure["layout"], "shapes": [limit_line(limit)], "annotations": notes},
-    }
 
 
 # ---- a section of an audit's page -----------------------------------------------------------
@@ -331,22 +279,18 @@ def curves_section(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Ma
     return script_json(figure), _caption(counts, verdict, adversary, ks[-1])
 
 
+def _known(k: int, kind: str) -> str:
+    """Say that so many pieces are known."""
+    many = some(k, kind, f"{kind}s") if k else f"no {kind}"
+    return f"{many} {'is' if k < 2 else 'are'} known"
+
+
 def _caption(
     counts: GroupCounts, verdict: Verdict, adversary: Implications | Negations, last: int
 ) -> str:
-    kind, few = "negation", counts
+    kind = "implication" if isinstance(adversary, Implications) else "negation"
     value, limit = verdict.disclosure.value, verdict.limit
-    if isinstance(adversary, Implications):
-        kind = "implication"
-        few = deciding_groups(counts, min(last, counts.n_values), counts.code(value))
-    most = last_below(lambda k: type(adversary)(k).disclosure(few, value), limit, last)
-    known = f"{some(most, kind, f'{kind}s')} {'is' if most == 1 else 'are'} known"
-    holds = f"holds while at most {known}"
-    if most < 0:
-        holds = "is reached without any knowledge"
-    elif most == 0:
-        holds = f"holds only while no {kind} is known"
-    elif most == last:
-        holds = f"still holds when {known}"
+    most = last_below(lambda k: type(adversary)(k).disclosure(counts, value), limit, last)
+    holds = limit_holds(most, last, lambda k: _known(k, kind))
     asked = some(adversary.k, kind, f"{kind}s")
     return f"The limit for {named(value)} {holds}; the policy asks for {asked}."

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from rich.console import RenderableType
 
 from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, Node
 from foreknow.policy.policy import Form
-from foreknow.report.console import Writer, plain_table
-from foreknow.report.figures import base_layout, escape
-from foreknow.report.page import Grid, Page, document, fragment, script_json
+from foreknow.report.figures import base_layout, escape, scatter
+from foreknow.report.page import Block, Grid, Page, Sentence, document, script_json
 from foreknow.report.words import listing, number, some, visible
 
 # The most nodes that are drawn one by one, and those with lines between them.
@@ -40,31 +38,16 @@ class LatticePage(Page[LatticeResult]):
             heading=self.headline,
             sentence=chosen_sentence(found, form),
             explanation=search_sentences(found, form),
-            figure=script_json(lattice_figure(found)),
-            caption=_caption(found, drawn=found.n_nodes <= MOST_NODES),
+            figure=script_json(lattice_figure(found)) if found.n_nodes <= MOST_NODES else None,
+            caption=_caption(found),
             nodes=_nodes(found, _MOST_ROWS),
         )
 
-    def summary(self) -> str:
+    def brief(self) -> Iterator[Block]:
         """The chosen node, and the first minimal ones."""
-        found = self.result
-        return fragment(
-            chosen_sentence(found, "generalized"),
-            grids=[_nodes(found, _BRIEF)],
-            aside=search_sentences(found, "generalized"),
-        )
-
-    def terminal(self, text: Writer) -> Iterator[RenderableType]:
-        """The chosen node, and the first minimal ones."""
-        nodes = _nodes(self.result, _BRIEF)
-        yield text(self.headline, "bold")
-        yield text(lattice_line(self.result, "generalized"))
-        table = plain_table(nodes.head[:-2], nodes.head[-2:])
-        for cells in nodes.rows:
-            table.add_row(*map(text, cells))
-        yield table
-        if nodes.note:
-            yield text(nodes.note)
+        yield Sentence(lattice_line(self.result, "generalized"))
+        yield _nodes(self.result, _BRIEF)
+        yield Sentence(search_sentences(self.result, "generalized"), "aside")
 
 
 PAGE = LatticePage
@@ -142,14 +125,14 @@ def search_sentences(found: LatticeResult, form: Form) -> str:
     )
 
 
-def _caption(found: LatticeResult, drawn: bool) -> str:
+def _caption(found: LatticeResult) -> str:
     safe, unsafe = len(found.nodes("safe")), len(found.nodes("unsafe"))
     rest = found.n_nodes - safe - unsafe
     said = f"{some(safe, 'node is', 'nodes are')} safe, {some(unsafe, 'is', 'are')} not"
     if rest:
         said += f"; {some(rest, 'was', 'were')} not asked about, since that could not matter"
-    if not drawn:
-        return f"{said}. Each bar is the nodes of one height: 0 is exact."
+    if found.n_nodes > MOST_NODES:
+        return f"{said}. They are too many to draw."
     return (
         f"{said}. Exact values stand at the bottom, * in every column at the top; a line climbs "
         "one level of one column."
@@ -170,10 +153,8 @@ _KINDS = (
 
 
 def lattice_figure(found: LatticeResult) -> dict[str, Any]:
-    """Draw the nodes of a lattice; of a very large one, how many of each height are what."""
+    """Draw the nodes of a lattice."""
     lattice = Lattice(found.tops)
-    if len(lattice) > MOST_NODES:
-        return {"data": _bars(found, lattice), "layout": _layout("nodes")}
     x, y = _places(lattice)
     few = len(lattice) <= _MOST_LINES
     data = [_lines(lattice, x, y)] if few else []
@@ -189,21 +170,12 @@ def lattice_figure(found: LatticeResult) -> dict[str, Any]:
             "size": size if few or size > 9 else size - 3,
             "line": {"color": color, "width": 1.5},
         }
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": x[own].tolist(),
-                "y": y[own].tolist(),
-                "name": f"{name}: {number(len(own))}" if kind != "chosen" else name,
-                "text": [_hover(found, nodes[i]) for i in own],
-                "hovertemplate": "%{text}<extra></extra>",
-                "marker": marker,
-                "cliponaxis": False,
-            }
-        )
-    layout = _layout("")
-    layout["xaxis"] |= {"visible": False}
+        name = f"{name}: {number(len(own))}" if kind != "chosen" else name
+        texts = (_hover(found, nodes[i]) for i in own)
+        data.append(scatter(x[own].tolist(), y[own].tolist(), texts, name=name, marker=marker))
+    layout = base_layout("", "height: levels climbed", height=520, top_first=False)
+    layout["xaxis"] |= {"visible": False, "rangemode": "normal"}
+    layout["yaxis"] |= {"rangemode": "normal", "tickformat": "d"}
     return {"data": data, "layout": layout}
 
 
@@ -259,31 +231,3 @@ def _lines(lattice: Lattice, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -
         "hoverinfo": "skip",
         "showlegend": False,
     }
-
-
-def _bars(found: LatticeResult, lattice: Lattice) -> list[dict[str, Any]]:
-    heights = lattice.heights
-    n_heights = int(heights.max()) + 1
-    data = []
-    # Of the status of a result: 0 unknown, 2 unsafe, 1 safe.
-    for code, (_, name, color, _, _) in zip((0, 2, 1), _KINDS, strict=False):
-        amounts = np.bincount(heights[found.status == code], minlength=n_heights)
-        data.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "x": amounts.tolist(),
-                "y": list(range(n_heights)),
-                "name": f"{name}: {number(int(amounts.sum()))}",
-                "marker": {"color": color},
-                "hovertemplate": "%{x:,} nodes of height %{y}<extra>" + name + "</extra>",
-            }
-        )
-    return data
-
-
-def _layout(title: str) -> dict[str, Any]:
-    layout = base_layout(title, "height: levels climbed", height=520, top_first=False)
-    layout["xaxis"]["rangemode"] = "normal"
-    layout["yaxis"] |= {"rangemode": "normal", "tickformat": "d"}
-    return layout | {"barmode": "stack"}

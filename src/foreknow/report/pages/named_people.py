@@ -47,8 +47,8 @@ class NamedPeoplePage(Page[NamedWitness]):
                 have = "do not have" if several else "does not have"
             parts.append(f"{listing(people)} {have} {named(has)}")
         if witness.relatives:
-            relatives = listing([named(v) for v in witness.relatives], "or")
-            parts.append(f"{target} has {value} if {relatives} has it")
+            linked = listing([named(v) for v in witness.relatives], "or")
+            parts.append(f"{target} has {value} if {linked} has it")
         exact, one = witness.exact, Fraction(1)
         found = Disclosure(witness.value, witness.probability, lambda: exact)
         sure = "certain" if is_certain(found, one) else f"{percent(found, one)} sure"

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
 from typing import Any, TypeAlias
 
+import numpy as np
 from markupsafe import Markup
-from rich.console import RenderableType
-from rich.padding import Padding
-from rich.text import Text
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.witness import FactsWitness
 from foreknow.auditing.skyline import Corner, Point, SkylineReport
 from foreknow.data.labels import Label
-from foreknow.report.console import Laid, Writer, plain_table
 from foreknow.report.figures import INK, SIZE, hover_text
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
-from foreknow.report.page import Chance, Grid, Page, document, fragment, script_json
+from foreknow.report.page import (
+    Block,
+    Cell,
+    Grid,
+    Laid,
+    Page,
+    Row,
+    Sentence,
+    document,
+    script_json,
+)
 from foreknow.report.words import (
     is_certain,
     limit_text,
@@ -80,106 +84,76 @@ class SkylinePage(Page[SkylineReport]):
             explanation=self.explanation,
             terms=terms_of(report),
             limit=limit_text(report.confidence),
-            sections=_sections(report),
+            sections=[
+                {"anchor": f"value-{place}", **_section(report, value)}
+                for place, value in enumerate(report.values[:_MOST_VALUES], 1)
+            ],
             left_out=some(left_out, "other value", "other values") if left_out > 0 else "",
         )
 
-    def summary(self) -> str:
-        """The points of the only value, or what each of several withstands."""
+    def brief(self) -> Iterator[Block]:
+        """The points of the only value, or what is withstood of each of several."""
         report, terms = self.result, terms_of(self.result)
-        sections = _sections(report, brief=True)
-        things = [several for _, several in terms.things]
-        if len(sections) > 1:
-            head = "value", terms.holders.lower(), *(f"{kind} alone" for kind in things), "skyline"
-            rows = [(s["value"], s["holders"], *s["alone"], s["points"]) for s in sections]
-            grids = [Grid(head, rows)]
+        if len(report.values) == 1:
+            yield from _points(report, report.values[0])
         else:
-            grids = [
-                Grid(
-                    (*things, "at most this sure"),
-                    [(*row["point"], row["chance"].text) for row in s["rows"]],
-                    left=(),
-                    note=f"{s['points']}. {s['least']}",
+            limit = limit_text(report.confidence)
+            yield Sentence(f"The most of one kind of knowledge alone that stays below {limit}")
+            rows = [
+                (
+                    visible(value),
+                    *_alone(report, value),
+                    Cell(number(many := len(report.skylines[value])), "" if many else "unsafe"),
                 )
-                for s in sections
+                for value in report.values
             ]
-        return fragment(self.headline, report.name, grids=grids, aside=self.explanation)
-
-    def terminal(self, text: Writer) -> Iterator[RenderableType]:
-        """The points of the only value, or one row for each of several."""
-        if len(self.result.values) == 1:
-            return _points(self.result, self.result.values[0], text)
-        return _overview(self.result, text)
+            yield Grid(("value", *terms.axes, "points of the skyline"), rows)
+            if not all(report.skylines.values()):
+                yield Sentence(
+                    "Where there is no point, not even knowing nothing else is withstood."
+                )
+        yield Sentence(self.explanation, "aside")
 
 
 PAGE = SkylinePage
 
 
-# ---- the terminal ---------------------------------------------------------------------------
+# ---- one value, as the command line prints it -----------------------------------------------
 
 
-def value_table(report: SkylineReport, value: Label) -> RenderableType:
+def value_table(report: SkylineReport, value: Label) -> Laid:
     """Lay out the points of one value, or the most notable of many, each with a sentence."""
-    return Laid(lambda text: _points(report, value, text))
+    return Laid(_points(report, value))
 
 
-def worst_case(report: SkylineReport, value: Label, point: Point) -> RenderableType:
+def worst_case(report: SkylineReport, value: Label, point: Point) -> Laid:
     """Say whether some amounts are withstood, and the worst case by groups and numbers."""
-    return Laid(lambda text: _worst_case(report, value, point, text))
+    safe, (l, k, m) = report.withstands(value, point), point  # noqa: E741
+    said = f"l={l}, k={k}, m={m} is {'withstood' if safe else 'not withstood'}"
+    first = Sentence(f"{said}: {probability_text(report, value, point)}.", "" if safe else "unsafe")
+    details = [f"{who}: {what}" for who, what in _worst(report, value, point).details]
+    return Laid([first, *map(Sentence, [worst_sentence(report, value, point), *details, ""])])
 
 
-def _points(report: SkylineReport, value: Label, text: Writer) -> Iterator[RenderableType]:
+def _points(report: SkylineReport, value: Label) -> Iterator[Block]:
     terms, corners = terms_of(report, value), report.corners(value)
     shown = notable_points(corners)
     many = some(len(corners), "point", "points")
     head = f"{visible(value)} at {limit_text(report.confidence)}: {many}"
     if len(shown) < len(corners):
         head += f", of which {len(shown)} are shown"
-    yield text(head, "bold")
+    yield Sentence(head, "strong")
     if corners:
-        table = plain_table(numbers="lkm")
-        table.add_column("withstands", overflow="fold")
-        table.add_column("at most", justify="right", no_wrap=True)
-        for corner in shown:
-            table.add_row(
-                *(text(number(amount), "bold") for amount in corner.point),
-                text(adversary(terms, corner.point)),
-                text(percent(corner.found, report.confidence, 1)),
+        rows: list[Row] = [
+            (
+                *(Cell(number(amount), "strong") for amount in corner.point),
+                adversary(terms, corner.point),
+                percent(corner.found, report.confidence, 1),
             )
-        yield table
-    yield Padding(text(least_sentence(report, value)), (0, 0, 1, 0))
-
-
-def _overview(report: SkylineReport, text: Writer) -> Iterator[RenderableType]:
-    limit = limit_text(report.confidence)
-    yield text(f"The most of one kind of knowledge alone that stays below {limit}", "bold")
-    table = plain_table(["value"])
-    for title in (*terms_of(report).axes, "points of the skyline"):
-        table.add_column(title, justify="right", max_width=14)
-    for value in report.values:
-        many = len(report.skylines[value])
-        style = "" if many else "bold red"
-        amounts = (text(amount, style) for amount in (*_alone(report, value), number(many)))
-        table.add_row(text(visible(value)), *amounts)
-    yield table
-    if not all(report.skylines.values()):
-        yield text("Where there is no point, not even knowing nothing else is withstood.")
-
-
-def _worst_case(
-    report: SkylineReport, value: Label, point: Point, text: Writer
-) -> Iterator[RenderableType]:
-    safe = report.withstands(value, point)
-    l, k, m = point  # noqa: E741
-    yield Text.assemble(
-        text(f"l={l}, k={k}, m={m} is "),
-        text("withstood" if safe else "not withstood", "green" if safe else "bold red"),
-        text(f": {probability_text(report, value, point)}."),
-    )
-    yield text(worst_sentence(report, value, point))
-    for who, what in _worst(report, value, point).details:
-        yield Padding(text(f"{who}: {what}"), (0, 0, 0, 2))
-    yield text("")
+            for corner in shown
+        ]
+        yield Grid((*"lkm", "withstands", "at most"), rows, left=(3,))
+    yield Sentence(least_sentence(report, value))
 
 
 # ---- words ----------------------------------------------------------------------------------
@@ -195,13 +169,9 @@ def adversary(terms: Terms, point: Point) -> str:
     """Describe who has these amounts of facts.
 
     >>> adversary(Terms("diagnosis"), (2, 0, 3))
-    "an adversary who knows 2 diagnoses the target does not have and 3 relatives, but nobody else's
-     diagnosis"
+    'an adversary who knows 2 diagnoses the target does not have and 3 links'
     """
-    known, unknown = terms.known(*point), terms.unknown(*point)
-    if not known:
-        return "an adversary who knows nothing but the release"
-    return f"an adversary who knows {known}{f', but {unknown}' if unknown else ''}"
+    return f"an adversary who knows {terms.known(*point) or 'nothing but the release'}"
 
 
 def point_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
@@ -282,67 +252,48 @@ def _alone(report: SkylineReport, value: Label) -> tuple[str, str, str]:
 
 
 def notable_points(corners: Sequence[Corner], most: int = _NOTABLE) -> list[Corner]:
-    """Choose the points that say most, in order: extremes, the balanced, the far apart."""
+    """Choose the points that say most, in order: extremes, the balanced, and some between."""
     if len(corners) <= max(most, _SHOWN):
         return list(corners)
-    tops = [max(1, *(c.point[axis] for c in corners)) for axis in range(3)]
-    places = [tuple(a / top for a, top in zip(c.point, tops, strict=True)) for c in corners]
-    every = range(len(corners))
-    chosen = [max(every, key=lambda i: (places[i][axis], sum(places[i]))) for axis in range(3)]
-    chosen.append(max(every, key=lambda i: (min(places[i]), sum(places[i]))))
-    chosen = list(dict.fromkeys(chosen))
-    apart = [min(_distance(places[i], places[j]) for j in chosen) for i in every]
-    while len(chosen) < most:
-        chosen.append(max(every, key=apart.__getitem__))
-        apart = [min(d, _distance(places[i], places[chosen[-1]])) for i, d in enumerate(apart)]
+    points = np.array([corner.point for corner in corners], dtype=float)
+    points /= np.maximum(1, points.max(axis=0))
+    chosen = {*np.argmax(points + points.sum(axis=1, keepdims=True) / 1e6, axis=0).tolist()}
+    chosen.add(int(np.argmax(points.min(axis=1))))
+    evenly = np.linspace(0, len(corners) - 1, most - len(chosen))
+    chosen |= set(evenly.round().astype(int).tolist())
     return [corners[i] for i in sorted(chosen)]
-
-
-def _distance(one: tuple[float, ...], other: tuple[float, ...]) -> float:
-    return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
 
 
 # ---- what the templates show --------------------------------------------------------------
 
 
-def _sections(report: SkylineReport, brief: bool = False) -> list[dict[str, Any]]:
-    """Each value as the page shows it."""
-    values = report.values[:_MOST_VALUES]
-    return [{"anchor": f"value-{i}", **_section(report, v, brief)} for i, v in enumerate(values, 1)]
-
-
-def _section(report: SkylineReport, value: Label, brief: bool) -> dict[str, Any]:
-    corners = () if brief and len(report.values) > 1 else report.corners(value)
+def _section(report: SkylineReport, value: Label) -> dict[str, Any]:
+    """A value as the page shows it."""
+    corners = report.corners(value)
     notable, left = notable_points(corners), len(corners) - _MOST_ROWS
-    few = brief or len(notable) == len(corners)
+    few = len(notable) == len(corners)
     return {
         "value": visible(value),
         "holders": number(int(report.counts.totals[report.counts.code(value)])),
-        "points": some(len(report.skylines[value]), "point", "points"),
+        "points": some(len(corners), "point", "points"),
         "alone": _alone(report, value),
         "least": least_sentence(report, value),
-        "withstood": bool(report.skylines[value]),
         "rows": [_row(report, value, corner) for corner in notable],
         "all_rows": [] if few else [_row(report, value, each) for each in corners[:_MOST_ROWS]],
         "more_rows": some(left, "other", "others") if left > 0 else "",
-        "data": _data(report, value, corners) if corners and not brief else None,
+        "data": _data(report, value, corners) if corners else None,
     }
 
 
 def _row(report: SkylineReport, value: Label, corner: Corner) -> dict[str, Any]:
     """A point of a skyline as a table shows it."""
     terms, limit, found = terms_of(report, value), report.confidence, corner.found
+    widths = f"{100 * found.probability:.2f}", f"{100 * float(limit):.2f}"
     return {
         "point": [number(amount) for amount in corner.point],
         "sentence": adversary(terms, corner.point),
         "beyond": beyond_sentence(terms, corner, limit),
-        "chance": Chance(
-            percent(found, limit, 1),
-            limit_text(limit),
-            f"{100 * found.probability:.2f}",
-            f"{100 * float(limit):.2f}",
-            safe=True,
-        ),
+        "worst": Cell(percent(found, limit, 1), "safe", *widths),
     }
 
 
@@ -367,128 +318,9 @@ def _data(report: SkylineReport, value: Label, corners: tuple[Corner, ...]) -> M
     return script_json(plain)
 
 
-# ---- the solid ------------------------------------------------------------------------------
+# ---- the figure -----------------------------------------------------------------------------
 
 Place: TypeAlias = tuple[float, float, float]
-Line: TypeAlias = tuple[Place, Place]
-
-
-@dataclass(frozen=True)
-class Face:
-    """A rectangle across an axis (0, 1, 2 for l, k, m), by its corners on the other two."""
-
-    axis: int
-    at: float
-    low: tuple[float, float]
-    high: tuple[float, float]
-
-    @property
-    def corners(self) -> list[Place]:
-        """Its four corners, round about."""
-        (a, b), (c, d) = self.low, self.high
-        return [_placed(self.axis, self.at, *pair) for pair in ((a, b), (c, b), (c, d), (a, d))]
-
-
-@dataclass(frozen=True)
-class Solid:
-    """The faces of the solid below a skyline, and the edges where they meet."""
-
-    faces: tuple[Face, ...]
-    edges: tuple[Line, ...]
-
-
-def solid(points: Sequence[Point], floor: Place) -> Solid:
-    """Build the solid below some points, none of which is at most another, and above a floor."""
-    faces: list[Face] = []
-    edges: set[Line] = set()
-    for axis in range(3):
-        first, second = (a for a in range(3) if a != axis)
-        turned = [(p[axis], p[first], p[second]) for p in points]
-        base = floor[first], floor[second]
-        above: list[tuple[int, int]] = []
-        for level, group in groupby(sorted(turned, reverse=True), key=lambda p: p[0]):
-            own = corners_of([*above, *(p[1:] for p in group)])
-            strips = _strips(own, above, base)
-            faces += [Face(axis, level, (a, lo), (b, hi)) for a, b, lo, hi in strips]
-            edges |= {
-                (_placed(axis, level, *one), _placed(axis, level, *other))
-                for one, other in _outline(strips)
-            }
-            above = own
-        bottom = _strips(above, [], base)
-        faces += [Face(axis, floor[axis], (a, lo), (b, hi)) for a, b, lo, hi in bottom]
-    return Solid(tuple(faces), tuple(sorted(edges)))
-
-
-def corners_of(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The corners of the stairs below some points of a plane, from left to right.
-
-    >>> corners_of([(0, 3), (2, 1), (1, 1), (0, 2)])
-    [(0, 3), (2, 1)]
-    """
-    corners: list[tuple[int, int]] = []
-    for x, y in sorted(points, reverse=True):
-        if not corners or y > corners[-1][1]:
-            corners.append((x, y))
-    return corners[::-1]
-
-
-_Strip: TypeAlias = tuple[float, float, float, float]
-
-
-def _strips(
-    own: Sequence[tuple[int, int]], above: Sequence[tuple[int, int]], floor: tuple[float, float]
-) -> list[_Strip]:
-    """Cut what is below `own` but not below `above` into upright strips: left, right, low, high."""
-    strips: list[_Strip] = []
-    left = floor[0]
-    for right in sorted({x for x, _ in (*own, *above)}):
-        low, high = _height(above, right, floor[1]), _height(own, right, floor[1])
-        if low < high:
-            if strips and strips[-1][1:] == (left, low, high):
-                left = strips.pop()[0]
-            strips.append((left, right, low, high))
-        left = right
-    return strips
-
-
-def _height(stairs: Sequence[tuple[int, int]], x: float, floor: float) -> float:
-    """How high stairs are, up to a place."""
-    at = bisect_left(stairs, (x,))
-    return stairs[at][1] if at < len(stairs) else floor
-
-
-def _outline(strips: Sequence[_Strip]) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """The borders of strips, apart from those between two of them."""
-    lines = []
-    for left, right, low, high in strips:
-        lines += [((left, low), (right, low)), ((left, high), (right, high))]
-    before = {right: (low, high) for _, right, low, high in strips}
-    after = {left: (low, high) for left, _, low, high in strips}
-    for x in sorted({*before, *after}):
-        lines += [((x, a), (x, b)) for a, b in _either(before.get(x), after.get(x))]
-    return lines
-
-
-def _either(
-    one: tuple[float, float] | None, other: tuple[float, float] | None
-) -> list[tuple[float, float]]:
-    """What lies in one of two intervals, but not in both."""
-    if one is None or other is None:
-        return [interval for interval in (one, other) if interval is not None]
-    (a, b), (c, d) = one, other
-    if b <= c or d <= a:
-        return [one, other]
-    return [(x, y) for x, y in ((min(a, c), max(a, c)), (min(b, d), max(b, d))) if x < y]
-
-
-def _placed(axis: int, at: float, first: float, second: float) -> Place:
-    place = [first, second]
-    place.insert(axis, at)
-    return place[0], place[1], place[2]
-
-
-# ---- the figure -----------------------------------------------------------------------------
 
 # Faces across l, k and m: one hue, three depths, so that stairs are seen without colour too.
 _FACES = ("#8fbdf0", "#3f88dc", "#1f5fb0")
@@ -501,11 +333,10 @@ _MANY, _VERY_MANY = 60, 400
 def skyline_figure(points: Sequence[Point], texts: Sequence[str], terms: Terms) -> dict[str, Any]:
     """Draw what lies below a skyline as stairs, and its points as marks that show texts."""
     floor = floor_of(points)
-    found = solid(points, floor)
     faces = [
         {
             "type": "mesh3d",
-            **_mesh([face for face in found.faces if face.axis == axis]),
+            **_mesh(points, floor, axis),
             "color": color,
             "flatshading": True,
             "lighting": {"ambient": 1, "diffuse": 0, "specular": 0, "fresnel": 0},
@@ -515,7 +346,7 @@ def skyline_figure(points: Sequence[Point], texts: Sequence[str], terms: Terms) 
     ]
     edges = {
         "type": "scatter3d",
-        **_lines(found.edges if len(points) <= _VERY_MANY else ()),
+        **_edges(points if len(points) <= _VERY_MANY else (), floor),
         "mode": "lines",
         "line": {"color": _EDGE, "width": 2},
         "hoverinfo": "skip",
@@ -547,28 +378,48 @@ def _mark(points: int) -> dict[str, Any]:
     return {"symbol": "diamond", "size": size, "color": _POINT, "line": rim}
 
 
-def _mesh(faces: Sequence[Face]) -> dict[str, Any]:
-    """Two triangles for each face."""
-    starts = range(0, 4 * len(faces), 4)
+def _mesh(points: Sequence[Point], floor: Place, axis: int) -> dict[str, Any]:
+    """The two faces across an axis of a box below each point, as triangles.
+
+    Together the boxes look like the stairs: what is inside of one is hidden, and faces that
+    overlap have one color.
+    """
+    first, second = (other for other in range(3) if other != axis)
+    corners = []
+    for point in points:
+        for at in (floor[axis], point[axis]):
+            for one, other in ((floor, floor), (point, floor), (point, point), (floor, point)):
+                place = {axis: at, first: one[first], second: other[second]}
+                corners.append((place[0], place[1], place[2]))
+    starts = range(0, len(corners), 4)
     return {
-        **_places([corner for face in faces for corner in face.corners]),
+        **_places(corners),
         "i": [at for start in starts for at in (start, start)],
         "j": [at for start in starts for at in (start + 1, start + 2)],
         "k": [at for start in starts for at in (start + 2, start + 3)],
     }
 
 
-def _lines(edges: Sequence[Line]) -> dict[str, Any]:
-    """All edges as one line with gaps."""
-    placed = _places([place for edge in edges for place in edge])
+def _edges(points: Sequence[Point], floor: Place) -> dict[str, Any]:
+    """From each point along each axis down to where the stairs go on, as one line with gaps."""
+    at = np.array(points).reshape(-1, 3)
+    places = []
+    for axis in range(3):
+        first, second = (other for other in range(3) if other != axis)
+        beside = (at[:, None, first] <= at[:, first]) & (at[:, None, second] <= at[:, second])
+        np.fill_diagonal(beside, False)
+        below = np.where(beside, at[:, axis], floor[axis]).max(axis=1, initial=floor[axis])
+        for point, end in zip(points, below.tolist(), strict=True):
+            lower = (*point[:axis], end, *point[axis + 1 :])
+            places += [point, (lower[0], lower[1], lower[2])]
     return {
-        axis: [at for i in range(0, len(all_), 2) for at in (*all_[i : i + 2], None)]
-        for axis, all_ in placed.items()
+        axis: [x for i in range(0, len(ends), 2) for x in (*ends[i : i + 2], None)]
+        for axis, ends in _places(places).items()
     }
 
 
 def _places(places: Sequence[Place]) -> dict[str, list[float]]:
-    """People lie along x, relatives along y, values go up."""
+    """People lie along x, links along y, values go up."""
     return {axis: [_short(place[at]) for place in places] for axis, at in _AXES}
 
 

@@ -7,19 +7,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from rich.console import RenderableType
-from rich.padding import Padding
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.auditing.survey import LatticeSurvey, SurveyedNode
 from foreknow.methods.fulldomain.lattice import Node
-from foreknow.report.console import Writer, plain_table, titled
-from foreknow.report.figures import base_layout, escape
-from foreknow.report.page import Grid, Page, document, fragment, script_json
+from foreknow.report.figures import STYLES, base_layout, escape, scatter
+from foreknow.report.page import Block, Grid, Page, Sentence, document, script_json
 from foreknow.report.words import noun_of, number, percent, plural, some, visible
 
 _ALL = Fraction(1)
-_MOST_DRAWN, _MOST_ROWS, _MOST_PRINTED, _BRIEF = 400, 400, 30, 12
+_MOST_DRAWN, _MOST_ROWS, _BRIEF = 400, 400, 30
 _LONGEST = 160
 
 
@@ -38,7 +35,6 @@ class SurveyPage(Page[LatticeSurvey]):
     def html(self) -> str:
         """Write the page: a figure, what the levels are, and the nodes."""
         survey, drawn = self.result, drawn_nodes(self.result)
-        even = _by_entropy(survey)
         plain = [node for node in survey.nodes if node.entropy == 0]
         return document(
             "survey.html.j2",
@@ -50,45 +46,23 @@ class SurveyPage(Page[LatticeSurvey]):
             explanation=_explanation(survey),
             figure=script_json(survey_figure(survey)) if drawn else None,
             caption=_caption(survey, len(drawn)),
-            attributes=[visible(name) for name in survey.attributes],
             kind=survey.kind,
-            knowledge=[number(k) for k in survey.knowledge],
             levels=_level_lines(survey),
-            rows=[_cells(survey, node) for node in even[:_MOST_ROWS]],
-            more_rows=_more(len(even), _MOST_ROWS),
-            plain_rows=[_cells(survey, node) for node in plain[:_MOST_ROWS]],
-            more_plain=_more(len(plain), _MOST_ROWS),
+            even=_nodes(survey, _by_entropy(survey)),
+            flat=_nodes(survey, plain),
         )
 
-    def summary(self) -> str:
-        """The nodes with the most even groups."""
-        survey, nodes = self.result, _by_entropy(self.result)
-        pieces = [f"{number(k)} {survey.kind}" for k in survey.knowledge]
-        head = [*map(visible, survey.attributes), "groups", "least entropy", *pieces]
-        rows = [_cells(survey, node) for node in nodes[:_BRIEF]]
-        grids = [Grid(head, rows, left=range(len(survey.attributes)))] if rows else []
-        more = _more(len(nodes), _BRIEF)
-        note = f"And {more}. {plain_sentence(survey)}" if more else plain_sentence(survey)
-        return fragment(self.headline, survey.name, grids=grids, notes=[note])
-
-    def terminal(self, text: Writer) -> Iterator[RenderableType]:
-        """The nodes with the most even groups."""
+    def brief(self) -> Iterator[Block]:
+        """The nodes with the most even groups, by their levels in few characters."""
         survey, even = self.result, _by_entropy(self.result)
-        yield titled(text, self.headline, survey.name)
-        yield text(self._scope())
-        yield text(f"The worst disclosure by so many {survey.kind}, the most even groups first:")
-        pieces = [f"k={number(k)}" for k in survey.knowledge]
-        table = plain_table(["levels"], ["groups", "bits", *pieces])
-        for node in even[:_MOST_PRINTED]:
-            groups, *rest = _cells(survey, node)[len(survey.tops) :]
-            levels = text(_levels(node.levels, survey.tops), "bold")
-            table.add_row(levels, text(groups), *map(text, rest))
+        yield Sentence(self._scope())
         if even:
-            yield table
-        more = _more(len(even), _MOST_PRINTED)
-        if more:
-            yield text(f"And {more}, which are in the JSON of the survey.")
-        yield Padding(text(plain_sentence(survey)), (0, 0, 1, 0))
+            first = f"The worst disclosure by so many {survey.kind}, the most even groups first:"
+            yield Sentence(first)
+            head = ("levels", "groups", "bits", *(f"k={number(k)}" for k in survey.knowledge))
+            rows = [(_levels(node.levels, survey.tops), *_cells(node)) for node in even[:_BRIEF]]
+            yield Grid(head, rows, note=_more(len(even), _BRIEF))
+        yield Sentence(plain_sentence(survey))
 
     def _scope(self) -> str:
         """Say how large the table is, and which columns coarsen."""
@@ -105,15 +79,26 @@ def _by_entropy(survey: LatticeSurvey) -> list[SurveyedNode]:
     return sorted(found, key=lambda node: (-node.entropy, node.disclosures, node.levels))
 
 
-def _cells(survey: LatticeSurvey, node: SurveyedNode) -> list[str]:
-    """A node as a table shows it: its levels, groups, entropy, and disclosures."""
-    levels = [_level(level, top) for level, top in zip(node.levels, survey.tops, strict=True)]
-    chances = [_chance(probability) for probability in node.disclosures]
-    return [*levels, number(node.groups), f"{node.entropy:.3f}", *chances]
+def _nodes(survey: LatticeSurvey, nodes: Sequence[SurveyedNode]) -> Grid:
+    """Nodes as the page shows them: their levels, groups, entropy, and disclosures."""
+    columns = range(len(survey.attributes))
+    ks = (number(k) for k in survey.knowledge)
+    head = (*map(visible, survey.attributes), "groups", "least entropy", *ks)
+    rows = [
+        (*(_level(node.levels[at], survey.tops[at]) for at in columns), *_cells(node))
+        for node in nodes[:_MOST_ROWS]
+    ]
+    return Grid(head, rows, columns, _more(len(nodes), _MOST_ROWS))
+
+
+def _cells(node: SurveyedNode) -> list[str]:
+    return [number(node.groups), f"{node.entropy:.3f}", *map(_chance, node.disclosures)]
 
 
 def _more(found: int, most: int) -> str:
-    return some(found - most, "other", "others") if found > most else ""
+    if found <= most:
+        return ""
+    return f"And {some(found - most, 'other', 'others')}, which are in the JSON of the survey."
 
 
 # ---- words ----------------------------------------------------------------------------------
@@ -142,8 +127,7 @@ def _explanation(survey: LatticeSurvey) -> str:
         f"even the {nouns} of its groups are, the higher the entropy; the least even group counts. "
         "It is in bits: 1 bit is the entropy of two equally frequent values. Even groups tend to "
         f"disclose less, whichever {survey.kind} the adversary knows. It is a tendency only: of "
-        "two "
-        "generalizations, the more even one can disclose more."
+        "two generalizations, the more even one can disclose more."
     )
 
 
@@ -206,16 +190,6 @@ def _chance(probability: float) -> str:
 
 # ---- the figure -----------------------------------------------------------------------------
 
-# Middle tones as in the other figures; marks and dashes tell the lines apart in grey.
-_STYLES = (
-    ("#2f7ed8", "circle", "solid"),
-    ("#cf6a10", "square", "dash"),
-    ("#1f8a70", "diamond", "dot"),
-    ("#8a63d2", "triangle-up", "dashdot"),
-    ("#c2549d", "x", "longdash"),
-    ("#7a8290", "star", "longdashdot"),
-)
-
 
 def drawn_nodes(survey: LatticeSurvey) -> list[int]:
     """Choose the nodes to draw: all with some entropy; of very many, some from low to high."""
@@ -232,27 +206,24 @@ def survey_figure(survey: LatticeSurvey) -> dict[str, Any]:
     drawn = set(drawn_nodes(survey))
     data = []
     for place, k in enumerate(survey.knowledge):
-        color, symbol, dash = _STYLES[place % len(_STYLES)]
+        color, symbol, dash = STYLES[place % len(STYLES)]
         best = [number for number in survey.best_numbers(k) if number in drawn]
-        rest = sorted(drawn - set(best))
         name = _pieces(survey, k)
         line = {
-            **_marks(survey, best, place),
             "mode": "lines+markers",
-            "name": name,
             "line": {"color": color, "dash": dash, "width": 1.5},
             "marker": {"color": color, "symbol": symbol, "size": 8},
-            "legendgroup": name,
         }
         cloud = {
-            **_marks(survey, rest, place),
-            "mode": "markers",
-            "name": name,
             "marker": {"color": color, "symbol": f"{symbol}-open", "size": 7},
-            "legendgroup": name,
             "showlegend": False,
         }
-        data += [line, cloud] if rest else [line]
+        for nodes, look in ((best, line), (sorted(drawn - set(best)), cloud)):
+            if nodes or look is line:
+                x = np.round(survey.entropy[nodes], 6).tolist()
+                y = np.round(survey.disclosures[nodes, place], 6).tolist()
+                texts = (_hover(survey, number, place) for number in nodes)
+                data.append(scatter(x, y, texts, name=name, legendgroup=name, **look))
     layout = base_layout(
         f"least entropy of a group's {escape(plural(noun_of(survey.sensitive)))} (bits)",
         "how sure of some value, at worst",
@@ -262,17 +233,6 @@ def survey_figure(survey: LatticeSurvey) -> dict[str, Any]:
     )
     layout["xaxis"]["rangemode"] = "normal"
     return {"data": data, "layout": layout}
-
-
-def _marks(survey: LatticeSurvey, at: list[int], place: int) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "x": np.round(survey.entropy[at], 6).tolist(),
-        "y": np.round(survey.disclosures[at, place], 6).tolist(),
-        "text": [_hover(survey, number, place) for number in at],
-        "hovertemplate": "%{text}<extra></extra>",
-        "cliponaxis": False,
-    }
 
 
 def _hover(survey: LatticeSurvey, number: int, place: int) -> str:

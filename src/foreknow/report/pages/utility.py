@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-
-from foreknow.report.console import Writer, plain_table, titled
-from foreknow.report.page import Grid, Page, document, fragment
+from foreknow.report.page import Block, Grid, Page, Sentence, document
 from foreknow.report.words import average_text, number, some, visible
 from foreknow.utility.report import UtilityReport
 
@@ -37,26 +34,11 @@ class UtilityPage(Page[UtilityReport]):
             ],
         )
 
-    def summary(self) -> str:
+    def brief(self) -> Iterator[Block]:
         """The same tables."""
-        measures, queries = self._measures(), self._queries()
-        measures = Grid(measures.head, measures.rows, measures.left, note=self._asked())
-        return fragment(self.headline, self.result.name, grids=[measures, queries])
-
-    def terminal(self, text: Writer) -> Iterator[RenderableType]:
-        """The same tables."""
-        yield titled(text, self.headline, self.result.name)
-        for grid in (self._measures(), self._queries()):
-            table = plain_table()
-            for place, title in enumerate(grid.head):
-                table.add_column(title, overflow="fold", max_width=None if place else 30)
-                table.columns[-1].justify = "left" if place in grid.left else "right"
-            for name, value, *rest in grid.rows:
-                style = "dim" if 2 in grid.left else ""
-                table.add_row(text(name), text(value, "bold"), *(text(x, style) for x in rest))
-            yield table
-            if 2 in grid.left:
-                yield text(self._asked())
+        yield self._measures()
+        yield Sentence(self._asked())
+        yield self._queries()
 
     def _measures(self) -> Grid:
         """Each measure: its name, its value, and what to compare it with."""
