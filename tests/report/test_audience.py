@@ -24,6 +24,14 @@ hierarchies = { age = { intervals = [10] } }
 facts = { l = 0 }
 below = 0.9
 """
+BY = ("--policy", "policy.toml", "--group", "ward")
+COMMANDS = {
+    "audit": ("audit", "table.csv", *BY),
+    "skyline": ("skyline", "table.csv", "-c", "0.95", *BY),
+    "curves": ("curves", "table.csv", "--upto", "2", *BY),
+    "survey": ("survey", "table.csv", "--policy", "policy.toml", "-k", "1"),
+    "attack": ("attack", "table.csv", "--policy", "policy.toml", "--worlds", "20", "--seed", "1"),
+}
 
 
 @pytest.fixture
@@ -49,6 +57,17 @@ def said(path):
     """What a page says of who may see it, as plain text."""
     (line,) = re.findall(r'<p class="audience.*?</p>', path.read_text(), re.DOTALL)
     return re.sub("<[^>]*>", "", line)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_a_command_writes_is_for_the_owner_and_says_so(place, command):
+    for name in ("page.html", "found.json"):
+        (place / name).write_text("readable by all before")
+    run(*COMMANDS[command], "--html", "page.html", "--json", "found.json")
+    assert said(place / "page.html").startswith("For the owner only: ")
+    assert mode(place / "page.html") == 0o600
+    assert json.loads((place / "found.json").read_text())["may_be_published"] is False
+    assert mode(place / "found.json") == 0o600
 
 
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
