@@ -223,7 +223,6 @@ def check_bounds(held, groups, priors, reading):
 def test_bounds_are_never_below_enumeration(monkeypatch, reading, kind, twice):
     if not twice:  # as for groups of very many values and signatures
         monkeypatch.setattr(bounds, "_TWICE", 0)
-        monkeypatch.setattr(bounds, "_BY_PERSON", 0)
     drawn = random.Random(f"bound {reading} {kind}")
     pairs = []
     for _ in range(15):
