@@ -64,23 +64,6 @@ def test_several_files_are_several_attribute_sets(load, tmp_path):
     assert points(absolute)[0][0].tables == priors.tables[:1]
 
 
-def test_beside_other_adversaries_and_in_a_skyline_with_them(load):
-    policy = load(
-        one('priors = { file = "sex.csv" }\nat_most = "1/2"\nvalues = ["HIV"]\nname = "by sex"')
-        + one(
-            'priors = [{ file = "race.csv", below = 0.6 }]\n'
-            'facts = [{ l = 1, below = 0.7 }]\nexcept = ["HIV"]'
-        )
-    )
-    kinds = [(type(p).__name__, below, reached) for p, below, reached in points(policy)]
-    assert kinds == [
-        ("Priors", Fraction(1, 2), True),
-        ("Facts", Fraction(7, 10), False),
-        ("Priors", Fraction(3, 5), False),
-    ]
-    assert policy.requirements[0].name == "by sex"
-
-
 def test_what_is_written_back_stands_for_itself(load):
     policy = load(
         one('priors = { file = ["sex.csv", "race.csv"] }\nat_most = "1/3"\nvalues = ["HIV"]')

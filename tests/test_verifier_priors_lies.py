@@ -66,29 +66,6 @@ def men_share(men, women, holders, odds):
     return sum((i * w for i, w in enumerate(weights)), Fraction(0)) / sum(weights) / men
 
 
-def test_one_kind_of_people_needs_no_reckoning():
-    table = {"m": {x: Fraction(1, 10) for x in "abcdefgh"}}
-    bag = dict.fromkeys("abcdefgh", 2)
-    assert judged([({"m": 16}, bag)], table, {"a"})[2] == Fraction(1, 8)
-
-
-def test_many_values_of_few_kinds_of_people():
-    values = [f"v{i}" for i in range(24)]
-    random = Random(4)
-    table = {(s,): random_row(random, values, "any") for s in "mf"}
-    table = {s: {x: max(p, Fraction(1, 10**4)) for x, p in row.items()} for s, row in table.items()}
-    table = {s: {x: p / sum(row.values()) for x, p in row.items()} for s, row in table.items()}
-    sexes = list("mf" * 12)
-    frame = pa.table({"gid": [1] * 24, "sex": sexes, "disease": values})
-    release = fk.Release.from_groups(frame, group="gid", sensitive="disease")
-    rows = {sex: row for (sex,), row in table.items()}
-    for reading in READINGS:
-        priors = fk.Priors(priors_table(table, ["sex"]), reading)
-        group = (Counter(sexes), dict.fromkeys(values, 1))
-        found = judged([group], rows, set(values), reading)[2]
-        assert found == priors.disclosure(release).exact
-
-
 def test_a_group_that_is_too_large_is_refused_in_words(monkeypatch):
     monkeypatch.setattr(verifier_priors, "_MOST_STATES", 1000)
     row = {x: Fraction(i + 1, 100) for i, x in enumerate("abcdefgh")}
@@ -234,14 +211,6 @@ def test_what_priors_cannot_be_read_as(reading, semantics):
     table["priors"]["semantics"] = reading
     with pytest.raises(CertificateError, match=f"priors cannot be read as '{reading}' under"):
         verify(release, [table])
-
-
-def test_a_release_without_the_column_is_refused():
-    release = Written(
-        "generalized", ("gid",), "disease", {"release": pa.table({"gid": [1], "disease": ["Flu"]})}
-    )
-    with pytest.raises(CertificateError, match="has no column 'sex'"):
-        verify(release, [rule(fk.Priors(PRIORS))])
 
 
 def test_the_column_of_groups_may_be_an_attribute():

@@ -60,12 +60,6 @@ def test_below_is_strict_and_exact(threshold, below):
     assert fk.Statements("Tom != Cancer").posterior(FIGURE, "Tom", "AIDS").below(threshold) is below
 
 
-def test_what_the_release_alone_says():
-    found = fk.Statements("Tom != Cancer").posterior(FIGURE, "Ann", "Cancer")
-    assert (found.exact, found.before) == (0, 0)
-    assert fk.Statements().posterior(FIGURE, "Ann", "AIDS").exact == Fraction(1, 2)
-
-
 # ---- names -------------------------------------------------------------------------------------
 
 
@@ -135,22 +129,6 @@ def test_a_release_must_name_people():
         fk.Statements().posterior(Release(FIGURE.counts, fewer), "Tom", "AIDS")
 
 
-@pytest.mark.parametrize("semantics", ["set", "multiset"])
-def test_a_release_where_people_have_several_values(semantics):
-    rows = [("Ann", "Flu"), ("Ann", "AIDS"), ("Bob", "Flu"), ("Cid", None), ("Dan", "AIDS")]
-    names, values = zip(*rows, strict=True)
-    table = pa.table({"who": names, "g": [1, 1, 1, 1, 2], "d": values})
-    release = fk.Release.from_groups(
-        table, group="g", sensitive="d", person="who", semantics=semantics
-    )
-    groups = [(["Ann", "Bob", "Cid"], ["Flu", "Flu", "AIDS"]), (["Dan"], ["AIDS"])]
-    said = [("or", ("has", "Ann", "Flu"), ("not", ("has", "Bob", "AIDS")))]
-    every = worlds(groups, semantics)
-    known = fk.Statements("Ann = Flu or Bob != AIDS")
-    for name, value in [("Cid", "Flu"), ("Bob", "AIDS"), ("Dan", "AIDS")]:
-        assert known.posterior(release, name, value).exact == posterior(every, said, name, value)
-
-
 # ---- statements --------------------------------------------------------------------------------
 
 
@@ -212,13 +190,6 @@ def test_under_single_a_full_row_is_the_prior_of_a_person():
     for value, weight in weights.items():
         found = known.posterior(FIGURE, "Tom", value)
         assert found.exact == found.before == weight / sum(weights.values())
-
-
-def test_both_forms_of_a_prior_and_equal_rows():
-    one = fk.Statements(prior={"Tom": {"AIDS": 0.25}})
-    assert one == fk.Statements(prior={("Tom", "AIDS"): Fraction(1, 4)})
-    even = fk.Statements(prior={"Tom": {"AIDS": 7, "Flu": 7, "Cancer": 7}})
-    assert even.posterior(FIGURE, "Tom", "AIDS").exact == Fraction(1, 4)
 
 
 def test_a_prior_about_nobody_or_nothing_is_refused():
@@ -391,18 +362,6 @@ def test_nothing_is_worked_out_before_it_is_asked():
     for value in ("AIDS", "Plague"):
         with pytest.raises(ContradictionError):
             known.disclosure(FIGURE, value)
-
-
-def test_people_whom_nobody_names_share_the_work():
-    names = [f"p{i}" for i in range(50)]
-    release = release_of([(names, ["a"] * 20 + ["b"] * 30)])
-    known = fk.Statements("p0 = a -> p1 = a")
-    rows = known.posteriors(release)
-    first = rows["p7"]["a"].exact
-    steps = known._case(release).steps
-    assert all(rows[name]["a"].exact == first for name in names[2:])
-    assert known._case(release).steps == steps
-    assert sum(rows[name]["a"].exact for name in names) == 20
 
 
 # ---- as an adversary ---------------------------------------------------------------------------

@@ -171,11 +171,6 @@ def test_formulas_are_combined_by_operators():
     assert str(~~Has("A", "x")) == "not A != x"
 
 
-def test_labels_of_any_type_mean_what_they_print():
-    assert fk.Has(4, 17) == fk.Has("4", "17")
-    assert repr(fk.Has(4, 17)) == "Has(person='4', value='17')"
-
-
 def test_python_s_own_and_or_are_refused():
     with pytest.raises(InputError, match=r"combine formulas with &, \| and ~"):
         Has("A", "x") and Has("B", "x")
