@@ -28,9 +28,8 @@ REACH = 1 << 19
 _MANY = 1 << 12
 # Where floats cannot hold the weights, whole numbers do, up to this many states.
 _WHOLE_STATES = 1 << 13
-# Groups of one shape are judged together, so many numbers and groups at a time.
-_NUMBERS = 1 << 18
-_LEAST_PROBLEMS, _MOST_PROBLEMS = 16, 4096
+# Groups of one shape are judged together, so many numbers (and at least sixteen groups) at a time.
+_NUMBERS = 1 << 19
 # Rows that sum to at most one keep all partial sums at most one. Where the sum over worlds is at
 # least this, what underflows on the way is below `_ABSOLUTE` of it.
 LEAST_TOTAL = 2.0**-700
@@ -231,7 +230,7 @@ class _Work:
         """
         kinds, items = (_side(self.cases, some, side) for side in (turned, not turned))
         shape = lattice(tuple(kinds.amounts[0].tolist()))
-        step = min(max(_NUMBERS // sum(shape.widths), _LEAST_PROBLEMS), _MOST_PROBLEMS)
+        step = max(_NUMBERS // sum(shape.widths), 16)
         parts = [slice(i, i + step) for i in range(0, len(some), step)]
         left = [self._part(some[p], kinds.part(p), items.part(p), shape, turned) for p in parts]
         return np.concatenate(left)
