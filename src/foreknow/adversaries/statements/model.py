@@ -209,7 +209,11 @@ class Nodes:
                 left = TRUE if (kids[0] == atom) == (kind == "atom") else FALSE
             else:
                 join = self.all_of if kind == "all" else self.any_of
-                left = join([self.given(kid, variable, atom) for kid in kids])
+                mentions = self.variables  # most kids do not mention it
+                left = join(
+                    self.given(kid, variable, atom) if variable in mentions[kid] else kid
+                    for kid in kids
+                )
             self._given[key] = left
         return self._given[key]
 
