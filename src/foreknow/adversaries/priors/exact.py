@@ -109,7 +109,9 @@ def world_weights(
             if len(before):
                 step = left.take(after, axis=0)
                 if wanted[level]:
-                    weights[level, k] = _products(step, forward[level].take(before, axis=0)) * rows[level, k]
+                    weights[level, k] = (
+                        _products(step, forward[level].take(before, axis=0)) * rows[level, k]
+                    )
                 step *= rows[level, k]
                 ahead[before] += step
         forward.pop()
