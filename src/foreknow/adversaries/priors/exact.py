@@ -109,9 +109,8 @@ def world_weights(
             if len(before):
                 step = left.take(after, axis=0)
                 if wanted[level]:
-                    weights[level, k] = (
-                        _products(step, forward[level].take(before, axis=0)) * rows[level, k]
-                    )
+                    come = forward[level].take(before, axis=0)
+                    weights[level, k] = _products(step, come) * rows[level, k]
                 step *= rows[level, k]
                 ahead[before] += step
         forward.pop()
