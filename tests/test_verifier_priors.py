@@ -204,28 +204,6 @@ def test_binary_priors_so_near_to_1_that_floats_cannot_tell():
     assert (value, group) == ("a", ("1",))
 
 
-@examples(60)
-@given(SEEDS)
-def test_binary_priors_far_apart(seed):
-    random = Random(seed)
-    among = [*TINY[1:], *(1 - p for p in TINY[1:])]
-    table = {str(s): {"a": random.choice(among), "b": Fraction(0)} for s in range(4)}
-    groups = [
-        (dict.fromkeys(random.sample(sorted(table), 3), 1), {"a": random.randint(1, 2), "b": 1})
-        for _ in range(3)
-    ]
-    groups = [(dict.fromkeys(list(own)[: sum(bag.values())], 1), bag) for own, bag in groups]
-    held = []
-    for own, bag in groups:
-        odds = [table[s]["a"] / (1 - table[s]["a"]) for s in own]
-        if bag["a"] == 1:
-            held.append(max(odds) / sum(odds))
-        else:  # two of three: one is left out, with weight 1 / odds
-            others = [1 / o for o in odds]
-            held.append(1 - min(others) / sum(others))
-    assert judged(groups, table, {"a"}, "binary")[2] == max(held)
-
-
 def test_near_ties_between_groups_are_settled_by_fractions():
     little = Fraction(1, 10**25)
     table = {

@@ -69,30 +69,6 @@ def test_facts_say_an_implication_only_about_one_person_or_one_value(people, val
     assert implication(space, BOB, "Flu", TOM, "AIDS") in basic_implications(space)
 
 
-def test_the_smallest_implication_that_facts_cannot_say_takes_two_people_and_two_values():
-    for people, values in [(1, ["AIDS"]), (1, ["AIDS", "Flu"]), (2, ["AIDS"])]:
-        space = tables(people, values)
-        sayable = facts_up_to(space, 0, "AIDS", (1, 1, 1))
-        for one, x, other in product(range(people), values, range(people)):
-            assert implication(space, one, x, other, "AIDS") in sayable
-
-
-@pytest.mark.parametrize(("people", "values"), DOMAINS)
-def test_with_one_value_each_what_implies_the_value_is_what_rules_out_the_other(people, values):
-    space = tables(people, values)
-    for person, x, value in product(range(people), values, values):
-        same = implication(space, person, x, person, value) == space.lacks(person, x)
-        assert same == (x != value)
-
-
-def test_with_several_values_each_it_is_not():
-    # Whoever has both makes the difference.
-    sets = [frozenset(), {"Flu"}, {"AIDS"}, {"AIDS", "Flu"}]
-    brings = [own for own in sets if "Flu" not in own or "AIDS" in own]
-    lacks = [own for own in sets if "Flu" not in own]
-    assert [own for own in brings if own not in lacks] == [{"AIDS", "Flu"}]
-
-
 @pytest.mark.parametrize(
     ("people", "values"), [(2, "ab"), (2, "abc"), (2, "abcd"), (3, "ab"), (3, "abc")]
 )
@@ -166,12 +142,6 @@ def test_a_release_that_withstands_one_known_person_but_not_one_implication():
     assert found == Fraction(1, 4) / (Fraction(1, 4) + Fraction(3, 4) * Fraction(1, 4))
 
 
-def test_a_release_that_withstands_one_implication_but_not_two_known_people():
-    bags = ["abcd"]
-    assert worst_implications(space_of(bags), "a", 1)[1] == Fraction(1, 3)
-    assert Facts(k=2).disclosure(GroupCounts.from_bags(bags)).exact == Fraction(1, 2)
-
-
 def test_implications_get_at_least_as_far_as_the_same_number_of_facts():
     # So no release withstands one implication at a limit at which it fails for one known person.
     compared = 0
@@ -183,7 +153,7 @@ def test_implications_get_at_least_as_far_as_the_same_number_of_facts():
                 if sum(point) <= 3:
                     compared += 1
                     assert chance <= implied[sum(point)], (bags, value, point)
-    assert compared > 500
+    assert compared > 300
 
 
 @examples(100)

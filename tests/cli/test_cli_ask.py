@@ -154,22 +154,13 @@ def test_labels_hide_nothing_and_no_markup_works(asking, desk):
 # ---- errors ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("said", "message", "caret"),
-    [
-        ("Tom Cancer", "statement 1: expected '=', '!=', 'in' or 'not in' after Tom", 6),
-        ("Tim = AIDS", "nobody in the release is called 'Tim'; did you mean 'Tom'?", 2),
-        ("Tom = AIDS -> Ed = Flue", "has the value 'Flue'; did you mean 'Flu'?", 21),
-    ],
-)
-def test_an_error_points_at_its_place(asking, said, message, caret):
-    code, out, err = asking("-a", "Tom", said)
-    first, line, mark = err.rstrip("\n").split("\n")
+def test_an_error_points_at_its_place(asking):
+    code, out, err = asking("-a", "Tom", "Tom = AIDS -> Ed = Flue")
     assert (code, out) == (2, "")
-    assert first.startswith("foreknow: statement 1: ")
-    assert message in first
-    assert line == f"  {said}"
-    assert mark == " " * caret + "^"
+    assert err == (
+        "foreknow: statement 1: nobody in the release has the value 'Flue'; did you mean 'Flu'?\n"
+        f"  Tom = AIDS -> Ed = Flue\n{' ' * 21}^\n"
+    )
 
 
 def test_a_contradiction_exits_with_two(asking):

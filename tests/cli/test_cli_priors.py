@@ -77,29 +77,16 @@ def test_the_file_is_beside_the_policy_and_not_where_the_command_runs(ready):
     assert code == 0, out + err
 
 
-def test_both_readings_and_other_adversaries_in_one_audit(ready):
-    more = "\n[[require]]\nfacts = { l = 0 }\nbelow = 0.9\n"
-    how = '{ file = "sex.csv", semantics = "binary" }'
-    code, out, _ = audit(ready, "below = 0.9", priors=how, more=more)
-    assert code == 0
-    assert "both requirements hold" in out
-
-
 @pytest.mark.parametrize(
     ("content", "says"),
     [
         (None, "policy.toml: there is no file or folder"),
         ("", "policy.toml: sex.csv is empty"),
-        (SEX.replace("sex", "gender"), "table.csv has no column 'gender'"),
         (SEX.replace("probability", "chance"), "sex.csv has no column 'probability'"),
-        (SEX.replace("0.7", "0.9"), "the probabilities for sex f add up to 1.2, above 1"),
-        (SEX.replace("0.7", "?"), "sex.csv: row 2: the probability is '?', not a number"),
         (
             SEX.replace("m,", "male,"),
             "sex.csv: there are no probabilities for sex m; known: 'f', 'male'",
         ),
-        (SEX.replace("cold", "Gout"), "no probabilities of the sensitive value 'cold'"),
-        (SEX.replace("f,flu,0.3", "f,flu,0").replace("m,flu,0.1", "m,flu,0"), "no way to assign"),
         (SEX.replace("sex,", "disease,"), "is the sensitive column"),
     ],
 )
@@ -112,29 +99,18 @@ def test_priors_that_cannot_be_used(ready, content, says):
     assert says in ready.refused(*ready.audit("--group", "ward"))
 
 
-def test_both_limits_are_refused(ready):
-    ready.put("policy.toml", policy("below = 0.9\nat_most = 0.9"))
-    assert "give below or at_most, not both" in ready.refused(*ready.audit("--group", "ward"))
-
-
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
-def test_methods_that_merge_or_divide_cannot_search_under_priors(ready, method, form):
-    for more in ("", "\n[[require]]\nfacts = { l = 0 }\nbelow = 0.9\n"):
-        ready.put("policy.toml", policy("below = 0.9", more=more))
-        said = ready.refused(*ready.publish("--method", method, "--form", form))
-        assert "no search by merging or dividing groups serves Priors" in said
-        assert 'method = "art"' in said
-
-
-def test_several_values_per_person_are_refused(ready):
-    several = policy("below = 0.9").replace('identifiers = ["name"]', 'person = "name"')
-    ready.put("policy.toml", several.replace("[schema]", '[schema]\nsemantics = "set"'))
-    said = ready.refused(*ready.audit("--group", "ward"))
-    assert "one value per person, not 'set'" in said
-
-
 def test_what_verify_says_of_them_is_short():
     tables = [{"attributes": ["sex"], "rows": []}, {"attributes": ["age", "sex"], "rows": []}]
     assert _amounts({"semantics": "joint", "tables": tables}) == "by sex; age, sex (joint)"
     assert _amounts({"l": 1, "k": 2}) == "l = 1, k = 2"
+
+
+@pytest.mark.parametrize(
+    ("method", "form"), [("mondrian", "generalized"), ("fulldomain", "bucketized")]
+)
+def test_methods_that_merge_or_divide_cannot_search_under_priors(ready, method, form):
+    more = "\n[[require]]\nfacts = { l = 0 }\nbelow = 0.9\n"
+    ready.put("policy.toml", policy("below = 0.9", more=more))
+    said = ready.refused(*ready.publish("--method", method, "--form", form))
+    assert "no search by merging or dividing groups serves Priors" in said
+    assert 'method = "art"' in said

@@ -4,6 +4,7 @@ import json
 import re
 from fractions import Fraction
 
+from tests.adversaries.statements.scenes import random_statement
 from tests.fuzz.mutations import ODD, mutated_bytes
 from tests.fuzz.rounds import Fault, alone, rounds
 from tests.fuzz.test_csv_files import csv_text
@@ -22,19 +23,6 @@ def release(chance):
     cut = chance.randint(1, 4)
     parts = [names[:cut], names[cut:]]
     return [(part, [chance.choice(values) for _ in part]) for part in parts]
-
-
-def statement(chance, groups, depth):
-    """A statement as a tuple, as the oracle has it."""
-    people = [name for names, _ in groups for name in names]
-    values = sorted({value for _, bag in groups for value in bag})
-    if depth == 0 or chance.random() < 0.3:
-        if chance.random() < 0.1:
-            return ("same", *chance.sample(people, 2))
-        return ("has", chance.choice(people), chance.choice(values))
-    kind = chance.choice(("not", "and", "or", "->", "<->"))
-    parts = 1 if kind == "not" else 2
-    return (kind, *(statement(chance, groups, depth - 1) for _ in range(parts)))
 
 
 def written(chance, said):
@@ -205,13 +193,14 @@ def answer(groups, text, person, value):
 
 def attempt(chance, folder, worker):
     groups = release(chance)
-    said = statement(chance, groups, chance.choice((0, 1, 2, 2, 3)))
+    people = [name for names, _ in groups for name in names]
+    values = sorted({value for _, bag in groups for value in bag})
+    said = random_statement(chance, people, values, chance.choice((0, 1, 2, 2, 3)))
     text = written(chance, said)
     (folder / "meant.txt").write_text(f"{said!r}\n{text!r}", "utf-8", "surrogatepass")
     changed = chance.random() < 0.5
     if changed:
         text = mutated_bytes(chance, text.encode()).decode("utf-8", "replace")
-    people = [name for names, _ in groups for name in names]
     person = chance.choice(people)
     value = chance.choice([value for _, bag in groups for value in bag])
     rows = [

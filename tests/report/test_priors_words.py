@@ -134,24 +134,18 @@ def audit_of_both():
     return fk.audit(release(), fk.Policy(rules))
 
 
-def test_the_terminal_shows_them_beside_others():
-    audit = audit_of_both()
-    said = words(audit, 200)
-    assert render(audit).headline in said
-    assert "priors" in said
-    assert "Someone who knows that people with sex m have it with probability 10%" in said
-    assert "Priors(" not in said
-
-
-def test_the_page_and_the_notebook_show_them(tmp_path):
+def test_the_terminal_the_page_and_the_notebook_show_them_beside_others(tmp_path):
     audit = audit_of_both()
     audit.to_html(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "people with sex m have it with probability 10%" in page
+    shown = words(audit, 200)
+    assert render(audit).headline in shown
     assert "By the group alone" in page
     assert "be at most 99.9%" in page
-    assert "Priors(" not in page
-    assert "PriorTable" not in page
+    for said in (shown, page):
+        assert "people with sex m have it with probability 10%" in said
+        assert "Priors(" not in said
+        assert "PriorTable" not in said
     assert "priors" in audit._repr_html_()
 
 

@@ -73,15 +73,6 @@ def test_two_oracles_agree():
             assert joint(people, bag) == joint_by_permanents(people, bag)
 
 
-def test_groups_that_are_alike_share_their_answers():
-    priors = PriorMatrix.from_fractions([["1/2", "1/2", 0], ["1/5", "4/5", 0], [0, 0, 1]])
-    alike = [([0, 1], [0, 1])] * 500 + [([1, 0], [1, 0])] * 500
-    found = posteriors(groups_of(*alike, ([2], [2])), priors)
-    assert found.cases.n_groups == 2
-    assert table_of(found, 0).tolist() == table_of(found, 999).tolist()
-    assert table_of(found, 1000).tolist() == [[1.0]]
-
-
 def test_complements_are_rounded_from_the_fractions():
     near_one = 1 - Fraction(1, 10**30)
     priors = PriorMatrix.from_fractions([[near_one, 0], [near_one / 2, 1]])
@@ -144,21 +135,6 @@ def test_the_weights_of_priors_far_apart_are_kept(monkeypatch, whole):
             assert not found.bounded.any()
 
 
-def test_more_states_than_are_judged_together():
-    # 2**13 subsets of thirteen, and 2**9 states of repeated values in the other direction.
-    random_floats = np.random.default_rng(3).uniform(0.1, 1, (13, 13))
-    found = table_of(agree(groups_of((range(13), range(13))), matrix(random_floats)), 0)
-    assert found.sum(axis=0) == pytest.approx(1)
-    assert found.sum(axis=1) == pytest.approx(1)
-
-
-def test_few_signatures_make_large_groups_cheap():
-    priors = PriorMatrix.from_fractions([["1/3", "1/6", "1/2"], ["1/5", "2/5", "2/5"]])
-    found = agree(groups_of(([0] * 60 + [1] * 60, [0, 1, 2] * 40)), priors)
-    assert kind_of(found, 0) == "exact"
-    assert float(60 * table_of(found, 0)[:, 0].sum()) == pytest.approx(40)
-
-
 @pytest.mark.parametrize("thirds", [True, False])
 def test_proportional_priors_make_large_groups_cheap(thirds):
     # Thirty signatures, though in two directions over the held values; and thirty values.
@@ -172,27 +148,11 @@ def test_proportional_priors_make_large_groups_cheap(thirds):
     assert (bounded.upper() >= found.lower()).all()
 
 
-def test_equal_priors_say_no_more_than_the_bag():
-    found = posteriors(
-        groups_of((range(500), [i % 5 for i in range(500)])), matrix(np.full((500, 5), 0.1))
-    )
-    assert kind_of(found, 0) == "exact"
-    assert table_of(found, 0) == pytest.approx(0.2)
-
-
 def test_fractions_out_of_reach_are_refused():
     drawn = random.Random(9)
     table = [[Fraction(drawn.randint(1, 99), 100) for _ in range(20)] for _ in range(20)]
     with pytest.raises(UnsupportedError, match="needs 1048576 states, more than 65536"):
         exact_joint([1] * 20, [1] * 20, table)
-
-
-def test_states_are_those_of_the_smaller_lattice():
-    # Thirty people of two signatures: 16**2 states, where values alone would need 2**30.
-    priors = matrix(np.random.default_rng(1).uniform(0.1, 1, (2, 30)))
-    groups = groups_of(([0] * 15 + [1] * 15, range(30)))
-    assert kind_of(posteriors(groups, priors, reach=256), 0) == "exact"
-    assert kind_of(posteriors(groups, priors, reach=255), 0) == "bounded"
 
 
 # ---- out of reach: upper bounds ------------------------------------------------------------
@@ -223,7 +183,6 @@ def check_bounds(held, groups, priors, reading):
 def test_bounds_are_never_below_enumeration(monkeypatch, reading, kind, twice):
     if not twice:  # as for groups of very many values and signatures
         monkeypatch.setattr(bounds, "_TWICE", 0)
-        monkeypatch.setattr(bounds, "_BY_PERSON", 0)
     drawn = random.Random(f"bound {reading} {kind}")
     pairs = []
     for _ in range(15):
@@ -242,13 +201,6 @@ def test_bounds_hold_for_larger_groups():
         assert np.isnan(bounded).all() == (true[0][0] is None)
         for row, true_row in zip(bounded.tolist(), true, strict=True):
             assert all(p is None or Fraction(b) >= p for b, p in zip(row, true_row, strict=True))
-
-
-def test_where_priors_are_equal_the_bound_is_the_share():
-    groups = groups_of((range(60), [i % 12 for i in range(60)]))
-    found = posteriors(groups, matrix(np.full((60, 12), 0.25)), reach=0)
-    assert kind_of(found, 0) == "bounded"
-    assert table_of(found, 0) == pytest.approx(1 / 12)
 
 
 @pytest.mark.parametrize(("lowest", "most"), [(0.5, 1.25), (0.25, 2.0)])

@@ -42,15 +42,6 @@ def ratios(chances):
     return [min(column) / max(column) if any(column) else Fraction(0) for column in columns]
 
 
-def least_ratio_condition(rho, counts, r):
-    """Joint reading: ``rho_x min(rho_y) (N - c_x) >= (r - 1) c_x`` for every x."""
-    size = sum(counts)
-    return r > 1 and all(
-        min((b for y, b in enumerate(rho) if y != x), default=0) * own * (size - c) >= (r - 1) * c
-        for x, (own, c) in enumerate(zip(rho, counts, strict=True))
-    )
-
-
 def ratio_condition(rho, counts, r):
     """Joint reading: ``rho_x sum(c_y rho_y for y != x) >= (r - 1) c_x`` for every x."""
     total = sum(c * own for c, own in zip(counts, rho, strict=True))
@@ -61,7 +52,6 @@ def ratio_condition(rho, counts, r):
 
 # ---- the numbers of the paper ------------------------------------------------------------------
 
-MALE, FEMALE = ["0.1", "0.9"], ["0.003", "0.997"]  # lung cancer and not: table IV
 R = [Fraction(3, 2), 2, Fraction(5, 2), 3, 4]
 
 
@@ -76,41 +66,6 @@ def exact_binary(chances, copies):
     priors = PriorMatrix([[chance, Fraction(0)] for chance in chances])
     found = [row[0] for row in exact_group(groups, 0, priors, "binary")]
     return None if found[0] is None else found
-
-
-@pytest.mark.parametrize("reading", ["joint", "binary"])
-def test_alan_and_betty(reading):
-    priors = PriorMatrix.from_fractions([MALE, FEMALE])
-    assert exact_joint([1, 1], [1, 1], priors.fractions)[0][0] == Fraction(997, 1024)
-    found = posteriors(groups_of(([0, 1], [0, 1])), priors, reading)
-    assert table_of(found, 0)[0, 0] == pytest.approx(997 / 1024, rel=1e-14)
-
-
-def test_two_men_and_two_women_are_told_apart_only_together():
-    table = fractions(MALE, FEMALE)
-    found = exact_joint([2, 2], [2, 2], table)
-    assert exact_binary([row[0] for row in table for _ in range(2)], 2)[0] == found[0][0]
-    for row in table:  # split by sex, it is one half
-        assert exact_joint([2], [1, 1], [row]) == [[Fraction(1, 2)] * 2]
-
-
-# fmt: off
-TABLE_V = [
-    (3, 2, "0.1", 0.0474), (3, 2, "0.3", 0.1235), (3, 2, "0.5", 0.1667), (3, 2, "0.9", 0.0818),
-    (4, 2, "0.3", 0.1750), (6, 2, "0.3", 0.2211), (6, 3, "0.3", 0.1537), (6, 4, "0.3", 0.0955),
-]
-# fmt: on
-
-
-@pytest.mark.parametrize(("size", "r", "highest", "printed"), TABLE_V)
-def test_table_v(size, r, highest, printed):
-    ceil = delta_ceil(size, r, Fraction(highest))
-    assert round(float(ceil), 4) == printed
-    # It is exactly tight under the binary reading.
-    lowest = Fraction(highest) - ceil
-    assert exact_binary([Fraction(highest), *[lowest] * (size - 1)], 1)[0] == Fraction(1, r)
-    assert odds_condition(lowest, Fraction(highest), 1, size, r)
-    assert not odds_condition(lowest - Fraction(1, 10**9), Fraction(highest), 1, size, r)
 
 
 COUNTEREXAMPLES = {
@@ -128,7 +83,6 @@ def test_theorem_1_is_unsafe_under_the_joint_reading(posterior):
     assert found[0][0] == Fraction(posterior) > Fraction(1, 2)
     assert joint([dict(enumerate(row)) for row in people], range(3))[0][0] == Fraction(posterior)
     assert not ratio_condition(ratios(people), [1] * 3, 2)
-    assert not least_ratio_condition(ratios(people), [1] * 3, 2)
 
 
 def test_theorem_1_is_worse_in_larger_groups():
@@ -144,12 +98,6 @@ def test_theorem_1_is_worse_in_larger_groups():
 
 
 READINGS = ("joint", "binary")
-
-
-def test_two_classes_of_sixty():
-    found = exact_joint([60, 60], [60, 60], fractions(["1/3", "2/3"], ["1/5", "4/5"]))
-    assert 60 * found[0][0] + 60 * found[1][0] == 60
-    assert found[0][0] / found[0][1] > 1
 
 
 # ---- sound conditions ----------------------------------------------------------------------
@@ -174,9 +122,9 @@ def random_counts(drawn, size, distinct):
 
 
 @pytest.mark.parametrize("distinct", [True, False])
-def test_ratio_conditions_admit_nothing_above_the_threshold(distinct):
+def test_the_ratio_condition_admits_nothing_above_the_threshold(distinct):
     drawn = random.Random(f"ratios {distinct}")
-    admitted = only_by_sum = printed_wrong = 0
+    admitted = printed_wrong = 0
     for _ in range(2000 if NIGHTLY else 500):
         size = drawn.randint(2, 7)
         counts = random_counts(drawn, size, distinct)
@@ -184,31 +132,15 @@ def test_ratio_conditions_admit_nothing_above_the_threshold(distinct):
         found = exact_joint([1] * size, counts, people)
         rho = ratios(people)
         for r in R:
-            by_least = least_ratio_condition(rho, counts, r)
-            by_sum = ratio_condition(rho, counts, r)
-            assert by_sum or not by_least
-            admitted += by_sum
-            only_by_sum += by_sum and not by_least
+            safe = ratio_condition(rho, counts, r)
+            admitted += safe
             worst = None if found is None else max(max(row) for row in found)
-            assert not by_sum or (worst is not None and worst <= 1 / Fraction(r))
+            assert not safe or (worst is not None and worst <= 1 / Fraction(r))
             if distinct and worst is not None and worst > 1 / Fraction(r):
                 columns = list(zip(*people, strict=True))
                 printed_wrong += all(delta_condition(min(c), max(c), size, r) for c in columns)
     assert admitted > 100
-    assert only_by_sum > 3
     assert not distinct or printed_wrong > 3  # the printed condition alone is unsafe
-
-
-@pytest.mark.parametrize("size", [2, 3, 5, 9])
-def test_ratio_conditions_are_tight(size):
-    # One person is likelier to have x, and all others to have anything else, by the same factor.
-    rho = Fraction(4, 5)
-    people = [[Fraction(1, 2), *[rho / 2] * (size - 1)]]
-    people += [[rho / 2, *[Fraction(1, 2)] * (size - 1)]] * (size - 1)
-    r = 1 + rho * rho * (size - 1)
-    assert least_ratio_condition(ratios(people), [1] * size, r)
-    assert not ratio_condition(ratios(people), [1] * size, r + Fraction(1, 10**9))
-    assert exact_joint([1] * size, [1] * size, people)[0][0] == 1 / r
 
 
 def test_the_odds_condition_is_sound_and_the_papers_under_the_binary_reading():
@@ -230,12 +162,3 @@ def test_the_odds_condition_is_sound_and_the_papers_under_the_binary_reading():
             if copies == 1 and size >= r and 0 < highest < 1:
                 assert safe == delta_condition(lowest, highest, size, r)
     assert admitted > 70
-
-
-def test_joint_is_binary_where_there_are_two_values_that_sum_to_one():
-    drawn = random.Random(6)
-    for _ in range(100):
-        chances = [Fraction(drawn.randint(1, 9), 10) for _ in range(4)]
-        people = [{"x": f, "y": 1 - f} for f in chances]
-        by_joint = joint(people, "xxyy")
-        assert [row["x"] for row in by_joint] == binary(people, "xxyy", "x")

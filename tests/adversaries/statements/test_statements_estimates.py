@@ -1,6 +1,5 @@
 """Estimates: flagged, reproducible, and with intervals that hold the truth as often as claimed."""
 
-import logging
 import random
 from itertools import product
 
@@ -184,14 +183,6 @@ def test_what_no_sample_agrees_with_is_not_called_a_contradiction():
     ):
         with pytest.raises(UnsupportedError, match="not known whether these statements can hold"):
             ask()
-
-
-def test_sampling_says_what_it_does(caplog):
-    release, said = crowd()
-    with caplog.at_level(logging.INFO, logger="foreknow"):
-        fk.Statements(*said, budget=10).posterior(release, "p0", "v0")
-    assert "exact inference is out of reach for" in caplog.text
-    assert f"estimating: 10 of 10 variables drawn, in {ROUNDS} rounds" in caplog.text
 
 
 # ---- intervals ---------------------------------------------------------------------------------

@@ -129,41 +129,6 @@ def test_worst_case_background_knowledge_hannah_and_charlie():
     assert neither.posterior(release, "Ed", "Lung Cancer").exact == 1
 
 
-def test_a_negation_is_a_basic_implication():
-    """Definition 2: `not A` is `A -> B`, with B another value of the same person."""
-    release = release_of(FIGURE)
-    plain = fk.Statements("Ed != Flu")
-    implied = fk.Statements("Ed = Flu -> Ed = AIDS")
-    for name, value in [("Ed", "AIDS"), ("Tom", "AIDS"), ("Gary", "Cancer")]:
-        assert (
-            plain.posterior(release, name, value).exact
-            == implied.posterior(release, name, value).exact
-        )
-
-
-@pytest.mark.parametrize("semantics", ["set", "multiset"])
-def test_literals_about_different_values_are_independent(semantics):
-    """Propositions 1 and 2 of Privacy Skyline."""
-    groups = [(["A", "B", "C"], ["x", "x", "y"]), (["D", "E"], ["x"])]
-    release = release_of(groups, semantics)
-    known = fk.Statements("A != x", "B = y", "D = x")
-    alone = fk.Statements("A != x")
-    for name in "BC":
-        assert (
-            known.posterior(release, name, "x").exact == alone.posterior(release, name, "x").exact
-        )
-    assert known.posterior(release, "E", "x").exact == posterior(
-        worlds(groups, semantics), [("has", "D", "x")], "E", "x"
-    )
-
-
-def test_labelled_occurrences():
-    """Two occurrences among two people: each has one with 3/4, not 2/3."""
-    release = release_of([(["A", "B"], ["x", "x"])], "multiset")
-    assert fk.Statements().posterior(release, "A", "x").exact == Fraction(3, 4)
-    assert fk.Statements("A = x").posterior(release, "B", "x").exact == Fraction(2, 3)
-
-
 # ---- beyond enumeration ------------------------------------------------------------------------
 
 VALUES = [f"v{i}" for i in range(6)]
@@ -256,18 +221,6 @@ def test_a_tree_across_hundreds_of_groups():
         without[(i - 1) // 2] *= with_it[i] + without[i]
     truth = Fraction(with_it[0], with_it[0] + without[0])
     assert known.posterior(release, "p0", "v0").exact == truth
-
-
-def test_a_chain_within_one_group():
-    names, bag = group(100)
-    release = release_of([(names, bag)])
-    said = [f"{a} = v5 -> {b} = v5" for a, b in pairwise(names[:40])]
-    known = fk.Statements(*said)
-    have, lack = bag.count("v5"), 100 - bag.count("v5")
-    # k of the 40 have it: these are the last k
-    ways = [perm(have, k) * perm(lack, 40 - k) for k in range(41)]
-    found = known.posterior(release, "p30", "v5").exact
-    assert found == Fraction(sum(ways[10:]), sum(ways))
 
 
 def test_millions_of_people_in_a_group():

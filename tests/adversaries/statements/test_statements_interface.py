@@ -60,12 +60,6 @@ def test_below_is_strict_and_exact(threshold, below):
     assert fk.Statements("Tom != Cancer").posterior(FIGURE, "Tom", "AIDS").below(threshold) is below
 
 
-def test_what_the_release_alone_says():
-    found = fk.Statements("Tom != Cancer").posterior(FIGURE, "Ann", "Cancer")
-    assert (found.exact, found.before) == (0, 0)
-    assert fk.Statements().posterior(FIGURE, "Ann", "AIDS").exact == Fraction(1, 2)
-
-
 # ---- names -------------------------------------------------------------------------------------
 
 
@@ -135,22 +129,6 @@ def test_a_release_must_name_people():
         fk.Statements().posterior(Release(FIGURE.counts, fewer), "Tom", "AIDS")
 
 
-@pytest.mark.parametrize("semantics", ["set", "multiset"])
-def test_a_release_where_people_have_several_values(semantics):
-    rows = [("Ann", "Flu"), ("Ann", "AIDS"), ("Bob", "Flu"), ("Cid", None), ("Dan", "AIDS")]
-    names, values = zip(*rows, strict=True)
-    table = pa.table({"who": names, "g": [1, 1, 1, 1, 2], "d": values})
-    release = fk.Release.from_groups(
-        table, group="g", sensitive="d", person="who", semantics=semantics
-    )
-    groups = [(["Ann", "Bob", "Cid"], ["Flu", "Flu", "AIDS"]), (["Dan"], ["AIDS"])]
-    said = [("or", ("has", "Ann", "Flu"), ("not", ("has", "Bob", "AIDS")))]
-    every = worlds(groups, semantics)
-    known = fk.Statements("Ann = Flu or Bob != AIDS")
-    for name, value in [("Cid", "Flu"), ("Bob", "AIDS"), ("Dan", "AIDS")]:
-        assert known.posterior(release, name, value).exact == posterior(every, said, name, value)
-
-
 # ---- statements --------------------------------------------------------------------------------
 
 
@@ -214,40 +192,11 @@ def test_under_single_a_full_row_is_the_prior_of_a_person():
         assert found.exact == found.before == weight / sum(weights.values())
 
 
-def test_both_forms_of_a_prior_and_equal_rows():
-    one = fk.Statements(prior={"Tom": {"AIDS": 0.25}})
-    assert one == fk.Statements(prior={("Tom", "AIDS"): Fraction(1, 4)})
-    even = fk.Statements(prior={"Tom": {"AIDS": 7, "Flu": 7, "Cancer": 7}})
-    assert even.posterior(FIGURE, "Tom", "AIDS").exact == Fraction(1, 4)
-
-
 def test_a_prior_about_nobody_or_nothing_is_refused():
     with pytest.raises(StatementError, match="prior: nobody in the release is called 'Tim'"):
         fk.Statements(prior={"Tim": {"AIDS": 1}}).posterior(FIGURE, "Tom", "AIDS")
     with pytest.raises(StatementError, match="prior: nobody in the release has the value 'Flue'"):
         fk.Statements(prior={"Tom": {"Flue": 1}}).posterior(FIGURE, "Tom", "AIDS")
-
-
-@pytest.mark.parametrize(
-    ("semantics", "groups", "prior"),
-    [
-        ("multiset", [(["in"], ["or", "a", "not"])], {("in", "or"): 0}),
-        ("single", [(["p0", "p1", "p2"], ["a", "b", "b"]), (["q0", "q1"], ["a", "b"])], None),
-        ("set", [(["p0"], ["a"]), (["q0", "q1", "q2"], ["b", "a", "a"])], None),
-    ],
-)
-def test_a_prior_that_leaves_no_world_somewhere_is_told_wherever_one_asks(semantics, groups, prior):
-    prior = prior or {("q0", "a"): 0, ("q1", "a"): 0}
-    assert not worlds(groups, semantics, prior)
-    release = release_of(groups, semantics)
-    some = groups[0][0][0]
-    for said in ([], [f"'{some}' = a"], [f"'{some}' = a and '{some}' != a"]):
-        known = fk.Statements(*said, prior=prior, budget=1)
-        with pytest.raises(StatementError, match="the prior leaves no way to assign") as caught:
-            known.posterior(release, some, "a")
-        assert not isinstance(caught.value, ContradictionError)
-        with pytest.raises(StatementError, match="the prior leaves no way to assign"):
-            known.disclosure(release)
 
 
 @pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
@@ -265,8 +214,13 @@ def test_what_a_prior_leaves_no_way_to_deal_agrees_with_enumeration(semantics):
         if outcomes[-1]:
             assert known.posterior(release, "z", "a").exact == 1
         else:
-            with pytest.raises(StatementError, match="leaves no way to assign"):
-                known.posterior(release, "z", "a")
+            impossible = fk.Statements("z = a and z != a", prior=prior, budget=1)
+            for each in (known, impossible):  # the prior is to blame, whatever is stated or asked
+                with pytest.raises(StatementError, match="leaves no way to assign") as caught:
+                    each.posterior(release, "z", "a")
+                assert not isinstance(caught.value, ContradictionError)
+                with pytest.raises(StatementError, match="leaves no way to assign"):
+                    each.disclosure(release)
     assert 20 < sum(outcomes) < 280
 
 
@@ -334,35 +288,25 @@ def test_posteriors_are_a_mapping_that_works_when_asked():
     known = fk.Statements("Tom != Cancer")
     everybody = known.posteriors(FIGURE)
     assert list(everybody) == [name for names, _ in GROUPS for name in names]
-    assert len(everybody) == 8
     assert "Tom" in everybody
     assert "Tim" not in everybody
-    assert {value: str(p.exact) for value, p in everybody["Tom"].items()} == {
-        "AIDS": "1/3",
-        "Cancer": "0",
-        "Flu": "2/3",
-    }
-    assert list(everybody["Ann"]) == ["AIDS", "Flu"]
-    with pytest.raises(KeyError):
-        everybody["Tim"]
+    tom = {value: str(p.exact) for value, p in everybody["Tom"].items()}
+    assert tom == {"AIDS": "1/3", "Cancer": "0", "Flu": "2/3"}
     with pytest.raises(KeyError):
         everybody["Ann"]["Cancer"]
-    some = known.posteriors(FIGURE, people=["Ann"], values=["Cancer", "Flu"])
-    assert {name: list(row) for name, row in some.items()} == {"Ann": ["Cancer", "Flu"]}
-    assert some["Ann"]["Cancer"].exact == 0
+    some = known.posteriors(FIGURE, ["Tom", "Ann", "Tom"], iter(["Cancer", "Flu", "Flu"]))
+    assert {name: list(row) for name, row in some.items()} == {
+        "Tom": ["Cancer", "Flu"],
+        "Ann": ["Cancer", "Flu"],
+    }
     assert repr(everybody) == "Posteriors(8 people)"
     assert repr(some["Ann"]).startswith("{'Cancer': Posterior('Ann', 'Cancer': 0)")
-    with pytest.raises(InputError, match="expected a list of labels, not the text 'Ann'"):
-        known.posteriors(FIGURE, people="Ann")
-
-
-def test_what_is_named_repeatedly_is_answered_once():
-    known = fk.Statements("Tom != Cancer")
-    some = known.posteriors(FIGURE, people=["Tom", "Ann", "Tom"], values=iter(["Flu", "Flu"]))
-    assert {name: list(row) for name, row in some.items()} == {"Tom": ["Flu"], "Ann": ["Flu"]}
-    for more in ({"people": 1}, {"values": 1}):
-        with pytest.raises(InputError, match="expected a list of labels, not 1"):
-            known.posteriors(FIGURE, **more)
+    for wrong, said in (("Ann", "the text 'Ann'"), (1, "1")):
+        with pytest.raises(InputError, match=f"expected a list of labels, not {said}"):
+            known.posteriors(FIGURE, people=wrong)
+    row = fk.Statements("Tom = AIDS", "Tom = Flu").posteriors(FIGURE)["Ann"]
+    with pytest.raises(ContradictionError):
+        row["AIDS"]
 
 
 def test_posteriors_as_plain_values_and_as_a_table():
@@ -381,28 +325,6 @@ def test_posteriors_as_plain_values_and_as_a_table():
     assert shown.count("<tr>") == 22
     assert "…" in shown
     assert "<td>&lt;b&gt;</td>" in shown
-
-
-def test_nothing_is_worked_out_before_it_is_asked():
-    known = fk.Statements("Tom = AIDS", "Tom = Flu")
-    row = known.posteriors(FIGURE)["Ann"]
-    with pytest.raises(ContradictionError):
-        row["AIDS"]
-    for value in ("AIDS", "Plague"):
-        with pytest.raises(ContradictionError):
-            known.disclosure(FIGURE, value)
-
-
-def test_people_whom_nobody_names_share_the_work():
-    names = [f"p{i}" for i in range(50)]
-    release = release_of([(names, ["a"] * 20 + ["b"] * 30)])
-    known = fk.Statements("p0 = a -> p1 = a")
-    rows = known.posteriors(release)
-    first = rows["p7"]["a"].exact
-    steps = known._case(release).steps
-    assert all(rows[name]["a"].exact == first for name in names[2:])
-    assert known._case(release).steps == steps
-    assert sum(rows[name]["a"].exact for name in names) == 20
 
 
 # ---- as an adversary ---------------------------------------------------------------------------
@@ -432,15 +354,13 @@ def test_the_disclosure_is_the_highest_posterior(semantics):
     assert found > 15
 
 
-def test_a_disclosure_comes_with_a_witness():
+def test_a_disclosure_comes_with_a_witness_whose_name_stays_out_of_json():
     found = fk.Statements("Tom != Cancer", "Tom != Flu").disclosure(FIGURE, "AIDS")
-    assert (found.exact, found.below(1)) == (1, False)
-    assert found.witness.person == "Tom"
+    assert (found.exact, found.witness.person) == (1, "Tom")
     assert found.to_dict()["witness"] == {"group": 1, "interval": None}
-    assert not found.estimated
     assert fk.Statements().disclosure(FIGURE, "Plague").exact == 0
-    untouched = fk.Statements("Tom != Cancer").disclosure(FIGURE, "AIDS")
-    assert (untouched.witness.person, untouched.exact) == ("Ann", Fraction(1, 2))
+    with pytest.raises(ContradictionError):
+        fk.Statements("Tom = AIDS", "Tom = Flu").disclosure(FIGURE, "Plague")
 
 
 def test_statements_guide_no_search():

@@ -7,12 +7,10 @@ that u has y given that t has x,
 
     c_x (1 - P) >= P * sum over u and y of a(u,y) * f(t,y) f(u,x) / (f(t,x) f(u,y)).
 
-Every a is at most 1. For each y they sum to c_y over u, so the sum over u is at least that of the
-c_y smallest ratios: *by value*. For each u they sum to at most 1 over y, and to N - c_x in all, so
-it is at least the sum of the N - c_x smallest of each one's smallest ratio: *by person*. Both are
-right; the larger sum S is taken, and ``P <= c_x / (c_x + S)``. By value it is done twice: what is
-left when t has x is a group, in which a(u, y) is a posterior and is bounded in the same way; so
-the second time no a(u, y) is taken to be more than that.
+Every a is at most 1, and for each y they sum to c_y over u. So the sum over u is at least that of
+the c_y smallest ratios, and with the sum S over all y, ``P <= c_x / (c_x + S)``. This is done
+twice: what is left when t has x is a group, in which a(u, y) is a posterior and is bounded in the
+same way; so the second time no a(u, y) is taken to be more than that.
 """
 
 from __future__ import annotations
@@ -20,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from foreknow.adversaries.assignment import possible
 from foreknow.adversaries.priors.signature_groups import FloatArray
 from foreknow.data.sparse import IntArray
 
@@ -31,79 +29,8 @@ ROUNDING = 2.0**-53
 _MOST = 1e300
 # More than the roundings of a chance; chances are taken to be so much larger.
 _SPARE = 2.0**-40
-# Values squared times signatures for which sums by value are worked out twice.
+# Values squared times signatures for which sums are worked out twice.
 _TWICE = 1 << 21
-# Signatures squared times values for which the sums by person are worked out, too.
-_BY_PERSON = 10**7
-
-
-def possible(
-    support: NDArray[np.bool_], people: Sequence[int], counts: Sequence[int]
-) -> NDArray[np.bool_] | None:
-    """Which (signature, value) pairs occur in some world; None where there is no world.
-
-    `support` says where priors are positive. A pair occurs if and only if, in one world, it lies
-    on a cycle of exchanges: strong components of the residual graph.
-
-    >>> possible(np.array([[True, True], [False, True]]), [1, 1], [1, 1])
-    array([[ True, False],
-           [False,  True]])
-    >>> possible(np.array([[True, False], [True, False]]), [1, 1], [1, 1]) is None
-    True
-    """
-    world = _some_world(support, people, counts)
-    if world is None:
-        return None
-    n_signatures, n_values = support.shape
-    n = n_signatures + n_values
-    reach = np.eye(n, dtype=bool)
-    reach[:n_signatures, n_signatures:] |= support
-    reach[n_signatures:, :n_signatures] |= (world > 0).T
-    for middle in range(n):
-        reach |= reach[:, [middle]] & reach[middle]
-    found: NDArray[np.bool_] = support & reach[n_signatures:, :n_signatures].T
-    return found
-
-
-def _some_world(
-    support: NDArray[np.bool_], people: Sequence[int], counts: Sequence[int]
-) -> IntArray | None:
-    """How many of each signature have each value in one world, by augmenting paths."""
-    world = np.zeros(support.shape, dtype=np.int64)
-    left = list(counts)
-    for start, amount in enumerate(people):
-        while amount:
-            # Which signature takes a value, and which value it then gives away.
-            taken_by: dict[int, int] = {}
-            given: dict[int, int] = {}
-            queue, end = [start], -1
-            for s in queue:
-                for x in np.flatnonzero(support[s]).tolist():
-                    if x not in taken_by:
-                        taken_by[x] = s
-                        if left[x]:
-                            end = x
-                            break
-                        for t in np.flatnonzero(world[:, x]).tolist():
-                            if t != start and t not in given:
-                                given[t] = x
-                                queue.append(t)
-                if end >= 0:
-                    break
-            if end < 0:
-                return None
-            path = [end]
-            while taken_by[path[-1]] != start:
-                path.append(given[taken_by[path[-1]]])
-            gives = [(taken_by[x], given[taken_by[x]]) for x in path[:-1]]
-            some = min([amount, left[end], *(int(world[pair]) for pair in gives)])
-            for x in path:
-                world[taken_by[x], x] += some
-            for pair in gives:
-                world[pair] -= some
-            amount -= some
-            left[end] -= some
-    return world
 
 
 def upper_bounds(people: Sequence[int], counts: Sequence[int], chances: FloatArray) -> FloatArray:
@@ -118,16 +45,14 @@ def upper_bounds(people: Sequence[int], counts: Sequence[int], chances: FloatArr
         return np.full(chances.shape, np.nan)
     f = np.where(held, chances, 0.0)
     n, c = np.array(people, np.int64), np.array(counts, np.int64)
-    sums = _by_value(n, c, f)
-    if len(n) ** 2 * len(c) <= _BY_PERSON and len(c) > 1:
-        sums = np.maximum(sums, _by_person(n, c, f))
+    sums = _least_exchanges(n, c, f)
     # Every sum and quotient has terms of one sign: this covers their roundings, and the priors'.
     error = 16 * ROUNDING * (len(n) + len(c) + 16)
     found: FloatArray = np.where(held, np.minimum(c / (c + sums) * (1 + error), 1.0), 0.0)
     return found
 
 
-def _by_value(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArray:
+def _least_exchanges(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArray:
     """For each signature and x, the least sum over others.
 
     ``f(t,y) / f(t,x)`` is the same for all u, so ``f(u,x) / f(u,y)`` is sorted once for x and y.
@@ -196,22 +121,3 @@ def _least_sums(
     with np.errstate(invalid="ignore", over="ignore"):
         whole = np.where(used > 0, used * least, 0.0).sum(axis=2, keepdims=True)
         return np.asarray(np.where(inside, whole + one * (following - ratio), whole))
-
-
-def _by_person(n: IntArray, c: IntArray, f: FloatArray) -> FloatArray:
-    """For each signature and x, the least sum over others, each with their smallest ratio."""
-    found = np.zeros(f.shape)
-    for s in range(len(n)):
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ratio = np.where(f > 0, f[s] / f, np.inf)
-            least, second = np.partition(ratio, 1, axis=1)[:, :2, None].swapaxes(0, 1)
-            # The smallest for any value but x.
-            rest = np.where(ratio == least, second, least)
-            each = np.where(np.isinf(rest), _MOST, rest * (f / f[s]))
-        each = np.minimum(np.nan_to_num(each, nan=_MOST), _MOST)
-        order = np.argsort(each, axis=0)
-        amounts = (n - (np.arange(len(n)) == s))[order]
-        used = np.clip(int(n.sum()) - c - (np.cumsum(amounts, axis=0) - amounts), 0, amounts)
-        sums = (used * np.take_along_axis(each, order, axis=0)).sum(axis=0)
-        found[s] = np.where(f[s] > 0, np.minimum(sums, _MOST), 0.0)
-    return found

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +31,6 @@ from foreknow.numbers import CLOSE
 
 # So many people at most are compared by fractions to find whose prior grew most.
 _MOST_GAINS = 1024
-
-
-class _HasSignatures(Protocol):
-    def signatures(self, attributes: Sequence[str]) -> Signatures: ...
 
 
 @dataclass(frozen=True)
@@ -117,20 +113,21 @@ def judged(release: HasCounts, table: PriorTable, reading: Reading) -> Judged:
     counts = counts_of(release)
     if counts.semantics != "single":
         raise UnsupportedError(f"priors need one value per person, not {counts.semantics!r}")
-    if not hasattr(release, "signatures"):
+    signatures = getattr(release, "signatures", None)
+    if signatures is None:
         raise UnsupportedError(
             f"priors need to know {', '.join(table.attributes)} of everybody: give a Release with "
             "these columns, not its counts"
         )
-    if getattr(release, "sensitive", None) in table.attributes:
+    sensitive = getattr(release, "sensitive", None)
+    if sensitive in table.attributes:
         raise DataError(
-            f"{table.name}: {getattr(release, 'sensitive', None)!r} is the sensitive column of the "
-            "release; attributes are what an adversary knows of people before"
+            f"{table.name}: {sensitive!r} is the sensitive column of the release; attributes are "
+            "what an adversary knows of people before"
         )
     key = ("priors", table, reading)
     if key not in counts.memory:
-        signatures = cast("_HasSignatures", release).signatures(table.attributes)
-        counts.memory[key] = _judge(counts, signatures, table, reading)
+        counts.memory[key] = _judge(counts, signatures(table.attributes), table, reading)
     found: Judged = counts.memory[key]
     return found
 

@@ -98,7 +98,7 @@ def world_weights(
         reached = np.zeros((shape.widths[level + 1], problems), dtype=rows.dtype)
         for k, (before, after) in enumerate(shape.steps[level]):
             if len(before):
-                step = forward[level][before]
+                step = forward[level].take(before, axis=0)
                 step *= rows[level, k]
                 reached[after] += step
         forward.append(reached)
@@ -107,9 +107,10 @@ def world_weights(
         ahead = np.zeros((shape.widths[level], problems), dtype=rows.dtype)
         for k, (before, after) in enumerate(shape.steps[level]):
             if len(before):
-                step = left[after]
+                step = left.take(after, axis=0)
                 if wanted[level]:
-                    weights[level, k] = _products(step, forward[level][before]) * rows[level, k]
+                    come = forward[level].take(before, axis=0)
+                    weights[level, k] = _products(step, come) * rows[level, k]
                 step *= rows[level, k]
                 ahead[before] += step
         forward.pop()

@@ -24,13 +24,10 @@ from foreknow.errors import UnsupportedError
 # States that a group is gone through at most; above, it is bounded. Half a million states of
 # nineteen kinds take about a second and 200 MB.
 REACH = 1 << 19
-# Above so many states it is worth to look for proportional priors first.
-_MANY = 1 << 12
 # Where floats cannot hold the weights, whole numbers do, up to this many states.
 _WHOLE_STATES = 1 << 13
-# Groups of one shape are judged together, so many numbers and groups at a time.
-_NUMBERS = 1 << 18
-_LEAST_PROBLEMS, _MOST_PROBLEMS = 16, 4096
+# Groups of one shape are judged together, so many numbers (and at least sixteen groups) at a time.
+_NUMBERS = 1 << 19
 # Rows that sum to at most one keep all partial sums at most one. Where the sum over worlds is at
 # least this, what underflows on the way is below `_ABSOLUTE` of it.
 LEAST_TOTAL = 2.0**-700
@@ -158,25 +155,21 @@ def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     states = np.minimum(by_value, by_signature)
     offsets = _cell_offsets(cases)
     n_cells = int(offsets[-1])
-    work = _Work(
-        cases,
-        priors,
-        reach,
+    found = _Found(
         offsets,
         np.full(n_cells, np.nan),
         np.zeros(n_cells, dtype=bool),
         np.zeros(cases.n_groups),
     )
+    work = _Work(cases, priors, found)
     left = np.ones(cases.n_groups, dtype=bool)
-    for case in np.flatnonzero(states > _MANY).tolist():
-        left[case] = not work.shrunk(case)
     for turned in (False, True):
-        some = left & (states <= reach) & ((by_signature < by_value) == turned)
+        some = (states <= reach) & ((by_signature < by_value) == turned)
         for batch in _shapes(cases, np.flatnonzero(some), turned):
             left[batch] = work.batch(batch, turned)
     for case in np.flatnonzero(left).tolist():
-        work.alone(case, bool(states[case] <= min(reach, _WHOLE_STATES)))
-    return _Found(offsets, work.probabilities, work.bounded, work.errors)
+        work.alone(case, min(reach, _WHOLE_STATES))
+    return found
 
 
 @dataclass(frozen=True)
@@ -185,44 +178,23 @@ class _Work:
 
     cases: SignatureGroups
     priors: PriorMatrix
-    reach: int
-    offsets: IntArray
-    probabilities: FloatArray
-    bounded: NDArray[np.bool_]
-    errors: FloatArray
+    found: _Found
 
-    def case(self, case: int) -> tuple[tuple[int, ...], tuple[int, ...], FloatArray]:
-        """People, counts and priors of a case."""
-        signatures, people = zip(*self.cases.people_of(case), strict=True)
-        values, counts = zip(*self.cases.bag_of(case), strict=True)
-        return people, counts, self.priors.chances[np.ix_(signatures, values)]
-
-    def shrunk(self, case: int) -> bool:
-        """Judge a case by whole numbers if some priors are proportional and few states remain."""
-        _, _, chances = self.case(case)
-        return any(map(_proportional, (chances, chances.T))) and self.settled(case)
-
-    def settled(self, case: int) -> bool:
-        """Judge a case by whole numbers; False where it has too many states."""
+    def alone(self, case: int, reach: int) -> None:
+        """Judge a case by whole numbers, which see what priors are proportional, or by a bound."""
+        offsets, probabilities, are_bounded, errors = self.found
         try:
-            exact = exact_group(self.cases, case, self.priors, reach=min(self.reach, _WHOLE_STATES))
+            table = np.array(exact_group(self.cases, case, self.priors, reach=reach), dtype=float)
+            bounded, error = False, relative_error(1, 0, 0)
         except UnsupportedError:
-            return False
-        table = np.array(exact, dtype=np.float64)
-        self.note(case, table, False, relative_error(1, 0, 0))
-        return True
-
-    def note(self, case: int, table: FloatArray, bounded: bool, error: float) -> None:
-        """Put down the posteriors of a case, or their bounds."""
-        cells = slice(self.offsets[case], self.offsets[case + 1])
-        self.probabilities[cells] = np.minimum(table, 1.0).ravel()
-        self.bounded[cells] = bounded & ~np.isnan(self.probabilities[cells])
-        self.errors[case] = error
-
-    def alone(self, case: int, few: bool) -> None:
-        """Judge a case that floats cannot: by whole numbers if it has few states, or a bound."""
-        if not (few and self.settled(case)):
-            self.note(case, upper_bounds(*self.case(case)), True, 0.0)
+            signatures, people = zip(*self.cases.people_of(case), strict=True)
+            values, counts = zip(*self.cases.bag_of(case), strict=True)
+            table = upper_bounds(people, counts, self.priors.chances[np.ix_(signatures, values)])
+            bounded, error = True, 0.0
+        cells = slice(offsets[case], offsets[case + 1])
+        probabilities[cells] = np.minimum(table, 1.0).ravel()
+        are_bounded[cells] = bounded & ~np.isnan(probabilities[cells])
+        errors[case] = error
 
     def batch(self, some: IntArray, turned: bool) -> NDArray[np.bool_]:
         """Judge cases of one shape; says which are left, since floats cannot hold their weights.
@@ -231,7 +203,7 @@ class _Work:
         """
         kinds, items = (_side(self.cases, some, side) for side in (turned, not turned))
         shape = lattice(tuple(kinds.amounts[0].tolist()))
-        step = min(max(_NUMBERS // sum(shape.widths), _LEAST_PROBLEMS), _MOST_PROBLEMS)
+        step = max(_NUMBERS // sum(shape.widths), 16)
         parts = [slice(i, i + step) for i in range(0, len(some), step)]
         left = [self._part(some[p], kinds.part(p), items.part(p), shape, turned) for p in parts]
         return np.concatenate(left)
@@ -264,8 +236,10 @@ class _Work:
             else:
                 found = found.T
                 at = place * n_values[who, None] + kinds.places[who]
-            self.probabilities[self.offsets[batch[who]][:, None] + at] = np.minimum(found, 1.0)
-        self.errors[batch] = relative_error(len(level), len(capacities), max(shape.widths))
+            self.found.probabilities[self.found.offsets[batch[who]][:, None] + at] = np.minimum(
+                found, 1.0
+            )
+        self.found.errors[batch] = relative_error(len(level), len(capacities), max(shape.widths))
         return ~good
 
 
@@ -340,11 +314,3 @@ def _scaled(rows: FloatArray, capacities: FloatArray) -> FloatArray:
     total[total == 0] = 1
     rows /= total[:, None, :]
     return rows
-
-
-def _proportional(rows: FloatArray) -> bool:
-    """Whether some rows look proportional; whether they are is for fractions to say."""
-    first = np.take_along_axis(rows, (rows > 0).argmax(axis=1)[:, None], axis=1)
-    with np.errstate(over="ignore"):
-        found = (rows / np.where(first > 0, first, 1)).astype(np.float32)
-    return len({row.tobytes() for row in found}) < len(rows)

@@ -303,4 +303,4 @@ class Exact:
                 moments[own] = moment(own)
             rest = power - (own << shift)
             closed[rest] = closed.get(rest, 0) + coefficient * moments[own]
-        return {power: coefficient for power, coefficient in closed.items() if coefficient}
+        return closed

@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from foreknow.adversaries.assignment import some_world
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.adversaries.statements import formulas as said
 from foreknow.data.counts import GroupCounts
@@ -116,42 +117,18 @@ def unassignable(
     bag: Mapping[int, int], size: int, semantics: str, rows: Iterable[Mapping[int, Fraction]]
 ) -> int | None:
     """The value by code that weights of 0 leave to too few; -1 for the bag; None if none."""
-    barred = [{code for code in bag if row.get(code) == 0} for row in rows]
+    barred = [frozenset(code for code in bag if row.get(code) == 0) for row in rows]
     if semantics == "single":
-        allowed = [tuple(code for code in bag if code not in own) for own in barred if own]
-        return None if _matched(allowed, bag) else -1
+        alike = Counter(barred)
+        alike[frozenset()] += size - len(barred)
+        support = np.array([[code not in own for code in bag] for own in alike])
+        world = some_world(support, list(alike.values()), list(bag.values()))
+        return -1 if world is None else None
     without = Counter(code for own in barred for code in own)
     for code, count in bag.items():
         if size - without[code] < (1 if semantics == "multiset" else count):
             return code
     return None
-
-
-def _matched(allowed: list[tuple[int, ...]], bag: Mapping[int, int]) -> bool:
-    """Whether everybody can get one of the values that they may have; by augmenting paths."""
-    left = dict(bag)
-    holders: dict[int, Counter[tuple[int, ...]]] = {code: Counter() for code in bag}
-    for own in sorted(allowed, key=len):
-        queue = list(own)
-        # By value, which holder of which other value would move there.
-        moves: dict[int, tuple[int, tuple[int, ...]] | None] = dict.fromkeys(own)
-        for code in queue:
-            if left[code]:
-                break
-            for other in holders[code]:
-                for free in other:
-                    if free not in moves:
-                        moves[free] = (code, other)
-                        queue.append(free)
-        else:
-            return False
-        left[code] -= 1
-        while (move := moves[code]) is not None:
-            holders[code][move[1]] += 1
-            code, mover = move
-            holders[code] -= Counter([mover])
-        holders[code][own] += 1
-    return True
 
 
 # ---- formulas over atoms -----------------------------------------------------------------------
@@ -232,7 +209,11 @@ class Nodes:
                 left = TRUE if (kids[0] == atom) == (kind == "atom") else FALSE
             else:
                 join = self.all_of if kind == "all" else self.any_of
-                left = join([self.given(kid, variable, atom) for kid in kids])
+                mentions = self.variables  # most kids do not mention it
+                left = join(
+                    self.given(kid, variable, atom) if variable in mentions[kid] else kid
+                    for kid in kids
+                )
             self._given[key] = left
         return self._given[key]
 
