@@ -7,10 +7,10 @@ are assigned to one person after another, and weights of equal remainders added.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm, prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,9 @@ _SMALL = 12
 _AT_ONCE = 1 << 22
 _NEAR = 1e-9
 _MOST_STATES = 10**6
-# Of a common denominator.
+# Of a common denominator; and of the floats that are worked with at a time.
 _MOST_BITS = 1 << 15
+_MOST_FLOATS = 1 << 24
 # Below these, floats lose precision; then only fractions say what a sum is.
 _LEAST = 1e-250
 _LEAST_PART = 1e-290
@@ -103,57 +104,42 @@ def worst_priors(
     for group, (_, bag) in held.items():
         signed = tuple(sorted(people[group].items(), key=lambda item: str(item[0])))
         cases.setdefault((signed, tuple(sorted(bag.items()))), group)
-    problems = [
-        problem
-        for case, group in cases.items()
-        for problem in _problems(group, case, wanted, chances, reading)
-    ]
-    ranks = _ranks(problems, relative)
+    floats = _joint_floats if reading == "joint" else _binary_floats
+    rough = floats(cases, wanted, chances, relative)
     best: Worst = (None, None, Fraction(0), Fraction(1))
-    top = max((rank for rank in ranks if rank == rank), default=0.0)
+    top = max((height for height in rough.values() if height == height), default=0.0)
     near = top * (1 - _NEAR) if relative else top - _NEAR
-    for problem, rank in zip(problems, ranks, strict=True):
-        if rank < near:
+    for case, group in cases.items():
+        if case in rough and rough[case] < near:
             continue
-        found = _posteriors(problem.people, problem.counts, problem.table)
-        for place, value in enumerate(problem.values):
-            for row, priors in zip(found, problem.table, strict=True):
-                if value is None:
-                    continue
-                chance, prior = row[place], priors[place]
-                own, known = (chance * best[3], best[2] * prior) if relative else (chance, best[2])
-                # Of equal ones the first value; of its groups the first, in the order of `held`.
-                if own > known or (own == known > 0 and value < (best[0] or "")):
-                    best = (value, problem.group, chance, prior)
+        for value, signature, chance in _exact(case, wanted, chances, reading):
+            prior = chances.of(signature, value)
+            own, known = (chance * best[3], best[2] * prior) if relative else (chance, best[2])
+            # Of equal ones the first value; of its groups the first, in the order of `held`.
+            if own > known or (own == known > 0 and value < (best[0] or "")):
+                best = (value, group, chance, prior)
     return best
 
 
-class _Problem(NamedTuple):
-    """Values of a group to assign to its people; None is a value that nobody asks about."""
-
-    group: Group
-    values: list[str | None]
-    counts: list[int]
-    people: list[int]  # by signature
-    table: list[list[Fraction]]  # signatures by values
-
-
-def _problems(
-    group: Group, case: _Case, wanted: Collection[str], chances: Chances, reading: str
-) -> Iterator[_Problem]:
-    """All values together, or each wanted one by itself: had, or not had."""
+def _exact(
+    case: _Case, wanted: Collection[str], chances: Chances, reading: str
+) -> Iterable[tuple[str, Signature, Fraction]]:
+    """Posteriors of one group: of each wanted value, for each signature."""
     signed, bag = case
-    people, size = [amount for _, amount in signed], sum(count for _, count in bag)
-    asked = [(value, count) for value, count in bag if value in wanted]
-    if reading == "joint" and asked:
-        names = [value if value in wanted else None for value, _ in bag]
-        table = [[chances.of(s, value) for value, _ in bag] for s, _ in signed]
-        yield _Problem(group, names, [count for _, count in bag], people, table)
-    elif reading == "binary":
-        for value, count in asked:
-            had = [chances.of(s, value) for s, _ in signed]
-            pairs = [[chance, 1 - chance] for chance in had]
-            yield _Problem(group, [value, None], [count, size - count], people, pairs)
+    people = [amount for _, amount in signed]
+    if reading == "joint" and any(value in wanted for value, _ in bag):
+        table = [[chances.of(s, v) for v, _ in bag] for s, _ in signed]
+        found = _posteriors(people, [count for _, count in bag], table)
+        for place, (value, _) in enumerate(bag):
+            if value in wanted:
+                rows = zip(signed, found, strict=True)
+                yield from ((value, who, row[place]) for (who, _), row in rows)
+    for value, copies in bag:
+        if reading == "binary" and value in wanted:
+            pairs = [(chances.of(s, value), 1 - chances.of(s, value)) for s, _ in signed]
+            rest = sum(count for _, count in bag) - copies
+            rows = zip(signed, _posteriors(people, [copies, rest], pairs), strict=True)
+            yield from ((value, who, row[0]) for (who, _), row in rows)
 
 
 def _posteriors(
@@ -226,32 +212,97 @@ def _less(amounts: Sequence[int], at: int) -> tuple[int, ...]:
     return (*amounts[:at], amounts[at] - 1, *amounts[at + 1 :])
 
 
-def _ranks(problems: Sequence[_Problem], relative: bool) -> list[float]:
+def _binary_floats(
+    cases: Mapping[_Case, Group], wanted: Collection[str], chances: Chances, relative: bool
+) -> dict[_Case, float]:
+    """The highest posterior of each group, in floats, where each value is had or not had."""
+    by_shape: dict[tuple[int, int], list[tuple[_Case, list[tuple[float, float]]]]] = {}
+    for case in cases:
+        signed, bag = case
+        for value, copies in bag:
+            if value in wanted:
+                exact = [chances.of(s, value) for s, n in signed for _ in range(n)]
+                row = [(float(chance), float(1 - chance)) for chance in exact]
+                by_shape.setdefault((len(row), copies), []).append((case, row))
+    found: dict[_Case, float] = {}
+    for (size, copies), some in by_shape.items():
+        if (size + 1) * (copies + 1) > _MOST_FLOATS:
+            found.update((case, np.nan) for case, _ in some)  # fractions must say it
+            continue
+        had = np.array([row for _, row in some])
+        parts, total = _by_number(had[:, :, 0], had[:, :, 1], size, copies)
+        chance = parts / np.where(total < _LEAST, np.nan, total)[:, None]
+        if relative:
+            chance = _by_prior(chance, had[:, :, 0], parts)
+        for (case, _), highest in zip(some, chance.max(axis=1).tolist(), strict=True):
+            known = found.get(case, 0.0)
+            found[case] = highest if highest != highest or highest > known else known
+    return found
+
+
+def _by_number(
+    have: NDArray[np.float64], lack: NDArray[np.float64], size: int, copies: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Weight of each person's having it, from how many of the first and last have; and of all."""
+    n_rows = len(have)
+    first = np.zeros((size + 1, copies + 1, n_rows))
+    last = np.zeros((size + 1, copies + 1, n_rows))
+    first[0, 0] = last[0, 0] = 1.0
+    for done in range(size):
+        for sums, person in ((first, done), (last, size - 1 - done)):
+            sums[done + 1] = sums[done] * lack[:, person]
+            sums[done + 1, 1:] += sums[done, :-1] * have[:, person]
+    chance = np.zeros_like(have)
+    for person in range(size):
+        before, after = first[person], last[size - 1 - person]
+        for number in range(copies):
+            chance[:, person] += before[number] * have[:, person] * after[copies - 1 - number]
+    return chance, first[size, copies]
+
+
+def _by_prior(
+    chance: NDArray[np.float64], prior: NDArray[np.float64], parts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Posteriors by priors, 0 where neither is positive; NaN where the weight is too small.
+
+    A weight may be as small as its prior, and the ratio large all the same.
+    """
+    chance = np.where((prior > 0) & (parts < _LEAST_PART), np.nan, chance)
+    return np.divide(chance, prior, out=chance * 0, where=prior > 0)
+
+
+def _joint_floats(
+    cases: Mapping[_Case, Group], wanted: Collection[str], chances: Chances, relative: bool
+) -> dict[_Case, float]:
     """The highest posterior of each small group, in floats; NaN where they cannot say."""
-    by_size: dict[int, list[int]] = {}
-    for at, problem in enumerate(problems):
-        size = sum(problem.counts)
+    by_size: dict[int, list[_Case]] = {}
+    for case in cases:
+        size = sum(count for _, count in case[1])
         if size <= _SMALL:
-            by_size.setdefault(size, []).append(at)
-    found = np.full(len(problems), np.nan)
+            by_size.setdefault(size, []).append(case)
+    found: dict[_Case, float] = {}
     for size, some in by_size.items():
         step = max(1, _AT_ONCE >> size)
         for start in range(0, len(some), step):
             batch = some[start : start + step]
-            found[batch] = _highest([problems[at] for at in batch], size, relative)
-    ranks: list[float] = found.tolist()
-    return ranks
+            found.update(zip(batch, _highest(batch, size, wanted, chances, relative), strict=True))
+    return found
 
 
-def _highest(problems: Sequence[_Problem], size: int, relative: bool) -> NDArray[np.float64]:
-    """The highest posterior of each of some groups of one size."""
-    table = np.empty((len(problems), size, size))
-    kind = np.empty((len(problems), size), dtype=np.int64)  # which value each copy is of
-    asked = np.zeros((len(problems), size), dtype=bool)
-    for at, (_, values, counts, people, chances) in enumerate(problems):
-        kind[at] = np.repeat(np.arange(len(counts)), counts)
-        asked[at] = np.array([value is not None for value in values])[kind[at]]
-        table[at] = np.repeat(np.array(chances, dtype=float), people, axis=0)[:, kind[at]]
+def _highest(
+    cases: Sequence[_Case], size: int, wanted: Collection[str], chances: Chances, relative: bool
+) -> list[float]:
+    table = np.empty((len(cases), size, size))
+    kind = np.empty((len(cases), size), dtype=np.int64)  # which value each copy is of
+    asked = np.zeros((len(cases), size), dtype=bool)
+    for at, (signed, bag) in enumerate(cases):
+        copies = [value for value, count in bag for _ in range(count)]
+        kind[at] = [place for place, (_, count) in enumerate(bag) for _ in range(count)]
+        asked[at] = [value in wanted for value in copies]
+        row = 0
+        for signature, amount in signed:
+            table[at, row : row + amount] = [float(chances.of(signature, v)) for v in copies]
+            row += amount
     prior = table.copy()
     for axis in (1, 2):  # ratios within a column, and within a row, are all that matters
         most = table.max(axis=axis, keepdims=True)
@@ -262,11 +313,11 @@ def _highest(problems: Sequence[_Problem], size: int, relative: bool) -> NDArray
     for copy in range(size):  # copies of one value are had together
         same = kind == kind[:, copy : copy + 1]
         total[:, :, copy] = (chance * same[:, None, :]).sum(axis=2)
-    if relative:  # a weight may be as small as its prior, and the ratio large all the same
-        total[(prior > 0) & (parts < _LEAST_PART)] = np.nan
-        total = np.divide(total, prior, out=total * 0, where=prior > 0)
+    total = _by_prior(total, prior, parts) if relative else total
+    known = np.isfinite(np.where(asked[:, None, :], total, 0.0)).all(axis=(1, 2))
     highest = np.where(asked[:, None, :], total, 0.0).max(axis=(1, 2))
-    return np.where(np.isfinite(highest), highest, np.nan)
+    found: list[float] = np.where(known, highest, np.nan).tolist()
+    return found
 
 
 def _by_subsets(
