@@ -20,7 +20,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import UnsupportedError
 
 FloatArray: TypeAlias = NDArray[np.float64]
-How: TypeAlias = Literal["enumeration", "proof", "bound", "independent worlds", "chains"]
+How: TypeAlias = Literal["enumeration", "proof", "bound", "independent worlds"]
 
 # Worlds that are run again in the end, to see that the method is not random; and one in so many of
 # those that are struck out.
@@ -39,9 +39,9 @@ class Posteriors:
 
     `mean` with an interval from `low` to `high`; all three the posterior where it is exact. Of a
     bound, `mean` is the frequency in the group. `looked` and `consistent` are worlds, people being
-    told apart, and those among them that the release is possible in; of chains, steps and steps to
-    another world. `not_refuted` and `unsettled` are cells that had one value in all worlds of an
-    estimate, though others were looked for, or were not looked for enough.
+    told apart, and those among them that the release is possible in. `not_refuted` and `unsettled`
+    are cells that had one value in all worlds of an estimate, though others were looked for, or
+    were not looked for enough.
     """
 
     worlds: Worlds
@@ -52,7 +52,6 @@ class Posteriors:
     mean: FloatArray
     low: FloatArray
     high: FloatArray
-    parts: int = 1
     highest: Fraction | None = None
     not_refuted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     unsettled: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))

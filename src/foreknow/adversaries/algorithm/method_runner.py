@@ -178,7 +178,7 @@ class Runs:
 
     def distance(self, codes: Codes, seen: Observation) -> float:
         """How far what is made of a world is from a release; 0 if that is possible."""
-        if self.random:
+        if self.random or self._replays.get(seen) is not None:  # runs are dear, replays are not
             return 0.0 if self.weight(codes, seen) else 1.0
         made = self.make(codes, self._first_seed)
         if seen.what == "nothing":

@@ -141,10 +141,9 @@ class Worlds:
         found[self.order] = self.codes[np.lexsort((random.random(self.n_people), self.groups))]
         return found
 
-    def exchanged(self, codes: Codes, one: int, other: int, groups: IntArray) -> Codes:
-        """Exchange two values in those of some groups that have as many of both."""
-        alike = groups[self.bags[groups, one] == self.bags[groups, other]]
-        inside = np.isin(self.groups, alike)
+    def exchanged(self, codes: Codes, one: int, other: int) -> Codes:
+        """Exchange two values in the groups that have as many of both."""
+        inside = (self.bags[:, one] == self.bags[:, other])[self.groups]
         turned = np.where(codes == one, other, np.where(codes == other, one, codes))
         return np.where(inside, turned, codes).astype(codes.dtype)
 

@@ -162,19 +162,9 @@ def _worlds_sentence(attack: Attack) -> str:
             f"Of {worlds}, {number(attack.consistent)} {led}. All were looked at, in {runs} of the "
             "method: the posteriors are exact."
         )
-    if attack.how == "independent worlds":
-        return (
-            f"There are {worlds}, too many to look at. Of {looked} that were drawn, "
-            f"{number(attack.consistent)} {led}: the posteriors are estimates."
-        )
-    apart = (
-        f" Worlds were met in {number(attack.parts)} parts that no steps were found to join. How "
-        "much each part weighs is not known: intervals hold what was found in all of them."
-    )
     return (
-        f"There are {worlds}, too many to look at. Chains of swaps made {looked} steps among "
-        f"worlds that {led}, in {runs} of the method: the posteriors are estimates, and of the "
-        f"worlds that the chains can reach.{apart if attack.parts > 1 else ''}"
+        f"There are {worlds}, too many to look at. Of {looked} that were drawn, "
+        f"{number(attack.consistent)} {led}: the posteriors are estimates."
     )
 
 
@@ -216,8 +206,8 @@ def _sentences(attack: Attack) -> list[str]:
         ),
         (
             () if attack.how == "bound" else unsettled,
-            "unsettled: they had the same value in the worlds that were met, or changed it too "
-            "seldom, and there were too few runs to look for others.",
+            "unsettled: too few possible worlds were met to say how sure the adversary is of them, "
+            "or whether they always have the same value.",
         ),
     ):
         if rows:
