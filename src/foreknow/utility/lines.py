@@ -54,11 +54,7 @@ def listed_steps(known: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
 
 
 def number_steps(known: Sequence[Any], hierarchy: Intervals | None = None) -> Steps | None:
-    """Numbers in units of the last decimal place that any of them needs; None for other values.
-
-    >>> number_steps([20, 25])[0], number_steps([0.25, 2.0])[0]
-    ([20, 25], [25, 200])
-    """
+    """Numbers in units of the last decimal place that any of them needs; None for other values."""
     kinds = set(map(type, known))
     if not kinds <= {int, float, Decimal}:
         return None
@@ -85,11 +81,7 @@ def number_steps(known: Sequence[Any], hierarchy: Intervals | None = None) -> St
 
 
 def date_steps(known: Sequence[Any], hierarchy: DateLevels | None = None) -> Steps | None:
-    """Moments in the coarsest of days, hours, ... in which all are whole; None for other values.
-
-    >>> date_steps([dt.date(2024, 1, 31), dt.date(2024, 2, 1)])[0]
-    [738916, 738917]
-    """
+    """Moments in the coarsest of days, hours, ... in which all are whole; None for other values."""
     found = [_microseconds(value, clock=hierarchy is not None) for value in known]
     moments = [moment for moment in found if moment is not None]
     if len(moments) < len(known):
@@ -126,11 +118,7 @@ def _microseconds(value: Any, *, clock: bool) -> int | None:
 
 
 def _period(period: str, day: int) -> tuple[int, int]:
-    """The first day of a calendar period, and the one after its last, by one of its days.
-
-    >>> [dt.date.fromordinal(n).isoformat() for n in _period("quarter", 738_916)]
-    ['2024-01-01', '2024-04-01']
-    """
+    """The first day of a calendar period, and the one after its last, by one of its days."""
     if period == "day":
         return day, day + 1
     months = MONTHS[period]
@@ -210,19 +198,8 @@ def line_of(attribute: Attribute, hierarchy: Any = None) -> Line:
     stretch counts by its length. Every leaf that a tree or an order lists is a step. Of texts and
     of masked codes nothing tells which others there could be: those that occur are a step each.
     The line goes from the first value that occurs to the last.
-
-    >>> import pyarrow as pa, foreknow as fk
-    >>> rows = pa.table({"age": [20, 37, 22], "sex": ["f", "m", "x"], "s": ["a", "b", "c"]})
-    >>> table = fk.Microdata(rows, fk.Schema(quasi_identifiers=["age", "sex"], sensitive="s"))
-    >>> [line_of(attribute).cells.tolist() for attribute in table.attributes]
-    [[0, 2, 17], [0, 1, 2]]
     """
     known = attribute.domain[int(attribute.domain[0] is None) :]
-    steps, limits = _steps(attribute, known, hierarchy)
-    return _laid_out(attribute, steps, limits)
-
-
-def _steps(attribute: Attribute, known: Sequence[Any], hierarchy: Any) -> Steps:
     found: Steps | None = None
     if isinstance(hierarchy, (Tree, Ordered)):
         found = listed_steps(known, hierarchy)
@@ -232,7 +209,7 @@ def _steps(attribute: Attribute, known: Sequence[Any], hierarchy: Any) -> Steps:
         found = date_steps(known, hierarchy)
     elif hierarchy is None and attribute.order == "ordered":
         found = number_steps(known) or date_steps(known)
-    return (list(range(len(known))), []) if found is None else found
+    return _laid_out(attribute, *(found or (range(len(known)), [])))
 
 
 def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Sequence[Limits]) -> Line:
@@ -350,12 +327,7 @@ def covers_of_groups(
         floor = np.minimum(floor, len(attribute.ancestors))
     found = coarsened(attribute, groups, n_groups, style, floor)
     labels = [line.of_meaning(style, meaning) for meaning in found.meanings]
-    order = list(range(len(labels)))
-    if style != "set":  # in order of where they lie
-        order.sort(key=lambda i: (len(labels[i]), labels[i][-1]))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return Covers.of(line, [labels[i] for i in order], rank[found.of_group])
+    return Covers.of(line, labels, found.of_group)
 
 
 def covers_of_texts(
