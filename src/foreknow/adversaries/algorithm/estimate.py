@@ -11,7 +11,6 @@ import numpy as np
 
 from foreknow.adversaries.algorithm.exact import FloatArray, NoWorldError, Posteriors
 from foreknow.adversaries.algorithm.method_runner import Runs
-from foreknow.adversaries.algorithm.observation import Observation
 from foreknow.adversaries.algorithm.worlds import Codes, Worlds
 from foreknow.data.sparse import IntArray
 
@@ -53,22 +52,22 @@ class Budget:
 
 
 def estimated(
-    worlds: Worlds, runs: Runs, seen: Observation, budget: Budget, seed: int | None, true: bool
+    worlds: Worlds, runs: Runs, budget: Budget, seed: int | None, true: bool
 ) -> Posteriors:
     """Estimate posteriors; `true` says that ``worlds.codes`` is possible."""
     _log.info("too many worlds: sampling them")
     before = runs.made
-    search = Search(worlds, runs, seen, np.random.default_rng(seed))
+    search = Search(worlds, runs, np.random.default_rng(seed))
     if true:
         search.note(worlds.codes)
-        runs.weight(worlds.codes, seen)  # its run may say what runs on others make
+        runs.weight(worlds.codes)  # its run may say what runs on others make
     search.draw(budget.part(_FIRST), _FIRST_DRAWS)
     if search.kept:
         part = budget.part(_DRAWS)
         search.draw(part, part.left * _DRAWS_PER_RUN)
     elif not search.starts and not search.find(worlds.codes, budget.part(_DRAWS)):
         raise NoWorldError
-    runs.check_again(search.starts, seen, budget.until)
+    runs.check_again(search.starts, budget.until)
     not_refuted, unsettled = search.refute(budget)
     low, mean, high = search.intervals()
     return Posteriors(
@@ -91,7 +90,6 @@ class Search:
 
     worlds: Worlds
     runs: Runs
-    seen: Observation
     random: np.random.Generator
     looked: int = 0
     kept: int = 0
@@ -115,7 +113,7 @@ class Search:
         while self.looked < end and not budget.spent:
             self.looked += 1
             codes = self._settled(self.worlds.at_random(self.random))
-            weight = self.runs.weight(codes, self.seen)
+            weight = self.runs.weight(codes)
             if weight and (weight == 1 or self.random.random() < weight):
                 self.kept += 1
                 self.total += self.worlds.tally(codes)
@@ -208,7 +206,7 @@ class Search:
         return self.worlds.representative(codes) if self.runs.symmetric else codes
 
     def _distance(self, codes: Codes) -> float:
-        return self.runs.distance(self._settled(codes), self.seen)
+        return self.runs.distance(self._settled(codes))
 
 
 def _swapped(codes: Codes, one: int, other: int) -> Codes:

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.algorithm.method_runner import Runs, Weight
-from foreknow.adversaries.algorithm.observation import Observation
 from foreknow.adversaries.algorithm.worlds import Assignment, Codes, Worlds
 from foreknow.data.sparse import IntArray
 from foreknow.errors import UnsupportedError
@@ -76,9 +75,7 @@ class Posteriors:
         return Fraction(int(bag[code]), int(bag.sum()))
 
 
-def enumerated(
-    worlds: Worlds, runs: Runs, seen: Observation, most: int, until: float | None
-) -> Posteriors | None:
+def enumerated(worlds: Worlds, runs: Runs, most: int, until: float | None) -> Posteriors | None:
     """Run the method on every world; None if there are more than `most`, or not enough time."""
     each = worlds.every(most, until)
     if each is None:
@@ -89,7 +86,7 @@ def enumerated(
     consistent, before, started = 0, runs.made, time.monotonic()
     again: list[Codes] = []
     for done, (codes, places, ways) in enumerate(_combined(worlds, each), start=1):
-        weight = runs.weight(codes, seen)
+        weight = runs.weight(codes)
         if len(again) < _AGAIN and (weight or done % _STRUCK == 1):
             again.append(codes.copy())
         if weight:
@@ -105,7 +102,7 @@ def enumerated(
     if not whole:
         raise NoWorldError
     order = np.random.default_rng(0).permutation(len(again)).tolist()
-    runs.check_again((again[i] for i in order), seen, until)
+    runs.check_again((again[i] for i in order), until)
     weights: list[list[Weight]] = [[0] * worlds.n_values for _ in range(worlds.n_cells)]
     for people, own, total in zip(worlds.members, each, totals, strict=True):
         cells = worlds.cell_of[people].tolist()
@@ -137,7 +134,7 @@ def _combined(
         yield codes, places, ways
 
 
-def proved(worlds: Worlds, runs: Runs, seen: Observation, ways: int | None) -> Posteriors | None:
+def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
     """What a proof says of a method with chances, if the release is possible at all.
 
     An adversary who sees groups believes the frequencies in them. Groups of one label are one group
@@ -148,11 +145,11 @@ def proved(worlds: Worlds, runs: Runs, seen: Observation, ways: int | None) -> P
     """
     if not runs.chances:
         return None
-    known, refined, mean = runs.known, runs.refined(seen), worlds.shares
+    known, refined, mean = runs.known, runs.refined, worlds.shares
     alike = known.equal is not None and not worlds.n_people % known.equal
     if known.frequencies and (alike or refined.single.all()):
         # Such a method makes a release of all worlds that agree with it, or of none.
-        if ways is not None and not runs.weight(worlds.codes, seen):
+        if ways is not None and not runs.weight(worlds.codes):
             raise NoWorldError
         return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean)
     if known.highest is not None:
