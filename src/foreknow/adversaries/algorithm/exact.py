@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from typing import Literal, TypeAlias
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.algorithm.method_runner import Runs, Weight
-from foreknow.adversaries.algorithm.worlds import Assignment, Codes, Worlds
+from foreknow.adversaries.algorithm.worlds import Codes, Worlds
 from foreknow.data.sparse import IntArray
 from foreknow.errors import UnsupportedError
 
@@ -54,8 +54,7 @@ class Posteriors:
     highest: Fraction | None = None
     not_refuted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     unsettled: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    weights: Sequence[Sequence[Weight]] = ()  # of an enumeration: of each cell and value
-    whole: Weight = 0
+    fractions: Sequence[Sequence[Fraction]] = ()  # of an enumeration: of each cell and value
 
     @property
     def exact(self) -> bool:
@@ -64,9 +63,8 @@ class Posteriors:
 
     def posterior(self, cell: int, code: int) -> Fraction | None:
         """The exact posterior of each member of a cell; None where it is estimated."""
-        if self.how == "enumeration":
-            size = int(self.worlds.cell_sizes[cell])
-            return Fraction(self.weights[cell][code]) / (self.whole * size)
+        if self.fractions:
+            return self.fractions[cell][code]
         return self.share(cell, code) if self.exact else None
 
     def share(self, cell: int, code: int) -> Fraction:
@@ -85,10 +83,14 @@ def enumerated(worlds: Worlds, runs: Runs, most: int, until: float | None) -> Po
     whole: Weight = 0
     consistent, before, started = 0, runs.made, time.monotonic()
     again: list[Codes] = []
-    for done, (codes, places, ways) in enumerate(_combined(worlds, each), start=1):
+    for done, places in enumerate(product(*(range(len(own)) for own in each)), start=1):
+        chosen = [own[place] for own, place in zip(each, places, strict=True)]
+        codes = np.empty_like(worlds.codes)
+        codes[worlds.order] = np.concatenate([assignment.codes for assignment in chosen])
+        ways = math.prod(assignment.ways for assignment in chosen)
         weight = runs.weight(codes)
         if len(again) < _AGAIN and (weight or done % _STRUCK == 1):
-            again.append(codes.copy())
+            again.append(codes)
         if weight:
             consistent += ways
             whole += weight * ways
@@ -110,28 +112,11 @@ def enumerated(worlds: Worlds, runs: Runs, most: int, until: float | None) -> Po
             if weight:
                 for cell, code in zip(cells, assignment.codes.tolist(), strict=True):
                     weights[cell][code] += weight
-    sizes = worlds.cell_sizes.tolist()
-    rows = zip(weights, sizes, strict=True)
-    mean = np.array([[float(Fraction(x) / (whole * size)) for x in own] for own, size in rows])
+    rows = zip(weights, worlds.cell_sizes.tolist(), strict=True)
+    fractions = [[Fraction(x) / (whole * size) for x in own] for own, size in rows]
+    mean = np.array(fractions, dtype=float)
     counts = worlds.n_worlds, consistent, runs.made - before
-    found = Posteriors(worlds, "enumeration", *counts, mean, mean, mean)
-    return replace(found, weights=weights, whole=whole)
-
-
-def _combined(
-    worlds: Worlds, each: list[list[Assignment]]
-) -> Iterator[tuple[Codes, tuple[int, ...], int]]:
-    """Every world, always in the same array; the place of each group's assignment; its ways."""
-    codes, last = worlds.codes.copy(), [-1] * len(each)
-    for places in product(*(range(len(own)) for own in each)):
-        ways = 1
-        for group, place in enumerate(places):
-            own, more = each[group][place]
-            ways *= more
-            if place != last[group]:
-                codes[worlds.members[group]] = own
-                last[group] = place
-        yield codes, places, ways
+    return Posteriors(worlds, "enumeration", *counts, mean, mean, mean, fractions=fractions)
 
 
 def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:

@@ -169,8 +169,7 @@ class Worlds:
             return None
         found: list[Assignment] = []
         for places, ways in _assigned(tuple(sizes.tolist()), tuple(bag[present].tolist())):
-            late = until is not None and not len(found) % 1000 and time.monotonic() > until
-            if len(found) >= most or late:
+            if len(found) >= most or (until is not None and time.monotonic() > until):
                 return None
             found.append(Assignment(present[list(places)].astype(self.codes.dtype), ways))
         return found
