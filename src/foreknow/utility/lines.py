@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate, pairwise
@@ -21,10 +21,10 @@ from foreknow.numbers import common_unit, exact, is_usual
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-# From the place of a node's first value to the first step that the node could hold, and the one
-# after its last.
-Limits: TypeAlias = Callable[[int], tuple[int, int]]
-Steps: TypeAlias = tuple[list[int], list[Limits]]
+# The step of each value; and by level, the first step that the node of each value could hold, and
+# the one after its last.
+Limits: TypeAlias = Sequence[Sequence[tuple[int, int]]]
+Steps: TypeAlias = tuple[Sequence[int], Limits]
 
 _DAY = 86_400_000_000
 _UNITS = (_DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1)  # in microseconds
@@ -41,16 +41,11 @@ def listed_steps(known: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
     listed = levels.order >= len(known)
     before = np.concatenate(([0], np.cumsum(listed)))
     own = np.flatnonzero(~listed)
-
-    def limits_of(nodes: IntArray) -> Limits:
-        def limits(first: int) -> tuple[int, int]:
-            node = nodes[own[first]]
-            a, b = np.searchsorted(nodes, node), np.searchsorted(nodes, node, "right")
-            return int(before[a]), int(before[b])
-
-        return limits
-
-    return before[own].tolist(), [limits_of(nodes) for nodes in levels.ancestors[:-1]]
+    limits = []
+    for nodes in levels.ancestors[:-1]:
+        ends = (np.searchsorted(nodes, nodes[own], side) for side in ("left", "right"))
+        limits.append(list(zip(*(before[end].tolist() for end in ends), strict=True)))
+    return before[own].tolist(), limits
 
 
 def number_steps(known: Sequence[Any], hierarchy: Intervals | None = None) -> Steps | None:
@@ -70,14 +65,11 @@ def number_steps(known: Sequence[Any], hierarchy: Intervals | None = None) -> St
     given = [Decimal(str(number)) for number in (hierarchy.origin, *hierarchy.widths)]
     _, (unit, origin, *widths) = common_unit([Decimal(1).scaleb(-places), *given])
 
-    def limits_of(width: int) -> Limits:
-        def limits(first: int) -> tuple[int, int]:
-            low = origin + (steps[first] * unit - origin) // width * width
-            return -(-low // unit), -(-(low + width) // unit)
+    def interval(step: int, width: int) -> tuple[int, int]:
+        low = origin + (step * unit - origin) // width * width
+        return -(-low // unit), -(-(low + width) // unit)
 
-        return limits
-
-    return steps, [limits_of(width) for width in widths]
+    return steps, [[interval(step, width) for step in steps] for width in widths]
 
 
 def date_steps(known: Sequence[Any], hierarchy: DateLevels | None = None) -> Steps | None:
@@ -89,15 +81,8 @@ def date_steps(known: Sequence[Any], hierarchy: DateLevels | None = None) -> Ste
     unit = next(unit for unit in _UNITS if not any(moment % unit for moment in moments))
     steps = [moment // unit for moment in moments]
     periods = () if hierarchy is None else hierarchy.periods
-
-    def limits_of(period: str) -> Limits:
-        def limits(first: int) -> tuple[int, int]:
-            low, end = _period(period, moments[first] // _DAY)
-            return low * _DAY // unit, end * _DAY // unit
-
-        return limits
-
-    return steps, [limits_of(period) for period in periods]
+    days = [[_period(period, moment // _DAY) for moment in moments] for period in periods]
+    return steps, [[(low * _DAY // unit, end * _DAY // unit) for low, end in own] for own in days]
 
 
 def _microseconds(value: Any, *, clock: bool) -> int | None:
@@ -212,7 +197,7 @@ def line_of(attribute: Attribute, hierarchy: Any = None) -> Line:
     return _laid_out(attribute, *(found or (range(len(known)), [])))
 
 
-def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Sequence[Limits]) -> Line:
+def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> Line:
     null = int(attribute.domain[0] is None)
     start = steps[0] if steps else 0
     span = steps[-1] + 1 - start if steps else 1
@@ -234,7 +219,7 @@ def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Sequence[Limit
         for name, (a, b) in zip(names[level], codes, strict=True):
             low, end = cells[a], cells[b - 1] + 1
             if 0 < level <= len(limits) and a >= null:
-                first, last = map(place, limits[level - 1](a - null))
+                first, last = map(place, limits[level - 1][a - null])
                 # Neither into the values of the node before, nor beyond the ends of the line.
                 low = min(low, max(first, cells[a - 1] + 1)) if a else low
                 end = max(end, last) if b < len(cells) else end
