@@ -171,24 +171,16 @@ class Boxes:
 
     def answers(self, queries: Queries) -> FloatArray:
         """As if everybody in a group were equally likely to be anywhere in its box."""
-        # Groups that cover the same are one box.
-        labels = [cover.of_group for cover in self.covers]
-        sizes = [len(cover) for cover in self.covers]
-        box, first = combine(labels, sizes)
         counts = self.counts
-        of_cell = np.repeat(box, np.diff(counts.offsets))
-        offsets, values, weights = count_pairs(
-            of_cell, counts.codes, len(first), counts.n_values, counts.counts
-        )
-        of_cell = np.repeat(np.arange(len(first)), np.diff(offsets))
-        codes = [*(label[first][of_cell] for label in labels), values]
+        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
+        codes = [*(cover.of_group[of_cell] for cover in self.covers), counts.codes]
 
         def tables(chosen: slice) -> list[NDArray[Any]]:
             pairs = zip(self.covers, queries.asked, strict=True)
             shares = [cover.shares(asked[:, chosen]) for cover, asked in pairs]
             return [*shares, queries.values[:, chosen]]
 
-        return _summed(codes, tables, weights, len(queries), max(sizes))
+        return _summed(codes, tables, counts.counts, len(queries), max(map(len, self.covers)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +243,7 @@ def _summed(
 
     As many queries at a time as tables of so many rows allow.
     """
-    step = min(_QUERIES, max(1, _MOST_NUMBERS // n_rows))
+    step = min(_QUERIES, max(1, _MOST_NUMBERS // max(1, n_rows)))
     answers = []
     for first in range(0, n_queries, step):
         now = tables(slice(first, first + step))

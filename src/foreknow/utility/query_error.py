@@ -175,7 +175,7 @@ def query_error(
 
     Returns
     -------
-    QueryError(100 queries, generalized: 4.61% on average, median 3.79%)
+    QueryError
 
     Raises
     ------
@@ -240,7 +240,7 @@ def query_error_of_groups(
 
     Returns
     -------
-    QueryError(100 queries, generalized: 4.61% on average, median 3.79%)
+    QueryError
 
     Examples
     --------
