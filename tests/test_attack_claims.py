@@ -279,17 +279,8 @@ def test_nothing_is_estimated_where_there_are_too_many_worlds():
     assert found.not_refuted == (1,)
 
 
-def test_what_of_nothing_is_refused():
+def test_where_something_might_be_published_nothing_is_not_attacked():
     table = microdata("aabbc", age=range(5))
-    for method, more, says in [
-        (lambda rows: [0] * 5, {"nothing": True}, "publishes something"),
-        (fk.Anatomy(2), {"nothing": True}, "not of publishing nothing"),
-        (lambda rows: None, {"nothing": True, "groups": [0] * 5}, "there is none"),
-        (lambda rows: None, {"nothing": "yes"}, "nothing is True or False"),
-        (lambda rows: None, {"symmetric": "no"}, "symmetric is True or False"),
-    ]:
-        with pytest.raises(fk.InputError, match=says):
-            fk.attack(table, method, **more)
     with pytest.raises(fk.NoSafeRelease):
         fk.attack(table, lambda rows: None)
     assert fk.attack(table, fk.Anatomy(3), seeds=[1], nothing=True).cases == ()
