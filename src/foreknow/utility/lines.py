@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from foreknow.data.generalization import Meaning, Style, Wording, coarsened, text_of
 from foreknow.data.hierarchy import MONTHS, DateLevels, Intervals, Ordered, Tree
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.data.sparse import IntArray
+from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import DataError
 from foreknow.numbers import common_unit, exact, is_usual
 
@@ -293,10 +293,8 @@ class Covers:
         low = np.searchsorted(self.line.cells, self.starts)
         end = np.searchsorted(self.line.cells, self.ends)
         of_stretch = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        many = end - low
-        skipped = np.repeat(np.cumsum(many) - many, many)
-        codes = np.arange(int(many.sum())) - skipped + np.repeat(low, many)
-        return np.repeat(of_stretch, many), codes
+        codes, _ = ranges(low, end)
+        return np.repeat(of_stretch, end - low), codes
 
 
 def covers_of_groups(

@@ -172,8 +172,7 @@ class Boxes:
     def answers(self, queries: Queries) -> FloatArray:
         """As if everybody in a group were equally likely to be anywhere in its box."""
         counts = self.counts
-        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
-        codes = [*(cover.of_group[of_cell] for cover in self.covers), counts.codes]
+        codes = [*(cover.of_group[counts.cell_groups] for cover in self.covers), counts.codes]
 
         def tables(chosen: slice) -> list[NDArray[Any]]:
             pairs = zip(self.covers, queries.asked, strict=True)
@@ -374,8 +373,11 @@ def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
     if odd:
         raise DataError(f"{microdata.name} has nobody with the sensitive value {odd[0]!r}")
     codes = np.array([place[str(value)] for value in counts.values], dtype=np.int64)
-    of_cell = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
     offsets, values, times = count_pairs(
-        of_cell, codes[counts.codes], counts.n_groups, len(microdata.values), counts.counts
+        counts.cell_groups,
+        codes[counts.codes],
+        counts.n_groups,
+        len(microdata.values),
+        counts.counts,
     )
     return replace(counts, offsets=offsets, codes=values, counts=times, values=microdata.values)

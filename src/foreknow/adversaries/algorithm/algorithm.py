@@ -208,13 +208,10 @@ def _inferred(
 
 def _swapped(worlds: Worlds) -> Iterator[Codes]:
     """The true world, and some in which people of one cell changed places."""
-    random = np.random.default_rng(0)
     yield worlds.codes
-    order = np.lexsort((worlds.cell_of,))
+    random, alike = np.random.default_rng(0), replace(worlds, groups=worlds.cell_of)
     for _ in range(_SWAPPED if worlds.n_cells < worlds.n_people else 0):
-        found = worlds.codes.copy()
-        found[order] = worlds.codes[np.lexsort((random.random(len(order)), worlds.cell_of))]
-        yield found
+        yield alike.at_random(random)
 
 
 def _check_budget(worlds: int, seconds: float | None, seed: int | None) -> None:
