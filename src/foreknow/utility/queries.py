@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -373,11 +373,13 @@ def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
     if odd:
         raise DataError(f"{microdata.name} has nobody with the sensitive value {odd[0]!r}")
     codes = np.array([place[str(value)] for value in counts.values], dtype=np.int64)
-    offsets, values, times = count_pairs(
+    return GroupCounts.from_pairs(
         counts.cell_groups,
         codes[counts.codes],
-        counts.n_groups,
-        len(microdata.values),
-        counts.counts,
+        values=microdata.values,
+        n_groups=counts.n_groups,
+        groups=counts.groups,
+        weights=counts.counts,
+        sizes=counts.sizes,
+        semantics=counts.semantics,
     )
-    return replace(counts, offsets=offsets, codes=values, counts=times, values=microdata.values)
