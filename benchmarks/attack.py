@@ -20,7 +20,6 @@ import pyarrow as pa
 import foreknow as fk
 from benchmarks.measure import heading
 from foreknow.adversaries.algorithm.method_runner import Runs
-from foreknow.adversaries.algorithm.observation import Observation
 from foreknow.adversaries.algorithm.worlds import Worlds
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.methods.fulldomain.losses import loss_by
@@ -79,24 +78,23 @@ def main() -> None:
         for method in METHODS:
             runs = Runs(table, method, policy)
             codes = np.asarray(table.sensitive_codes)
-            seen = runs.make_first(codes)
-            worlds = Worlds.of(seen.groups, codes, len(table.values), table.attributes)
+            runs.make_first(codes)
+            worlds = Worlds.of(runs.seen.groups, codes, len(table.values), table.attributes)
             random = np.random.default_rng(0)
 
             def world(
                 runs: Runs = runs,
-                seen: Observation = seen,
                 worlds: Worlds = worlds,
                 random: np.random.Generator = random,
             ) -> object:
-                return runs.weight(worlds.representative(worlds.at_random(random)), seen)
+                return runs.weight(worlds.representative(worlds.at_random(random)))
 
             def alone(
                 method: Any = method, table: fk.Microdata = table, policy: fk.Policy = policy
             ) -> object:
                 return method.partition(table, policy)
 
-            runs.weight(codes, seen)
+            runs.weight(codes)
             one, plain = milliseconds(world, times), milliseconds(alone, times)
             said = f"a run is {plain / one:.1f} times that"
             if isinstance(method, fk.FullDomain):

@@ -117,3 +117,26 @@ def enumerated(algorithm, values):
         for p in range(len(values))
     ]
     return posteriors(values, groups, algorithm, release)
+
+
+class Coin:
+    """Any of the groupings that are safe, each as likely."""
+
+    def __init__(self, functions):
+        self.groupings = [
+            np.array([next(i for i, g in enumerate(f.split("|")) if p in g) for p in "ABCDEF"])
+            for f in functions
+        ]
+
+    def safe(self, codes):
+        return [
+            groups
+            for groups in self.groupings
+            if all(len(set(codes[groups == g])) > 1 for g in set(groups.tolist()))
+        ]
+
+    def partition(self, found, policy=None, seed=None):
+        safe = self.safe(np.asarray(found.sensitive_codes))
+        if not safe:
+            raise fk.NoSafeRelease("no grouping has two values in each group")
+        return safe[np.random.default_rng(seed).integers(len(safe))]

@@ -161,31 +161,24 @@ def test_labels_are_seen_of_others_when_somebody_is_left_out():
     assert (two.n_worlds, two.consistent) == (4, 2)
 
 
-def test_labels_differ_though_the_groups_are_the_same_and_somebody_is_left_out():
-    """Only the age of the one who is left out differs: it is not in the labels of the others."""
-    table = microdata(list("abc"), age=[1, 2, 50])
-    seen = Reader(table, {}).see(np.array([4, 4, -1]))
-    assert (seen.groups.tolist(), seen.left_out) == ([0, 0, 1], 1)
-    assert seen.published == (("1 to 2",),)
-    assert Reader(table, {}).see(np.array([-2, 0, -1])) == Reader(table, {}).see(
-        np.array([-1, 9, -1])
-    )
-    together = Reader(table, {}).see(np.array([4, 4, 3]))
-    assert together != seen
-    assert together.published == (("1 to 2",), ("50",))
-    assert Reader(table, {}).see(np.array([-1, -1, -1])).published is None
-
-
-def test_the_same_people_under_other_labels_are_another_release():
-    """Levels are published though someone is left out."""
-    levels = {"age": fk.Intervals([10, 100])}
-    found = microdata(list("aabb"), levels, age=[10, 11, 30, 50])
-    reader = Reader(found, {})
-    published = [
-        reader.see(np.array([0, 0, 1, -1]), {"age": np.array([0, floor])}).published
-        for floor in (0, 1, 2)
-    ]
-    assert len(set(published)) == 3
+@pytest.mark.parametrize(
+    ("groups", "floor", "seen", "left_out", "published"),
+    [
+        ([4, 4, -1], 0, [0, 0, 1], 1, (("1 to 2",),)),  # the age of who is left out is not shown
+        ([-1, 9, -1], 0, [0, 1, 0], 0, (("2",),)),
+        ([4, 4, 3], 0, [0, 0, 1], None, (("1 to 2",), ("50",))),
+        ([-1, -1, -1], 0, [0, 0, 0], 0, None),
+        # The same people at other levels are another release.
+        ([0, -1, 1], 1, [0, 1, 2], 1, (("1",), ("50 to 59",))),
+        ([0, -1, 1], 2, [0, 1, 2], 1, (("1",), ("0 to 99",))),
+    ],
+)
+def test_what_a_reader_sees(groups, floor, seen, left_out, published):
+    levels = {"age": fk.Intervals([10, 100])} if floor else {}
+    reader = Reader(microdata(list("abc"), levels, age=[1, 2, 50]), {})
+    found = reader.see(np.array(groups), {"age": np.array([0, floor, 0, 0, 0])} if floor else None)
+    assert (found.groups.tolist(), found.left_out) == (seen, left_out)
+    assert found.published == published
 
 
 def test_the_bag_of_those_who_are_left_out_is_known():
@@ -273,6 +266,18 @@ def broken(rows):
     raise KeyError("age")
 
 
+class Odd:
+    """Published, though it cannot be compared."""
+
+    def __eq__(self, other):
+        raise RuntimeError("not today")
+
+    __hash__ = None
+
+
+NOTHING, NO_GROUPS = {"nothing": True}, [5, "groups", [[0, 1], [2]], {0: 1}, np.zeros((2, 2))]
+
+
 @pytest.mark.parametrize(
     ("method", "more", "said"),
     [
@@ -281,6 +286,13 @@ def broken(rows):
         (broken, {}, "KeyError: 'age'"),
         (lambda rows: [0], {}, "one for each of the 5 rows"),
         (lambda rows: [[0]] * 5, {}, "one group for each row"),
+        *((lambda rows, given=given: given, {}, "one group for each") for given in NO_GROUPS),
+        (lambda rows: ([0] * 5, Odd()), {}, "cannot be compared, Odd with Odd: not today"),
+        (lambda rows: [0] * 5, NOTHING, "publishes something"),
+        (fk.Anatomy(2), NOTHING, "not of publishing nothing"),
+        (lambda rows: None, {**NOTHING, "groups": [0] * 5}, "there is none"),
+        (lambda rows: None, {"nothing": "yes"}, "nothing is True or False"),
+        (lambda rows: None, {"symmetric": "no"}, "symmetric is True or False"),
         (fk.FullDomain(seconds=1), {}, "time budget"),
         (fk.Mondrian(), {"worlds": 0}, "worlds"),
         (fk.Mondrian(), {"seconds": 0}, "seconds"),

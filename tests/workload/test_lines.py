@@ -1,4 +1,4 @@
-"""What is possible between values: counted one by one, for every kind of column and hierarchy."""
+"""What is possible between values, for every kind of column; and what published labels cover."""
 
 import datetime as dt
 from decimal import Decimal
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 import foreknow as fk
-from foreknow.utility.lines import covers_of_groups, line_of
+from foreknow.errors import DataError
+from foreknow.utility.lines import codes_of_texts, covers_of_groups, covers_of_texts, line_of
 
 SETTINGS = examples(60, deadline=None)
 DAYS = st.dates(dt.date(2023, 11, 20), dt.date(2024, 3, 10))
@@ -93,24 +94,65 @@ def test_a_range_holds_all_that_is_possible_between_its_ends(question, kind):
     checked(found, rows, group, asked, range(41))
 
 
-def test_of_numbers_with_many_digits_the_length_counts():
-    rows = [0.0, 0.123456789012345, 0.75, 1.0]
-    assert share(rows, {0, 3}, {0.0, 0.123456789012345}) == pytest.approx(0.123456789, abs=1e-9)
-    assert share(rows, {1, 3}, {0.75, 1.0}) == pytest.approx(0.25 / 0.876543211, abs=1e-9)
-    # A value alone has no length; a label that is exact is that value.
-    assert share(rows, {0, 3}, {0.75}) == pytest.approx(0, abs=1e-9)
-    assert share(rows, {2}, {0.75}) == 1
+ORDER, SOME = fk.Ordered(["low", "middle", "high", "top"]), ["low", "high", "top"]
+FIVES, QUARTERS, HALVES = fk.Intervals([5]), fk.Intervals(["0.25"]), fk.Intervals(["0.5", 2])
+DIGITS = [0.0, 0.123456789012345, 0.75, 1.0]
+HUGE = [-1e300, 1e-300, 1.0, 1e300]
+MISSING, AGES = [None, 13, 14, 20], [20, 30, 40, None]
+TENTHS, CODES = [0.0, 0.3, 0.4, 0.9, 2.0], ["120", "127", "131"]
 
 
-def test_of_numbers_from_the_largest_to_the_smallest_the_length_still_counts():
-    rows = [-1e300, 1e-300, 1.0, 1e300]
-    assert share(rows, {0, 3}, {1e-300, 1.0, 1e300}) == pytest.approx(0.5)
-    for place, value in enumerate(rows):
-        assert share(rows, {place}, {value}) == 1
-        assert share(rows, {place}, set(rows) - {value}) == 0
-    assert share(rows, {0, 1, 2, 3}, set(rows)) == 1
-    # Beside an infinite value, values are counted.
-    assert share([1.0, 2.0, 90.0, float("inf")], {0, 3}, {1.0, 2.0}) == 0.5
+@pytest.mark.parametrize(
+    ("rows", "group", "asked", "how", "wanted"),
+    [
+        # Of numbers with many digits the length counts.
+        (DIGITS, {0, 3}, {0.0, 0.123456789012345}, {}, 0.123456789),
+        (DIGITS, {1, 3}, {0.75, 1.0}, {}, 0.25 / 0.876543211),
+        # A value alone has no length; a label that is exact is that value.
+        (DIGITS, {0, 3}, {0.75}, {}, 0),
+        (DIGITS, {2}, {0.75}, {}, 1),
+        # So it does from the largest to the smallest; beside an infinite value, values are counted.
+        (HUGE, {0, 3}, {1e-300, 1.0, 1e300}, {}, 0.5),
+        *((HUGE, {place}, {value}, {}, 1) for place, value in enumerate(HUGE)),
+        *((HUGE, {place}, set(HUGE) - {value}, {}, 0) for place, value in enumerate(HUGE)),
+        (HUGE, {0, 1, 2, 3}, set(HUGE), {}, 1),
+        ([1.0, 2.0, 90.0, float("inf")], {0, 3}, {1.0, 2.0}, {}, 0.5),
+        # "10 to 14" as far as the column goes: 13 and 14; "*" is 13 to 20, or missing.
+        (MISSING, {1, 2}, {13}, {"hierarchy": FIVES}, 0.5),
+        (MISSING, {1, 2}, {None}, {"hierarchy": FIVES}, 0),
+        (MISSING, {0}, {None, 13}, {"hierarchy": FIVES}, 1),
+        (MISSING, {0, 1}, {None}, {"hierarchy": FIVES}, 1 / 9),
+        # "0 to <0.5" holds 0.0, 0.1, ..., 0.4; the query is for 0.0 to 0.3.
+        (TENTHS, {0, 2}, {0.0, 0.3}, {"hierarchy": HALVES}, 4 / 5),
+        # Bounds between two steps: "0.5 to <0.75" holds 0.5, 0.6, 0.7; "0.25 to <0.5" 0.3, 0.4.
+        ([0.5, 0.6, 0.9], {0, 1}, {0.5}, {"hierarchy": QUARTERS}, 1 / 3),
+        (TENTHS, {1, 2}, {0.3}, {"hierarchy": QUARTERS}, 1 / 2),
+        # A range of an order holds what lies between.
+        (SOME, {0, 1}, {"low"}, {"hierarchy": ORDER, "style": "range"}, 1 / 3),
+        (
+            ["low", "high", "top"],
+            {0, 1},
+            {"low", "high"},
+            {"hierarchy": ORDER, "style": "range"},
+            1,
+        ),
+        # Of texts and masked codes those that occur are possible.
+        (list("axz"), {0, 2}, {"a"}, {"style": "set"}, 0.5),
+        (list("axz"), {0}, {"a"}, {"style": "set", "floor": 1}, 1 / 3),
+        (CODES, {0, 1}, {"127"}, {"hierarchy": fk.Mask(3)}, 0.5),
+        (CODES, {0, 2}, {"127"}, {"hierarchy": fk.Mask(3)}, 1 / 3),
+        # A set holds its values, and a missing one is one more; all that there are mean "*".
+        (AGES, {0, 2}, {20, 30}, {"style": "set"}, 0.5),
+        (AGES, {0, 2, 3}, {20, 30}, {"style": "set"}, 1 / 3),
+        (AGES, {0, 1, 3}, {20, 30}, {}, 11 / 12),
+        (AGES, {0, 1, 2, 3}, {20, 30}, {"style": "set"}, 11 / 22),
+        (AGES, {3}, {None, 20}, {}, 1),
+    ],
+)
+def test_what_a_label_holds(rows, group, asked, how, wanted):
+    style = "hierarchy" if "hierarchy" in how else "range"
+    found = share(rows, group, asked, **{"style": style, **how})
+    assert found == pytest.approx(wanted, abs=1e-9)
 
 
 def test_times_with_a_zone_lie_at_their_instant():
@@ -121,15 +163,6 @@ def test_times_with_a_zone_lie_at_their_instant():
     assert line.cells.tolist() == [0, 1, 2, 3, 4, 9]
 
 
-def test_the_interval_beside_a_missing_value_does_not_hold_it():
-    rows = [None, 13, 14, 20]
-    # "10 to 14" as far as the column goes: 13 and 14; "*" is 13 to 20, or missing.
-    assert share(rows, {1, 2}, {13}, fk.Intervals([5]), "hierarchy") == 0.5
-    assert share(rows, {1, 2}, {None}, fk.Intervals([5]), "hierarchy") == 0
-    assert share(rows, {0}, {None, 13}, fk.Intervals([5]), "hierarchy") == 1
-    assert share(rows, {0, 1}, {None}, fk.Intervals([5]), "hierarchy") == pytest.approx(1 / 9)
-
-
 def test_intervals_of_very_many_steps_keep_apart():
     rows = [0.0, 1e-30, 2e-30, 3e-30, 1e30]
     hierarchy = fk.Intervals(["2e-30", "4e-30"])
@@ -137,16 +170,6 @@ def test_intervals_of_very_many_steps_keep_apart():
         for place, value in enumerate(rows):
             found = share(rows, group, {value}, hierarchy, "hierarchy")
             assert found == (0.5 if place in group else 0)
-
-
-def test_an_interval_of_decimal_numbers_counts_by_its_length():
-    rows = [0.0, 0.3, 0.4, 0.9, 2.0]
-    # "0 to <0.5" holds 0.0, 0.1, ..., 0.4; the query is for 0.0 to 0.3.
-    assert share(rows, {0, 2}, {0.0, 0.3}, fk.Intervals(["0.5", 2]), "hierarchy") == 4 / 5
-    # Bounds between two steps: "0.5 to <0.75" holds 0.5, 0.6 and 0.7; "0.25 to <0.5" 0.3 and 0.4.
-    more = [0.5, 0.6, 0.9]
-    assert share(more, {0, 1}, {0.5}, fk.Intervals(["0.25"]), "hierarchy") == pytest.approx(1 / 3)
-    assert share(rows, {1, 2}, {0.3}, fk.Intervals(["0.25"]), "hierarchy") == 1 / 2
 
 
 @SETTINGS
@@ -187,25 +210,97 @@ def test_periods_at_the_ends_of_the_calendar():
     assert share(rows, {2, 3}, asked, hierarchy, "hierarchy") == pytest.approx(wanted)
 
 
-def test_a_range_of_an_order_holds_what_lies_between():
-    order = fk.Ordered(["low", "middle", "high", "top"])
-    assert share(["low", "high", "top"], {0, 1}, {"low"}, order) == pytest.approx(1 / 3)
-    assert share(["low", "high", "top"], {0, 1}, {"low", "high"}, order) == 1
+# ---- labels that are read back -------------------------------------------------------------------
 
 
-def test_of_texts_and_masked_codes_those_that_occur_are_possible():
-    assert share(list("axz"), {0, 2}, {"a"}, style="set") == 0.5
-    assert share(list("axz"), {0}, {"a"}, style="set", floor=1) == pytest.approx(1 / 3)
-    codes = ["120", "127", "131"]
-    assert share(codes, {0, 1}, {"127"}, fk.Mask(3), "hierarchy") == 0.5
-    assert share(codes, {0, 2}, {"127"}, fk.Mask(3), "hierarchy") == pytest.approx(1 / 3)
+def covered(found, text, style):
+    covers = covers_of_texts(*found, [text], style)
+    return [found[0].domain[code] for code in covers.members()[1].tolist()]
 
 
-def test_a_set_holds_its_values_and_a_missing_one_is_one_more():
-    rows = [20, 30, 40, None]
-    assert share(rows, {0, 2}, {20, 30}, style="set") == 0.5
-    assert share(rows, {0, 2, 3}, {20, 30}, style="set") == pytest.approx(1 / 3)
-    assert share(rows, {0, 1, 3}, {20, 30}) == pytest.approx(11 / 12)
-    # All values that there are: written "*", like a value that is suppressed.
-    assert share(rows, {0, 1, 2, 3}, {20, 30}, style="set") == pytest.approx(11 / 22)
-    assert share(rows, {3}, {None, 20}) == 1
+FIFTIES = laid_out([20, 30, 40, 50, None])
+LETTERS = laid_out(["a", "b", "c", "d", None])
+
+
+BARS = laid_out(["a | b", 'say "c"', "d"])
+MASKED = laid_out(["120", "127", "131", "990"], fk.Mask(3))
+STARRED = laid_out(["*", "a", "b"])
+RANKS = laid_out(["1 to 2", "3 to 4", "5 to 6"], fk.Ordered(["1 to 2", "3 to 4", "5 to 6"]))
+NULLS = laid_out(["missing", "x", None, "y"])
+QUOTED = laid_out(["a", "b", '"a" | "b"'])
+REFUSED = None
+
+
+@pytest.mark.parametrize(
+    ("found", "style", "text", "values"),
+    [
+        (FIFTIES, "range", "20 to 40", [20, 30, 40]),
+        (FIFTIES, "range", "30", [30]),
+        (FIFTIES, "range", 30, [30]),
+        (FIFTIES, "range", None, [None]),
+        (FIFTIES, "range", "30 to 40 or missing", [None, 30, 40]),
+        (FIFTIES, "range", "30 or missing", [None, 30]),
+        (FIFTIES, "range", "*", [None, 20, 30, 40, 50]),
+        (FIFTIES, "range", "20 to 99", REFUSED),
+        (FIFTIES, "range", "40 to 20", REFUSED),
+        (FIFTIES, "range", "20 | 30", REFUSED),
+        (LETTERS, "set", "a | c", ["a", "c"]),
+        (LETTERS, "set", "missing | b | c", [None, "b", "c"]),
+        (LETTERS, "set", "b", ["b"]),
+        (LETTERS, "set", None, [None]),
+        (LETTERS, "set", "*", [None, "a", "b", "c", "d"]),
+        (LETTERS, "set", "a | x", REFUSED),
+        (LETTERS, "set", "c | a", REFUSED),
+        (LETTERS, "set", "a to c", REFUSED),
+        (BARS, "set", '"a | b" | "d"', ["a | b", "d"]),
+        (BARS, "set", '"a | b" | "say ""c"""', ["a | b", 'say "c"']),
+        (BARS, "set", "a | b", ["a | b"]),
+        (laid_out(["a|b", "c"]), "set", '"a|b" | "c', REFUSED),
+        (MASKED, "hierarchy", "12*", ["120", "127"]),
+        (MASKED, "hierarchy", "1**", ["120", "127", "131"]),
+        (MASKED, "hierarchy", "*", ["120", "127", "131", "990"]),
+        (MASKED, "hierarchy", "131", ["131"]),
+        (MASKED, "hierarchy", "14*", REFUSED),
+        # A domain that holds a star is suppressed by another name.
+        (STARRED, "set", "*", ["*"]),
+        (STARRED, "set", "* (level 1)", ["*", "a", "b"]),
+        (RANKS, "range", '"1 to 2" to "5 to 6"', ["1 to 2", "3 to 4", "5 to 6"]),
+        (RANKS, "range", "3 to 4", ["3 to 4"]),
+        (RANKS, "range", "1 to 2 to 5 to 6", REFUSED),
+        # A null beside the word "missing" is the one without quotes.
+        (NULLS, "set", "missing | x", REFUSED),
+        (NULLS, "set", 'missing | "x"', [None, "x"]),
+        (NULLS, "set", '"missing" | "x"', ["missing", "x"]),
+        (NULLS, "set", 'missing | "missing" | "x"', [None, "missing", "x"]),
+        # A set that would be written like a value has a plus.
+        (QUOTED, "set", '"a" | "b"', ['"a" | "b"']),
+        (QUOTED, "set", '"a" | "b"+', ["a", "b"]),
+        (QUOTED, "set", '"a" | "b"++', REFUSED),
+    ],
+)
+def test_labels_are_read_as_what_they_cover(found, style, text, values):
+    if values is REFUSED:
+        with pytest.raises(DataError, match=f"cannot be read as a {style}"):
+            covered(found, text, style)
+    else:
+        assert covered(found, text, style) == values
+
+
+def test_exact_values_are_read_by_how_they_print():
+    assert codes_of_texts(FIFTIES[0], ["20", None, 50]).tolist() == [1, 0, 4]
+    with pytest.raises(DataError, match="the original table has no '21'"):
+        codes_of_texts(FIFTIES[0], ["21"])
+
+
+def test_nodes_of_one_name_and_the_same_people_are_read_alike():
+    """The lower of them is meant, for the release as for its reader."""
+    tree = fk.Tree([["a", "g", "g"], ["b", "g", "g"], ["c", "h", "g"], ["d", "k", "k"]])
+    found, line = laid_out(["a", "b", "d"], tree)
+    of_text = covers_of_texts(found, line, ["g"], "hierarchy")
+    for level in (1, 2):
+        floor = np.array([level, 0])
+        groups = covers_of_groups(found, line, np.array([0, 0, 1]), 2, "hierarchy", floor)
+        at = groups.of_group[0]
+        assert (
+            (groups.starts[at], groups.ends[at]) == (of_text.starts[0], of_text.ends[0]) == (0, 2)
+        )

@@ -149,7 +149,7 @@ def test_a_report_shows_itself_and_labels_as_they_are(report):
         ({"predicates": 4}, "only 3 attributes"),
         ({"predicates": []}, "predicates must be whole numbers such as"),
         ({"predicates": "12"}, "predicates must be whole numbers such as"),
-        ({"predicates": [1, True]}, "not True"),
+        ({"predicates": [1, True]}, r"such as .*, not \[1, True\]"),
         ({"predicates": [0, 1]}, "predicates must be a whole number from 1, not 0"),
         ({"delta": 0}, "delta is a share"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate, pairwise
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from foreknow.data.generalization import Meaning, Style, Wording, coarsened, text_of
 from foreknow.data.hierarchy import MONTHS, DateLevels, Intervals, Ordered, Tree
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.data.sparse import IntArray
+from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import DataError
 from foreknow.numbers import common_unit, exact, is_usual
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-# From the place of a node's first value to the first step that the node could hold, and the one
-# after its last.
-Limits: TypeAlias = Callable[[int], tuple[int, int]]
-Steps: TypeAlias = tuple[list[int], list[Limits]]
+# The step of each value; and by level, the first step that the node of each value could hold, and
+# the one after its last.
+Limits: TypeAlias = Sequence[Sequence[tuple[int, int]]]
+Steps: TypeAlias = tuple[Sequence[int], Limits]
 
 _DAY = 86_400_000_000
 _UNITS = (_DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1)  # in microseconds
@@ -41,24 +41,15 @@ def listed_steps(known: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
     listed = levels.order >= len(known)
     before = np.concatenate(([0], np.cumsum(listed)))
     own = np.flatnonzero(~listed)
-
-    def limits_of(nodes: IntArray) -> Limits:
-        def limits(first: int) -> tuple[int, int]:
-            node = nodes[own[first]]
-            a, b = np.searchsorted(nodes, node), np.searchsorted(nodes, node, "right")
-            return int(before[a]), int(before[b])
-
-        return limits
-
-    return before[own].tolist(), [limits_of(nodes) for nodes in levels.ancestors[:-1]]
+    limits = []
+    for nodes in levels.ancestors[:-1]:
+        ends = (np.searchsorted(nodes, nodes[own], side) for side in ("left", "right"))
+        limits.append(list(zip(*(before[end].tolist() for end in ends), strict=True)))
+    return before[own].tolist(), limits
 
 
 def number_steps(known: Sequence[Any], hierarchy: Intervals | None = None) -> Steps | None:
-    """Numbers in units of the last decimal place that any of them needs; None for other values.
-
-    >>> number_steps([20, 25])[0], number_steps([0.25, 2.0])[0]
-    ([20, 25], [25, 200])
-    """
+    """Numbers in units of the last decimal place that any of them needs; None for other values."""
     kinds = set(map(type, known))
     if not kinds <= {int, float, Decimal}:
         return None
@@ -74,22 +65,15 @@ def number_steps(known: Sequence[Any], hierarchy: Intervals | None = None) -> St
     given = [Decimal(str(number)) for number in (hierarchy.origin, *hierarchy.widths)]
     _, (unit, origin, *widths) = common_unit([Decimal(1).scaleb(-places), *given])
 
-    def limits_of(width: int) -> Limits:
-        def limits(first: int) -> tuple[int, int]:
-            low = origin + (steps[first] * unit - origin) // width * width
-            return -(-low // unit), -(-(low + width) // unit)
+    def interval(step: int, width: int) -> tuple[int, int]:
+        low = origin + (step * unit - origin) // width * width
+        return -(-low // unit), -(-(low + width) // unit)
 
-        return limits
-
-    return steps, [limits_of(width) for width in widths]
+    return steps, [[interval(step, width) for step in steps] for width in widths]
 
 
 def date_steps(known: Sequence[Any], hierarchy: DateLevels | None = None) -> Steps | None:
-    """Moments in the coarsest of days, hours, ... in which all are whole; None for other values.
-
-    >>> date_steps([dt.date(2024, 1, 31), dt.date(2024, 2, 1)])[0]
-    [738916, 738917]
-    """
+    """Moments in the coarsest of days, hours, ... in which all are whole; None for other values."""
     found = [_microseconds(value, clock=hierarchy is not None) for value in known]
     moments = [moment for moment in found if moment is not None]
     if len(moments) < len(known):
@@ -97,15 +81,8 @@ def date_steps(known: Sequence[Any], hierarchy: DateLevels | None = None) -> Ste
     unit = next(unit for unit in _UNITS if not any(moment % unit for moment in moments))
     steps = [moment // unit for moment in moments]
     periods = () if hierarchy is None else hierarchy.periods
-
-    def limits_of(period: str) -> Limits:
-        def limits(first: int) -> tuple[int, int]:
-            low, end = _period(period, moments[first] // _DAY)
-            return low * _DAY // unit, end * _DAY // unit
-
-        return limits
-
-    return steps, [limits_of(period) for period in periods]
+    days = [[_period(period, moment // _DAY) for moment in moments] for period in periods]
+    return steps, [[(low * _DAY // unit, end * _DAY // unit) for low, end in own] for own in days]
 
 
 def _microseconds(value: Any, *, clock: bool) -> int | None:
@@ -126,11 +103,7 @@ def _microseconds(value: Any, *, clock: bool) -> int | None:
 
 
 def _period(period: str, day: int) -> tuple[int, int]:
-    """The first day of a calendar period, and the one after its last, by one of its days.
-
-    >>> [dt.date.fromordinal(n).isoformat() for n in _period("quarter", 738_916)]
-    ['2024-01-01', '2024-04-01']
-    """
+    """The first day of a calendar period, and the one after its last, by one of its days."""
     if period == "day":
         return day, day + 1
     months = MONTHS[period]
@@ -210,19 +183,8 @@ def line_of(attribute: Attribute, hierarchy: Any = None) -> Line:
     stretch counts by its length. Every leaf that a tree or an order lists is a step. Of texts and
     of masked codes nothing tells which others there could be: those that occur are a step each.
     The line goes from the first value that occurs to the last.
-
-    >>> import pyarrow as pa, foreknow as fk
-    >>> rows = pa.table({"age": [20, 37, 22], "sex": ["f", "m", "x"], "s": ["a", "b", "c"]})
-    >>> table = fk.Microdata(rows, fk.Schema(quasi_identifiers=["age", "sex"], sensitive="s"))
-    >>> [line_of(attribute).cells.tolist() for attribute in table.attributes]
-    [[0, 2, 17], [0, 1, 2]]
     """
     known = attribute.domain[int(attribute.domain[0] is None) :]
-    steps, limits = _steps(attribute, known, hierarchy)
-    return _laid_out(attribute, steps, limits)
-
-
-def _steps(attribute: Attribute, known: Sequence[Any], hierarchy: Any) -> Steps:
     found: Steps | None = None
     if isinstance(hierarchy, (Tree, Ordered)):
         found = listed_steps(known, hierarchy)
@@ -232,10 +194,10 @@ def _steps(attribute: Attribute, known: Sequence[Any], hierarchy: Any) -> Steps:
         found = date_steps(known, hierarchy)
     elif hierarchy is None and attribute.order == "ordered":
         found = number_steps(known) or date_steps(known)
-    return (list(range(len(known))), []) if found is None else found
+    return _laid_out(attribute, *(found or (range(len(known)), [])))
 
 
-def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Sequence[Limits]) -> Line:
+def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> Line:
     null = int(attribute.domain[0] is None)
     start = steps[0] if steps else 0
     span = steps[-1] + 1 - start if steps else 1
@@ -257,7 +219,7 @@ def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Sequence[Limit
         for name, (a, b) in zip(names[level], codes, strict=True):
             low, end = cells[a], cells[b - 1] + 1
             if 0 < level <= len(limits) and a >= null:
-                first, last = map(place, limits[level - 1](a - null))
+                first, last = map(place, limits[level - 1][a - null])
                 # Neither into the values of the node before, nor beyond the ends of the line.
                 low = min(low, max(first, cells[a - 1] + 1)) if a else low
                 end = max(end, last) if b < len(cells) else end
@@ -331,10 +293,8 @@ class Covers:
         low = np.searchsorted(self.line.cells, self.starts)
         end = np.searchsorted(self.line.cells, self.ends)
         of_stretch = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        many = end - low
-        skipped = np.repeat(np.cumsum(many) - many, many)
-        codes = np.arange(int(many.sum())) - skipped + np.repeat(low, many)
-        return np.repeat(of_stretch, many), codes
+        codes, _ = ranges(low, end)
+        return np.repeat(of_stretch, end - low), codes
 
 
 def covers_of_groups(
@@ -350,12 +310,7 @@ def covers_of_groups(
         floor = np.minimum(floor, len(attribute.ancestors))
     found = coarsened(attribute, groups, n_groups, style, floor)
     labels = [line.of_meaning(style, meaning) for meaning in found.meanings]
-    order = list(range(len(labels)))
-    if style != "set":  # in order of where they lie
-        order.sort(key=lambda i: (len(labels[i]), labels[i][-1]))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return Covers.of(line, [labels[i] for i in order], rank[found.of_group])
+    return Covers.of(line, labels, found.of_group)
 
 
 def covers_of_texts(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, did_you_mean
 from foreknow.numbers import whole_number
+from foreknow.policy.policy import Form
 from foreknow.publishing.publish import Publication
 from foreknow.publishing.verification import Published, open_published
 from foreknow.utility.lines import (
@@ -29,15 +30,15 @@ from foreknow.utility.lines import (
     covers_of_texts,
     lines_of,
 )
+from foreknow.utility.utility import groups_of_people
 
-Form: TypeAlias = Literal["generalized", "bucketized"]
-FORMS = ("generalized", "bucketized")
 FloatArray: TypeAlias = NDArray[np.float64]
 
 # How many random numbers are drawn at once.
 _DRAWN = 1 << 20
-# How many cells, and how many queries, are worked on at once: they stay in the cache.
-_BLOCK, _QUERIES = 1024, 256
+# How many cells, and how many queries, are worked on at once: they stay in the cache; and numbers
+# of a table that is made for some queries.
+_BLOCK, _QUERIES, _MOST_NUMBERS = 1024, 256, 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,7 @@ class Queries:
     predicates: int  # how many attributes each asks about
     selectivity: float
     ranges: bool
+    delta: float
     seed: int | None
 
     def __len__(self) -> int:
@@ -67,6 +69,7 @@ def draw_queries(
     predicates: int | None = None,
     selectivity: float = 0.05,
     ranges: bool = True,
+    delta: float = 0.005,
     seed: int | None = 0,
 ) -> Queries:
     """Draw queries as in the experiments on Anatomy.
@@ -74,8 +77,10 @@ def draw_queries(
     Each query asks about `predicates` quasi-identifiers, drawn at random, and about the sensitive
     attribute: for ``ceil(|domain| * selectivity ** (1 / (predicates + 1)))`` values of each. They
     are a random run of the domain where it has an order, else a random subset. The domain is
-    what occurs in the table. A missing value is never asked for.
+    what occurs in the table. A missing value is never asked for. `delta`: see `query_error`.
     """
+    if not _is_number(delta) or not 0 < delta <= 1:
+        raise InputError(f"delta is a share of the people, above 0 to 1, not {delta!r}")
     known = {attribute.name: attribute for attribute in microdata.attributes}
     names = _names(attributes, list(known))
     n_predicates = len(names) if predicates is None else predicates
@@ -110,7 +115,9 @@ def draw_queries(
         asked.append(wanted)
     n_values = len(microdata.values)
     values = _subsets(n_values, _width(n_values, share), queries, random)
-    return Queries(chosen, asked, values, n_predicates, float(selectivity), ranges, seed)
+    return Queries(
+        chosen, asked, values, n_predicates, float(selectivity), ranges, float(delta), seed
+    )
 
 
 def _names(attributes: Sequence[str] | None, known: list[str]) -> list[str]:
@@ -164,27 +171,15 @@ class Boxes:
 
     def answers(self, queries: Queries) -> FloatArray:
         """As if everybody in a group were equally likely to be anywhere in its box."""
-        # Groups that cover the same are one box.
-        labels = [cover.of_group for cover in self.covers]
-        sizes = [len(cover) for cover in self.covers]
-        box, first = combine(labels, sizes)
         counts = self.counts
-        of_cell = np.repeat(box, np.diff(counts.offsets))
-        offsets, values, weights = count_pairs(
-            of_cell, counts.codes, len(first), counts.n_values, counts.counts
-        )
-        of_cell = np.repeat(np.arange(len(first)), np.diff(offsets))
-        codes = [*(label[first][of_cell] for label in labels), values]
+        codes = [*(cover.of_group[counts.cell_groups] for cover in self.covers), counts.codes]
 
-        def part(chosen: slice) -> FloatArray:
-            shares = [
-                cover.shares(asked[:, chosen])
-                for cover, asked in zip(self.covers, queries.asked, strict=True)
-            ]
-            wanted = queries.values[:, chosen].astype(np.float64)
-            return _weighed(codes, [*shares, wanted], weights)
+        def tables(chosen: slice) -> list[NDArray[Any]]:
+            pairs = zip(self.covers, queries.asked, strict=True)
+            shares = [cover.shares(asked[:, chosen]) for cover, asked in pairs]
+            return [*shares, queries.values[:, chosen]]
 
-        return _in_parts(part, len(queries))
+        return _summed(codes, tables, counts.counts, len(queries), max(map(len, self.covers)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,35 +196,20 @@ class Buckets:
 
     def answers(self, queries: Queries) -> FloatArray:
         """As if everybody in a group were equally likely to have each value of its bag."""
-
-        def part(chosen: slice) -> FloatArray:
-            asked = [wanted[:, chosen] for wanted in queries.asked]
-            wanted = queries.values[:, chosen].astype(np.float64)
-            total = np.zeros(wanted.shape[1])
-            for start in range(0, len(self.of_cell), _BLOCK):
-                block = slice(start, start + _BLOCK)
-                groups = self.of_cell[block]
-                shares = self._shares(int(groups[0]), int(groups[-1]) + 1, wanted)
-                found = shares[groups - groups[0]]
-                found *= self.people[block, None]
-                total += np.einsum("eq,eq->q", found, _matches(self.codes, asked, block))
-            return total
-
-        return _in_parts(part, len(queries))
-
-    def _shares(self, first: int, end: int, wanted: FloatArray) -> FloatArray:
-        """Occurrences of wanted values per person, of some groups in a row."""
         counts = self.counts
-        offsets = counts.offsets[first : end + 1]
-        cells = slice(int(offsets[0]), int(offsets[-1]))
-        found = wanted[counts.codes[cells]]
-        found *= counts.counts[cells, None]
-        shares = np.zeros((end - first, wanted.shape[1]))
-        some = np.diff(offsets) > 0
-        if some.any():
-            shares[some] = np.add.reduceat(found, offsets[:-1][some] - offsets[0], axis=0)
-        shares /= counts.sizes[first:end, None]
-        return shares
+        some = np.flatnonzero(np.diff(counts.offsets))
+
+        def tables(chosen: slice) -> list[NDArray[Any]]:
+            found = queries.values[:, chosen].astype(float)[counts.codes]
+            found *= counts.counts[:, None]
+            shares = np.zeros((counts.n_groups, found.shape[1]))
+            if len(some):
+                shares[some] = np.add.reduceat(found, counts.offsets[some], axis=0)
+            shares /= counts.sizes[:, None]
+            return [*(asked[:, chosen] for asked in queries.asked), shares]
+
+        codes = [*self.codes, self.of_cell]
+        return _summed(codes, tables, self.people, len(queries), len(counts.codes))
 
 
 def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
@@ -240,42 +220,41 @@ def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
         attribute.codes[held.people] if several else attribute.codes
         for attribute in queries.attributes
     ]
-    columns.append(held.values)
-    sizes = [len(asked) for asked in [*queries.asked, queries.values]]
-    cell, first = combine(columns, sizes)
-    weights = np.bincount(cell)
-    codes = [column[first] for column in columns]
-
-    def part(chosen: slice) -> FloatArray:
-        return _weighed(
-            codes, [wanted[:, chosen] for wanted in [*queries.asked, queries.values]], weights
-        )
-
-    return _in_parts(part, len(queries))
+    asked = [*queries.asked, queries.values]
+    cell, first = combine([*columns, held.values], [len(wanted) for wanted in asked])
+    codes = [column[first] for column in (*columns, held.values)]
+    return _summed(
+        codes,
+        lambda chosen: [wanted[:, chosen] for wanted in asked],
+        np.bincount(cell),
+        len(queries),
+    )
 
 
-def _in_parts(part: Any, n_queries: int) -> FloatArray:
-    """Answer some queries at a time."""
-    starts = range(0, n_queries, _QUERIES)
-    return np.concatenate([part(slice(start, start + _QUERIES)) for start in starts])
+def _summed(
+    codes: list[Any],
+    tables: Callable[[slice], list[NDArray[Any]]],
+    weights: IntArray,
+    n_queries: int,
+    n_rows: int = 1,
+) -> FloatArray:
+    """Sum the weights of cells, each times what its codes have in the tables of some queries.
 
-
-def _weighed(codes: list[Any], tables: list[Any], weights: IntArray) -> FloatArray:
-    """Sum the weights of cells, each times what its codes have in the tables."""
-    total = np.zeros(tables[0].shape[1])
-    for start in range(0, len(weights), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        found = _matches(codes, tables, block)
-        total += np.einsum("e,eq->q", weights[block].astype(np.float64), found)
-    return total
-
-
-def _matches(codes: list[Any], tables: list[Any], block: slice) -> NDArray[Any]:
-    """The product, cell by cell, of what the codes have in the tables; for truths, both."""
-    found: NDArray[Any] = tables[0][codes[0][block]]
-    for code, table in zip(codes[1:], tables[1:], strict=True):
-        found *= table[code[block]]
-    return found.astype(np.float64, copy=False)
+    As many queries at a time as tables of so many rows allow.
+    """
+    step = min(_QUERIES, max(1, _MOST_NUMBERS // max(1, n_rows)))
+    answers = []
+    for first in range(0, n_queries, step):
+        now = tables(slice(first, first + step))
+        total = np.zeros(now[0].shape[1])
+        for start in range(0, len(weights), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            found = now[0][codes[0][block]]
+            for code, table in zip(codes[1:-1], now[1:-1], strict=True):
+                found *= table[code[block]]
+            total += weights[block].astype(float) @ (found * now[-1][codes[-1][block]])
+        answers.append(total)
+    return np.concatenate(answers)
 
 
 def shown_by_groups(
@@ -287,8 +266,8 @@ def shown_by_groups(
     styles: Mapping[str, str],
 ) -> Boxes | Buckets:
     """What a release of these groups would show of some attributes."""
-    of_person, floors = _groups_of_people(microdata, groups, floors)
-    n_groups = int(of_person.max()) + 1
+    used, of_person = np.unique(groups_of_people(microdata, groups), return_inverse=True)
+    n_groups, of_person = len(used), of_person.reshape(-1).astype(np.int64)
     counts = microdata.counts(of_person)
     if form == "generalized":
         covers = [
@@ -298,7 +277,7 @@ def shown_by_groups(
                 of_person,
                 n_groups,
                 style_of(attribute, styles.get(attribute.name)),
-                floors.get(attribute.name),
+                np.asarray(floors[attribute.name])[used] if attribute.name in floors else None,
             )
             for attribute, line in zip(attributes, lines_of(microdata, attributes), strict=True)
         ]
@@ -394,28 +373,13 @@ def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
     if odd:
         raise DataError(f"{microdata.name} has nobody with the sensitive value {odd[0]!r}")
     codes = np.array([place[str(value)] for value in counts.values], dtype=np.int64)
-    of_cell = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
-    offsets, values, times = count_pairs(
-        of_cell, codes[counts.codes], counts.n_groups, len(microdata.values), counts.counts
+    return GroupCounts.from_pairs(
+        counts.cell_groups,
+        codes[counts.codes],
+        values=microdata.values,
+        n_groups=counts.n_groups,
+        groups=counts.groups,
+        weights=counts.counts,
+        sizes=counts.sizes,
+        semantics=counts.semantics,
     )
-    return replace(counts, offsets=offsets, codes=values, counts=times, values=microdata.values)
-
-
-def _groups_of_people(
-    microdata: Microdata, groups: Any, floors: Mapping[str, IntArray]
-) -> tuple[IntArray, dict[str, IntArray]]:
-    """The group of everybody, without gaps; and the floors of these groups."""
-    given = np.asarray(groups)
-    if given.shape != (microdata.n_rows,) or given.dtype.kind not in "iu":
-        raise InputError(
-            f"groups must be a whole number for each of the {microdata.n_rows} rows of "
-            f"{microdata.name}; see the partition of a method"
-        )
-    of_person = given[microdata.kept]
-    if int(of_person.min()) < 0:
-        row = int(microdata.kept[np.argmax(of_person < 0)])
-        raise InputError(f"row {row + 1} of {microdata.name} has no group")
-    used, numbered = np.unique(of_person, return_inverse=True)
-    return numbered.reshape(-1).astype(np.int64), {
-        name: np.asarray(floor)[used] for name, floor in floors.items()
-    }

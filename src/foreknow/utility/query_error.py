@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean
+from foreknow.policy.policy import Form
 from foreknow.utility.queries import (
-    FORMS,
     Boxes,
     Buckets,
     FloatArray,
-    Form,
     Queries,
     draw_queries,
     reading_of,
     shown_by_groups,
     true_answers,
 )
+from foreknow.utility.utility import require_microdata
 
 _QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.95)
 
@@ -175,7 +175,7 @@ def query_error(
 
     Returns
     -------
-    QueryError(100 queries, generalized: 4.61% on average, median 3.79%)
+    QueryError
 
     Raises
     ------
@@ -194,17 +194,17 @@ def query_error(
     """
     require_microdata(microdata)
     reading = reading_of(release, labels)
-    asked = drawn(
+    asked = draw_queries(
         microdata,
-        delta,
         queries=queries,
         attributes=attributes,
         predicates=predicates,
         selectivity=selectivity,
         ranges=ranges,
+        delta=delta,
         seed=seed,
     )
-    return compared(asked, reading.shown(microdata, asked.attributes), microdata, delta)
+    return compared(asked, reading.shown(microdata, asked.attributes), microdata)
 
 
 def query_error_of_groups(
@@ -240,7 +240,7 @@ def query_error_of_groups(
 
     Returns
     -------
-    QueryError(100 queries, generalized: 4.61% on average, median 3.79%)
+    QueryError
 
     Examples
     --------
@@ -255,39 +255,31 @@ def query_error_of_groups(
     QueryError(1000 queries, bucketized: 8.93% on average, median 6.83%)
     """
     require_microdata(microdata)
-    if form not in FORMS:
-        raise InputError(f"there is no form {form!r}{did_you_mean(str(form), FORMS)}")
-    asked = drawn(
+    forms = get_args(Form)
+    if form not in forms:
+        raise InputError(f"there is no form {form!r}{did_you_mean(str(form), forms)}")
+    asked = draw_queries(
         microdata,
-        delta,
         queries=queries,
         attributes=attributes,
         predicates=predicates,
         selectivity=selectivity,
         ranges=ranges,
+        delta=delta,
         seed=seed,
     )
     asks = asked.attributes
     shown = shown_by_groups(microdata, groups, form, asks, floors or {}, labels or {})
-    return compared(asked, shown, microdata, delta)
+    return compared(asked, shown, microdata)
 
 
-def drawn(microdata: Microdata, delta: Any, **asking: Any) -> Queries:
-    """Draw a workload whose answers are to be compared; see `query_error`."""
-    if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 < delta <= 1:
-        raise InputError(f"delta is a share of the people, above 0 to 1, not {delta!r}")
-    return draw_queries(microdata, **asking)
-
-
-def compared(
-    queries: Queries, shown: Boxes | Buckets, microdata: Microdata, delta: float
-) -> QueryError:
+def compared(queries: Queries, shown: Boxes | Buckets, microdata: Microdata) -> QueryError:
     """Compare what a release answers with what is true."""
     return QueryError(
         exact=true_answers(microdata, queries),
         estimated=shown.answers(queries),
         people=microdata.n_people,
-        delta=float(delta),
+        delta=queries.delta,
         form="generalized" if isinstance(shown, Boxes) else "bucketized",
         attributes=tuple(attribute.name for attribute in queries.attributes),
         predicates=queries.predicates,
@@ -295,12 +287,3 @@ def compared(
         ranges=queries.ranges,
         seed=queries.seed,
     )
-
-
-def require_microdata(microdata: Any) -> None:
-    """Raise `InputError` unless it is Microdata."""
-    if not isinstance(microdata, Microdata):
-        raise InputError(
-            f"expected Microdata, not {type(microdata).__name__}: the table that the release was "
-            "made of, Microdata(table, schema)"
-        )

@@ -8,11 +8,18 @@ from typing import Any
 
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.errors import InputError
+from foreknow.policy.policy import Form
 from foreknow.result import Result
 from foreknow.utility.lines import Covers
-from foreknow.utility.queries import Boxes, Form, reading_of
-from foreknow.utility.query_error import QueryError, compared, drawn, require_microdata
-from foreknow.utility.utility import Utility, ncp_of_groups, optimal_discernibility, utility_of
+from foreknow.utility.queries import Boxes, draw_queries, reading_of
+from foreknow.utility.query_error import QueryError, compared
+from foreknow.utility.utility import (
+    Utility,
+    ncp_of_groups,
+    optimal_discernibility,
+    require_microdata,
+    utility_of,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,14 +110,14 @@ def utility_report(
     reading = reading_of(release, labels)
     many = _numbers(predicates, len(microdata.attributes if attributes is None else attributes))
     workloads = [
-        drawn(
+        draw_queries(
             microdata,
-            delta,
             queries=queries,
             attributes=attributes,
             predicates=n,
             selectivity=selectivity,
             ranges=ranges,
+            delta=delta,
             seed=seed,
         )
         for n in many
@@ -124,7 +131,7 @@ def utility_report(
         utility = replace(utility, ncp=ncp)
     asked = workloads[0].attributes
     shown = everything if attributes is None else reading.shown(microdata, asked)
-    errors = tuple(compared(workload, shown, microdata, delta) for workload in workloads)
+    errors = tuple(compared(workload, shown, microdata) for workload in workloads)
     return UtilityReport(reading.release.name, errors[0].form, utility, errors)
 
 
@@ -132,14 +139,10 @@ def _numbers(predicates: int | Sequence[int] | None, attributes: int) -> list[in
     """How many predicates to ask with, rising."""
     if predicates is None:
         return list(range(1, attributes + 1)) or [1]
-    if isinstance(predicates, int):
-        return [predicates]
-    if isinstance(predicates, str) or not predicates:
+    given = [predicates] if isinstance(predicates, int) else predicates
+    if isinstance(given, str) or not given or not all(type(number) is int for number in given):
         raise InputError(f"predicates must be whole numbers such as [1, 2], not {predicates!r}")
-    for number in predicates:
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise InputError(f"predicates must be whole numbers such as [1, 2], not {number!r}")
-    return sorted(set(predicates))
+    return sorted(set(given))
 
 
 def _ncp_of(attribute: Attribute, covers: Covers, sizes: Any) -> float:

@@ -50,16 +50,7 @@ class Utility:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "people": self.people,
-            "groups": self.groups,
-            "average_group_size": self.average_group_size,
-            "smallest_group": self.smallest_group,
-            "largest_group": self.largest_group,
-            "discernibility": self.discernibility,
-            "ncp": dict(self.ncp),
-            "average_ncp": self.average_ncp,
-        }
+        return {**vars(self), "ncp": dict(self.ncp), "average_ncp": self.average_ncp}
 
 
 def utility_of(
@@ -116,7 +107,13 @@ def utility_of(
     sizes = counts.sizes
     ncp = {}
     if microdata is not None and groups is not None:
-        of_person = _of_people(microdata, groups, counts)
+        require_microdata(microdata)
+        of_person = groups_of_people(microdata, groups)
+        if len(of_person) != counts.n_people:
+            raise InputError(
+                f"{counts.n_people} people are counted, but {microdata.name} has "
+                f"{len(of_person)}; give the table that the release was made of"
+            )
         members = np.bincount(of_person)
         for attribute in microdata.attributes:
             floor = (floors or {}).get(attribute.name)
@@ -133,26 +130,26 @@ def utility_of(
     )
 
 
-def _of_people(microdata: Microdata, groups: Any, counts: GroupCounts) -> IntArray:
-    """The group of each person."""
+def require_microdata(microdata: Any) -> None:
+    """Raise `InputError` unless it is Microdata."""
     if not isinstance(microdata, Microdata):
-        raise InputError(f"expected Microdata, not {type(microdata).__name__}")
+        raise InputError(
+            f"expected Microdata, not {type(microdata).__name__}: the table that the release was "
+            "made of, Microdata(table, schema)"
+        )
+
+
+def groups_of_people(microdata: Microdata, groups: Any) -> IntArray:
+    """The group of each person, given for each row of the source, or for each person."""
     given = np.asarray(groups)
-    if given.dtype.kind not in "iu" or given.shape not in (
-        (microdata.n_rows,),
-        (microdata.n_people,),
-    ):
+    shapes = (microdata.n_rows,), (microdata.n_people,)
+    if given.dtype.kind not in "iu" or given.shape not in shapes:
         raise InputError(
             f"groups must be a whole number for each of the {microdata.n_rows} rows of "
             f"{microdata.name}; see the partition of a method"
         )
     if len(given) != microdata.n_people:
         given = given[microdata.kept]
-    if len(given) != counts.n_people:
-        raise InputError(
-            f"{counts.n_people} people are counted, but {microdata.name} has {len(given)}; "
-            "give the table that the release was made of"
-        )
     if given.min() < 0:
         row = int(microdata.kept[np.argmax(given < 0)])
         raise InputError(f"row {row + 1} of {microdata.name} has no group")

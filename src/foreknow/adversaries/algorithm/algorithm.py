@@ -19,7 +19,6 @@ import numpy as np
 from foreknow.adversaries.algorithm.estimate import Budget, estimated
 from foreknow.adversaries.algorithm.exact import NoWorldError, Posteriors, enumerated, proved
 from foreknow.adversaries.algorithm.method_runner import Runs, name_of, said_once, settings_of
-from foreknow.adversaries.algorithm.observation import Observation
 from foreknow.adversaries.algorithm.results import Attack, limits_of
 from foreknow.adversaries.algorithm.worlds import Codes, Worlds, amount_text
 from foreknow.adversaries.disclosure import Disclosure, worst
@@ -161,22 +160,21 @@ def attack(
     _log.info("running %s on the table", runs.name)
     with said_once(method):
         if nothing:
-            seen = runs.make_nothing(codes)
+            runs.make_nothing(codes)
         elif groups is None:
-            seen = runs.make_first(codes, seed)
+            runs.make_first(codes, seed)
         else:
-            seen = runs.make_again(groups_of_kept(microdata, groups), codes)
-        attributes = microdata.attributes if runs.symmetric else None
+            runs.make_again(groups_of_kept(microdata, groups), codes)
+        seen, attributes = runs.seen, microdata.attributes if runs.symmetric else None
         of_release = Worlds.of(seen.groups, codes, len(microdata.values), attributes)
-        runs.check_symmetric(_swapped(of_release), seen)
-        found = _inferred(of_release, runs, seen, worlds, seconds, seed, true=True)
+        runs.check_symmetric(_swapped(of_release))
+        found = _inferred(of_release, runs, worlds, seconds, seed, true=True)
     return Attack(settings_of(method), policy, microdata, found, limits, seen.left_out, seen.what)
 
 
 def _inferred(
     worlds: Worlds,
     runs: Runs,
-    seen: Observation,
     most: int,
     seconds: float | None,
     seed: int | None,
@@ -185,22 +183,22 @@ def _inferred(
     """Exact where there is time, else a proof, else an estimate; `true`: its own codes can be."""
     start = time.monotonic()
     until, part = (None if seconds is None else start + seconds * x for x in (1, _EXACT))
-    ways = runs.refined(seen).number if runs.chances else 1
-    share = len(runs.seeds or (1,)) * (ways or 1)
+    ways = runs.refined.number if runs.chances else 1
+    share = len(runs.seeds) * (ways or 1)
     _log.info("running %s on every world", runs.name)
     tried = "no way"
     try:
         try:
-            found = None if ways is None else enumerated(worlds, runs, seen, most // share, part)
-            found = found or proved(worlds, runs, seen, ways)
+            found = None if ways is None else enumerated(worlds, runs, most // share, part)
+            found = found or proved(worlds, runs, ways)
         except UnsupportedError:  # too large a table for the method's chances
             if not runs.chances or not runs.known.frequencies:
                 raise
-            found = proved(worlds, runs, seen, None)
+            found = proved(worlds, runs, None)
         if found is not None:
             return found
         tried = f"none of {most:,} ways tried"
-        return estimated(worlds, runs, seen, Budget(runs, runs.made + most, until), seed, true)
+        return estimated(worlds, runs, Budget(runs, runs.made + most, until), seed, true)
     except NoWorldError:
         raise DataError(
             f"{tried} of assigning the values makes {runs.name} publish these groups; is it the "
@@ -210,13 +208,10 @@ def _inferred(
 
 def _swapped(worlds: Worlds) -> Iterator[Codes]:
     """The true world, and some in which people of one cell changed places."""
-    random = np.random.default_rng(0)
     yield worlds.codes
-    order = np.lexsort((worlds.cell_of,))
+    random, alike = np.random.default_rng(0), replace(worlds, groups=worlds.cell_of)
     for _ in range(_SWAPPED if worlds.n_cells < worlds.n_people else 0):
-        found = worlds.codes.copy()
-        found[order] = worlds.codes[np.lexsort((random.random(len(order)), worlds.cell_of))]
-        yield found
+        yield alike.at_random(random)
 
 
 def _check_budget(worlds: int, seconds: float | None, seed: int | None) -> None:
@@ -350,10 +345,10 @@ class Algorithm:
                 "attack(microdata, method, policy), or say symmetric=True if it does not"
             )
         codes = table.sensitive_codes
-        seen = runs.see(people.groups, codes)
-        worlds = Worlds.of(seen.groups, codes, len(table.values), table.attributes)
+        runs.see(people.groups, codes)
+        worlds = Worlds.of(runs.seen.groups, codes, len(table.values), table.attributes)
         with said_once(self.anonymizer):
-            found = _inferred(worlds, runs, seen, self.worlds, self.seconds, self.seed, true=False)
+            found = _inferred(worlds, runs, self.worlds, self.seconds, self.seed, true=False)
         return {
             value: self._disclosure(value, code, found, people)
             for code, value in enumerate(people.values)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from typing import Literal, TypeAlias
@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.algorithm.method_runner import Runs, Weight
-from foreknow.adversaries.algorithm.observation import Observation
-from foreknow.adversaries.algorithm.worlds import Assignment, Codes, Worlds
+from foreknow.adversaries.algorithm.worlds import Codes, Worlds
 from foreknow.data.sparse import IntArray
 from foreknow.errors import UnsupportedError
 
 FloatArray: TypeAlias = NDArray[np.float64]
-How: TypeAlias = Literal["enumeration", "proof", "bound", "independent worlds", "chains"]
+How: TypeAlias = Literal["enumeration", "proof", "bound", "independent worlds"]
 
 # Worlds that are run again in the end, to see that the method is not random; and one in so many of
 # those that are struck out.
@@ -39,9 +38,9 @@ class Posteriors:
 
     `mean` with an interval from `low` to `high`; all three the posterior where it is exact. Of a
     bound, `mean` is the frequency in the group. `looked` and `consistent` are worlds, people being
-    told apart, and those among them that the release is possible in; of chains, steps and steps to
-    another world. `not_refuted` and `unsettled` are cells that had one value in all worlds of an
-    estimate, though others were looked for, or were not looked for enough.
+    told apart, and those among them that the release is possible in. `not_refuted` and `unsettled`
+    are cells that had one value in all worlds of an estimate, though others were looked for, or
+    were not looked for enough.
     """
 
     worlds: Worlds
@@ -52,12 +51,10 @@ class Posteriors:
     mean: FloatArray
     low: FloatArray
     high: FloatArray
-    parts: int = 1
     highest: Fraction | None = None
     not_refuted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     unsettled: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    weights: Sequence[Sequence[Weight]] = ()  # of an enumeration: of each cell and value
-    whole: Weight = 0
+    fractions: Sequence[Sequence[Fraction]] = ()  # of an enumeration: of each cell and value
 
     @property
     def exact(self) -> bool:
@@ -66,9 +63,8 @@ class Posteriors:
 
     def posterior(self, cell: int, code: int) -> Fraction | None:
         """The exact posterior of each member of a cell; None where it is estimated."""
-        if self.how == "enumeration":
-            size = int(self.worlds.cell_sizes[cell])
-            return Fraction(self.weights[cell][code]) / (self.whole * size)
+        if self.fractions:
+            return self.fractions[cell][code]
         return self.share(cell, code) if self.exact else None
 
     def share(self, cell: int, code: int) -> Fraction:
@@ -77,9 +73,7 @@ class Posteriors:
         return Fraction(int(bag[code]), int(bag.sum()))
 
 
-def enumerated(
-    worlds: Worlds, runs: Runs, seen: Observation, most: int, until: float | None
-) -> Posteriors | None:
+def enumerated(worlds: Worlds, runs: Runs, most: int, until: float | None) -> Posteriors | None:
     """Run the method on every world; None if there are more than `most`, or not enough time."""
     each = worlds.every(most, until)
     if each is None:
@@ -89,10 +83,14 @@ def enumerated(
     whole: Weight = 0
     consistent, before, started = 0, runs.made, time.monotonic()
     again: list[Codes] = []
-    for done, (codes, places, ways) in enumerate(_combined(worlds, each), start=1):
-        weight = runs.weight(codes, seen)
+    for done, places in enumerate(product(*(range(len(own)) for own in each)), start=1):
+        chosen = [own[place] for own, place in zip(each, places, strict=True)]
+        codes = np.empty_like(worlds.codes)
+        codes[worlds.order] = np.concatenate([assignment.codes for assignment in chosen])
+        ways = math.prod(assignment.ways for assignment in chosen)
+        weight = runs.weight(codes)
         if len(again) < _AGAIN and (weight or done % _STRUCK == 1):
-            again.append(codes.copy())
+            again.append(codes)
         if weight:
             consistent += ways
             whole += weight * ways
@@ -106,7 +104,7 @@ def enumerated(
     if not whole:
         raise NoWorldError
     order = np.random.default_rng(0).permutation(len(again)).tolist()
-    runs.check_again((again[i] for i in order), seen, until)
+    runs.check_again((again[i] for i in order), until)
     weights: list[list[Weight]] = [[0] * worlds.n_values for _ in range(worlds.n_cells)]
     for people, own, total in zip(worlds.members, each, totals, strict=True):
         cells = worlds.cell_of[people].tolist()
@@ -114,31 +112,14 @@ def enumerated(
             if weight:
                 for cell, code in zip(cells, assignment.codes.tolist(), strict=True):
                     weights[cell][code] += weight
-    sizes = worlds.cell_sizes.tolist()
-    rows = zip(weights, sizes, strict=True)
-    mean = np.array([[float(Fraction(x) / (whole * size)) for x in own] for own, size in rows])
+    rows = zip(weights, worlds.cell_sizes.tolist(), strict=True)
+    fractions = [[Fraction(x) / (whole * size) for x in own] for own, size in rows]
+    mean = np.array(fractions, dtype=float)
     counts = worlds.n_worlds, consistent, runs.made - before
-    found = Posteriors(worlds, "enumeration", *counts, mean, mean, mean)
-    return replace(found, weights=weights, whole=whole)
+    return Posteriors(worlds, "enumeration", *counts, mean, mean, mean, fractions=fractions)
 
 
-def _combined(
-    worlds: Worlds, each: list[list[Assignment]]
-) -> Iterator[tuple[Codes, tuple[int, ...], int]]:
-    """Every world, always in the same array; the place of each group's assignment; its ways."""
-    codes, last = worlds.codes.copy(), [-1] * len(each)
-    for places in product(*(range(len(own)) for own in each)):
-        ways = 1
-        for group, place in enumerate(places):
-            own, more = each[group][place]
-            ways *= more
-            if place != last[group]:
-                codes[worlds.members[group]] = own
-                last[group] = place
-        yield codes, places, ways
-
-
-def proved(worlds: Worlds, runs: Runs, seen: Observation, ways: int | None) -> Posteriors | None:
+def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
     """What a proof says of a method with chances, if the release is possible at all.
 
     An adversary who sees groups believes the frequencies in them. Groups of one label are one group
@@ -149,11 +130,11 @@ def proved(worlds: Worlds, runs: Runs, seen: Observation, ways: int | None) -> P
     """
     if not runs.chances:
         return None
-    known, refined, mean = runs.known, runs.refined(seen), worlds.shares
+    known, refined, mean = runs.known, runs.refined, worlds.shares
     alike = known.equal is not None and not worlds.n_people % known.equal
     if known.frequencies and (alike or refined.single.all()):
         # Such a method makes a release of all worlds that agree with it, or of none.
-        if ways is not None and not runs.weight(worlds.codes, seen):
+        if ways is not None and not runs.weight(worlds.codes):
             raise NoWorldError
         return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean)
     if known.highest is not None:

@@ -8,7 +8,9 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,12 +47,14 @@ _MOST_KNOWN = 500_000
 
 
 class Runs:
-    """A method that can be run on any world of a table; frozen but for what it remembers.
+    """A method that can be run on any world of a table, and `seen`, the release that is attacked.
 
     With several `seeds`, each is as likely; a method that states its chances is then no more than
     its runs with these. `symmetric` overrides what is known of the method. `labelled` says whether
     labels are seen, where the policy publishes some. `made` counts the runs.
     """
+
+    seen: Observation
 
     def __init__(
         self,
@@ -63,94 +67,87 @@ class Runs:
     ) -> None:
         _check_attackable(microdata, method, policy)
         self.microdata, self.method, self.name = microdata, method, name_of(method)
-        self.known = traits_of(method)
-        self.seeds = None
+        self.known, self.made = traits_of(method), 0
+        self.seeds: tuple[int | None, ...] = (None,)
         if seeds is not None:
             self.seeds = tuple(whole_number(seed, "each of the seeds", 0) for seed in seeds)
             if not self.seeds:
                 raise InputError("seeds must be whole numbers from 0, at least one, not none")
-        self.made = 0
-        self._likelihood = self.known.likelihood if seeds is None else None
-        alike = self.known.symmetric and (seeds is None or self.known.likelihood is None)
+        self._seeded = seeds is not None
+        self._likelihood = None if self._seeded else self.known.likelihood
+        alike = self.known.symmetric and not (self._seeded and self.known.likelihood)
         self.symmetric = alike if symmetric is None else symmetric
         self._policy = policy
-        self._weights: dict[bytes, Weight] = {}
         self._anonymizer = hasattr(method, "partition")
-        self._seeded = seeds is not None and not self._anonymizer
-        if self._seeded and not _takes_seed(method):
+        if self._seeded and not self._anonymizer and not _takes_seed(method):
             raise InputError(
                 f"seeds are given, but {self.name} takes none: define it as f(table, seed)"
             )
-        styled = labelled and self._anonymizer and policy is not None
-        options = policy.options if styled and policy is not None else None
-        self._labelled = options is not None and options.form == "generalized"
-        self._reader = Reader(microdata, options.labels if options and self._labelled else None)
-        self._rows: tuple[Any, IntArray] | None = None
-        self._replays: dict[Observation, Replay | None] = {}
+        styles = None
+        if labelled and self._anonymizer and policy and policy.options.form == "generalized":
+            styles = policy.options.labels
+        self._labelled = styles is not None
+        self._reader = Reader(microdata, styles)
+        self._weights: dict[bytes, Weight] = {}
+        self._replay: Replay | None = None
 
     @property
     def chances(self) -> bool:
         """Whether the method's own chances weigh the worlds."""
         return self._likelihood is not None
 
-    @property
-    def random(self) -> bool:
-        """Whether the method makes one of several releases of a table."""
-        return self.chances or (self.seeds is not None and len(self.seeds) > 1)
-
     # ---- the release that is attacked ----------------------------------------------------------
 
-    def make_first(self, codes: Codes, seed: int | None = None) -> Observation:
-        """The release that is made of the true table, drawn with a seed where chances are known."""
-        if self.seeds is not None or not self.chances:
-            seed = self._first_seed
-        seen = self._made(codes, seed)
+    def make_first(self, codes: Codes, seed: int | None = None) -> None:
+        """See the release of the true table, drawn with a seed where chances are known."""
+        seen = self._made(codes, seed if self.chances else self.seeds[0])
         if seen is None:
             raise NoSafeRelease(
                 f"{self.name} publishes nothing of {self.microdata.name}; attack what that tells "
                 "with nothing=True (--nothing)"
             )
         self._refuse_random(codes, seen)
-        return seen
+        self.seen = seen
 
-    def make_nothing(self, codes: Codes) -> Observation:
-        """What is seen where nothing is published of the true table."""
+    def make_nothing(self, codes: Codes) -> None:
+        """See that nothing is published of the true table."""
         if self.chances:
             raise UnsupportedError(
                 f"{self.name} states chances of groups, not of publishing nothing: say seeds = "
                 "those that it may draw"
             )
         self._refuse_random(codes)
-        if all(self.make(codes, seed) is not None for seed in self.seeds or (None,)):
+        if all(self.make(codes, seed) is not None for seed in self.seeds):
             raise DataError(
                 f"{self.name} publishes something of {self.microdata.name}; it is attacked without "
                 "nothing=True (--nothing)"
             )
-        return Observation.of_everybody(len(codes), "nothing")
+        self.seen = Observation.of_everybody(len(codes), "nothing")
 
-    def make_again(self, groups: IntArray, codes: Codes) -> Observation:
-        """What a reader sees of groups that were made before, of the true table."""
-        given = self.see(groups, codes)
+    def make_again(self, groups: IntArray, codes: Codes) -> None:
+        """See groups that were made before, of the true table, as they are published."""
+        self.see(groups, codes)
+        possible = False
         if self.chances:
             try:
                 possible = self._chance_of(codes, groups) > 0
             except UnsupportedError:  # too large a table for chances
                 possible = True
-            if possible:
-                return given
-        for seed in () if self.chances else self.seeds or (None,):
-            seen = self.make(codes, seed)
-            if seen is not None and np.array_equal(seen.groups, given.groups):
-                return seen
-        raise DataError(
-            f"{self.name} does not make these groups of {self.microdata.name}; leave groups out "
-            "to attack what it makes"
-        )
+        else:
+            for made in (self.make(codes, seed) for seed in self.seeds):
+                if made is not None and np.array_equal(made.groups, self.seen.groups):
+                    self.seen, possible = made, True
+                    break
+        if not possible:
+            raise DataError(
+                f"{self.name} does not make these groups of {self.microdata.name}; leave groups "
+                "out to attack what it makes"
+            )
 
-    def see(self, groups: IntArray, codes: Codes) -> Observation:
-        """What a reader sees of groups alone."""
+    def see(self, groups: IntArray, codes: Codes) -> None:
+        """See groups alone."""
         self._refuse_random(codes)
-        return self._reader.see(groups)
+        self.seen = self._reader.see(groups)
 
     # ---- worlds --------------------------------------------------------------------------------
 
@@ -162,78 +159,77 @@ class Runs:
         except (NoSafeRelease, BeyondReach):
             return None
 
-    def weight(self, codes: Codes, seen: Observation) -> Weight:
-        """How probable it is that the method makes a release, if a world is the true table."""
+    def weight(self, codes: Codes) -> Weight:
+        """How probable the release is, if a world is the true table."""
         key = hashlib.blake2b(codes.tobytes(), digest_size=16).digest()
         found = self._weights.get(key)
         if found is None:
-            found = self._weight(codes, seen)
+            found = self._weight(codes)
             if len(self._weights) < _MOST_KNOWN:
                 self._weights[key] = found
         return found
 
-    def refined(self, seen: Observation) -> Refinements:
+    @cached_property
+    def refined(self) -> Refinements:
         """The groups that the method may have made, where readers see those of one label as one."""
-        return self._reader.refined(seen, self.known.least)
+        return self._reader.refined(self.seen, self.known.least)
 
-    def distance(self, codes: Codes, seen: Observation) -> float:
-        """How far what is made of a world is from a release; 0 if that is possible."""
-        if self.random:
-            return 0.0 if self.weight(codes, seen) else 1.0
-        made = self.make(codes, self._first_seed)
-        if seen.what == "nothing":
+    def distance(self, codes: Codes) -> float:
+        """How far what is made of a world is from the release; 0 if that is possible."""
+        # A run is dear beside a replay.
+        if self.chances or len(self.seeds) > 1 or self._replay is not None:
+            return 0.0 if self.weight(codes) else 1.0
+        made = self.make(codes, self.seeds[0])
+        if self.seen.what == "nothing":
             return float(made is not None)
         if made is None:
             return 2.0
-        return 0.0 if made == seen else max(made.distance(seen), 1e-9)
+        return 0.0 if made == self.seen else max(made.distance(self.seen), 1e-9)
 
-    def _weight(self, codes: Codes, seen: Observation) -> Weight:
+    def _weight(self, codes: Codes) -> Weight:
         if self.chances:
-            each = self.refined(seen).each()
-            return sum((self._chance_of(codes, groups) for groups in each), Fraction(0))
-        if self.seeds is not None:
-            hits = sum(self._makes(codes, seen, seed) for seed in self.seeds)
-            return Fraction(hits, len(self.seeds))
-        said = self._predicted(codes, seen)
+            chances = (self._chance_of(codes, groups) for groups in self.refined.each())
+            return sum(chances, Fraction(0))
+        said = None if self._seeded else self._predicted(codes)
         if said is not None:
             self.made += 1
             return int(said)
-        same = self._makes(codes, seen)
-        if same and self.known.replay is not None and seen not in self._replays:
-            self._replays[seen] = self._replay(codes, seen)
-        return int(same)
+        hits = self._hits(codes)
+        if hits and not self._seeded and self._replay is None:
+            self._replay = self._replayed(codes)
+        return hits
 
-    def _makes(self, codes: Codes, seen: Observation, seed: int | None = None) -> bool:
-        made = self.make(codes, seed)
-        return seen.what == "nothing" if made is None else made == seen
+    def _hits(self, codes: Codes) -> Weight:
+        """How probable the release is over the seeds, by runs."""
+        each = [self.make(codes, seed) for seed in self.seeds]
+        nothing = self.seen.what == "nothing"
+        hits = sum(nothing if made is None else made == self.seen for made in each)
+        return hits if len(each) == 1 else Fraction(hits, len(each))
 
-    def _predicted(self, codes: Codes, seen: Observation) -> bool | None:
-        """Whether a release is made of a world; None if the method must be run."""
-        if seen.what != "groups":
+    def _predicted(self, codes: Codes) -> bool | None:
+        """Whether the release is made of a world; None if the method must be run."""
+        if self._replay is not None:
+            return self._replay.same(codes)
+        could_make = self.known.could_make
+        if could_make is None or self.seen.what != "groups" or self.refined.number is None:
             return None
-        if self.known.could_make is not None:
-            refined = self.refined(seen)
-            if refined.number is None:
-                return None
-            world = self.microdata.with_sensitive(codes)
-            rows = map(self.microdata.rows_of, refined.each())
-            said = [self.known.could_make(world, self._policy, own) for own in rows]
-            # No groups at all: labels came from elsewhere, of which nothing was asked.
-            return False if said and all(one is False for one in said) else None
-        replay = self._replays.get(seen)
-        return None if replay is None else replay.same(codes)
+        world = self.microdata.with_sensitive(codes)
+        rows = map(self.microdata.rows_of, self.refined.each())
+        said = [could_make(world, self._policy, own) for own in rows]
+        # No groups at all: labels came from elsewhere, of which nothing was asked.
+        return False if said and all(one is False for one in said) else None
 
-    def _replay(self, codes: Codes, seen: Observation) -> Replay | None:
+    def _replayed(self, codes: Codes) -> Replay | None:
         """What one run, on a world that the release is made of, says of runs on others."""
         apart = not self._labelled or all(
             len(set(map(text_of, a.domain))) == len(a.domain) for a in self.microdata.attributes
         )
         replay = self.known.replay
-        if not apart or replay is None or self._policy is None or seen.what != "groups":
+        if not apart or replay is None or self._policy is None or self.seen.what != "groups":
             return None
         found: Replay | None = replay(self.microdata.with_sensitive(codes), self._policy)
         # A reader takes groups of one label for one: their bags are then not known one by one.
-        same = found is not None and np.array_equal(numbered(found.groups), seen.groups)
+        same = found is not None and np.array_equal(numbered(found.groups), self.seen.groups)
         return found if same else None
 
     def _chance_of(self, codes: Codes, groups: IntArray) -> Fraction:
@@ -255,42 +251,37 @@ class Runs:
 
     # ---- claims that are tried -----------------------------------------------------------------
 
-    def check_again(self, worlds: Iterable[Codes], seen: Observation, until: float | None) -> None:
+    def check_again(self, worlds: Iterable[Codes], until: float | None) -> None:
         """Run the method again on worlds, while there is time: that it is random may show."""
         if self.chances or self._settled:
             return
         for codes in worlds:
             if until is not None and time.monotonic() > until:
                 return
-            hits = [self._makes(codes, seen, seed) for seed in self.seeds or (None,)]
-            if Fraction(sum(hits), len(hits)) != self.weight(codes, seen):
+            if self._hits(codes) != self.weight(codes):
                 raise self._random_error()
 
-    def check_symmetric(self, alike: Iterable[Codes], seen: Observation) -> None:
+    def check_symmetric(self, alike: Iterable[Codes]) -> None:
         """Try worlds in which people who are taken to be alike changed places."""
         if not self.symmetric:
             return
         if _is_foreknows(self.method):
-            if self.seeds is not None and self.known.likelihood is not None:
+            if self._seeded and self.known.likelihood is not None:
                 raise InputError(
                     f"{self.name} goes by the order of rows when its seed is known: leave "
                     "symmetric out"
                 )
             return
-        if len({self._weight(codes, seen) for codes in alike}) > 1:
+        if len({self._weight(codes) for codes in alike}) > 1:
             raise InputError(
                 f"{self.name} is said to be symmetric, but makes another release where people "
                 "with equal quasi-identifiers change places"
             )
 
     @property
-    def _first_seed(self) -> int | None:
-        return None if self.seeds is None else self.seeds[0]
-
-    @property
     def _settled(self) -> bool:
         """Whether it is known to make one release of each table, and seed."""
-        if self.seeds is not None and _is_foreknows(self.method):
+        if self._seeded and _is_foreknows(self.method):
             return True
         # An adversary of the user's own might answer otherwise each time.
         points = self._policy.points if self._policy is not None else []
@@ -300,13 +291,13 @@ class Runs:
         """Try the method on a table again, and twice on some others."""
         if self.chances or self._settled:
             return
-        if isinstance(self.method, ART) and self.seeds is None:
+        if isinstance(self.method, ART) and not self._seeded:
             raise UnsupportedError(
                 f"{self.name} breaks ties at random, and the chances of that are not known: say "
                 "seeds = those that it may draw, each as likely; one seed is a seed that everybody "
                 "knows"
             )
-        random, seed = np.random.default_rng(0), self._first_seed
+        random, seed = np.random.default_rng(0), self.seeds[0]
         others = [random.permutation(codes) for _ in range(_OTHERS)]
         seen = self.make(codes, seed) if seen is None else seen
         again = [self.make(codes, seed) for _ in range(_TRIED)]
@@ -315,7 +306,7 @@ class Runs:
             raise self._random_error()
 
     def _random_error(self) -> UnsupportedError:
-        if self.seeds is not None:
+        if self._seeded:
             return UnsupportedError(f"{self.name} makes other releases with the same seed")
         inherited = hasattr(self.method, "chance") and self.known.likelihood is None
         more = "; what its class inherits does not count" if inherited else ""
@@ -344,16 +335,19 @@ class Runs:
         if groups is None:
             return Observation.of_everybody(len(codes), "table", published)
         seen = self._reader.see(self._of_people(groups))
-        return seen if published is None else Observation(seen.groups, published, seen.left_out)
+        return seen if published is None else replace(seen, published=published)
+
+    @cached_property
+    def _rows(self) -> tuple[Any, IntArray]:
+        """Every column of the source, and a row that has each value."""
+        own, first = np.unique(self.microdata.sensitive_codes, return_index=True)
+        of_value = np.zeros(len(self.microdata.values), dtype=np.int64)
+        of_value[own] = self.microdata.kept[first]
+        source = self.microdata.source
+        return source.arrow(source.columns), of_value
 
     def _called(self, codes: Codes, seed: int | None) -> Any:
         """What a function makes of the table of a world."""
-        if self._rows is None:  # every column of the source, and a row that has each value
-            own, first = np.unique(self.microdata.sensitive_codes, return_index=True)
-            of_value = np.zeros(len(self.microdata.values), dtype=np.int64)
-            of_value[own] = self.microdata.kept[first]
-            source = self.microdata.source
-            self._rows = source.arrow(source.columns), of_value
         rows, of_value = self._rows
         at = np.arange(rows.num_rows)
         at[self.microdata.kept] = of_value[codes]

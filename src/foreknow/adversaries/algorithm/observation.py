@@ -57,9 +57,6 @@ class Observation:
                 f"{type(two).__name__}: {error}"
             ) from None
 
-    def __hash__(self) -> int:
-        return hash((self.groups.tobytes(), self.left_out, self.what))
-
     @classmethod
     def of_everybody(cls, people: int, what: What, published: Any = None) -> Observation:
         """What is seen where it is not known who is in which group."""
@@ -159,7 +156,6 @@ class Reader:
         self._attributes, self._styles = microdata.attributes, styles
         self._known: dict[bytes, Observation] = {}
         self._label_of: dict[Hashable, Hashable] = {}
-        self._refined: dict[Observation, Refinements] = {}
 
     def see(self, groups: IntArray, floors: Mapping[str, IntArray] | None = None) -> Observation:
         """What is seen of groups (below 0: left out), at the levels of `floors` or above."""
@@ -171,13 +167,11 @@ class Reader:
 
     def refined(self, seen: Observation, least: int) -> Refinements:
         """The groups of at least so many people that may hide behind equal labels."""
-        if seen not in self._refined:
-            labels: Sequence[Hashable] = seen.published or ()
-            if self._styles is None:  # groups are told apart
-                least = len(seen.groups)
-                labels = [None] * (int(seen.groups.max()) + 1 - (seen.left_out is not None))
-            self._refined[seen] = Refinements(seen, labels, self._label, least)
-        return self._refined[seen]
+        labels: Sequence[Hashable] = seen.published or ()
+        if self._styles is None:  # groups are told apart
+            least = len(seen.groups)
+            labels = [None] * (int(seen.groups.max()) + 1 - (seen.left_out is not None))
+        return Refinements(seen, labels, self._label, least)
 
     def _label(self, people: tuple[int, ...]) -> Hashable:
         """The label of some people as one group."""

@@ -130,7 +130,7 @@ class Attack(Result):
 
     @property
     def how(self) -> str:
-        """How: "enumeration", "proof", "bound", "independent worlds" or "chains"."""
+        """How: "enumeration", "proof", "bound" or "independent worlds"."""
         return self._posteriors.how
 
     @property
@@ -145,18 +145,13 @@ class Attack(Result):
 
     @property
     def looked(self) -> int:
-        """Worlds that were looked at; of chains, their steps; of a proof, none."""
+        """Worlds that were looked at or drawn; of a proof, none."""
         return self._posteriors.looked
 
     @property
     def consistent(self) -> int:
-        """Worlds among them that the release is possible in; of chains, steps to another world."""
+        """Worlds among them that the release is possible in."""
         return self._posteriors.consistent
-
-    @property
-    def parts(self) -> int:
-        """Of chains: parts of the possible worlds that were met and not found to be joined."""
-        return self._posteriors.parts
 
     @property
     def runs(self) -> int:
@@ -222,8 +217,8 @@ class Attack(Result):
     def unsettled(self) -> tuple[int, ...]:
         """Of an estimate: rows of people of whom too little is known to say anything.
 
-        The budget did not allow the search for such a world; or their values hardly changed from
-        world to world, so that an interval goes from 0 to 1. Of a bound: it does not say that
+        The budget did not allow the search for such a world; or the release is possible in so few
+        of the worlds drawn that an interval goes from 0 to 1. Of a bound: it does not say that
         they stay below a limit of the policy.
         """
         found = self._posteriors
@@ -310,7 +305,7 @@ class Attack(Result):
             "worlds": amount_text(self.n_worlds),
             "looked": amount_text(self.looked),
             "consistent": amount_text(self.consistent),
-            "parts": self.parts,
+            "parts": 1,  # as in earlier states of this format
             "runs": self.runs,
             **{name: list(getattr(self, name)) for name in _PEOPLE},
             "breaches": [case.to_dict() for case in self.breaches[:_MOST]],

@@ -141,10 +141,9 @@ class Worlds:
         found[self.order] = self.codes[np.lexsort((random.random(self.n_people), self.groups))]
         return found
 
-    def exchanged(self, codes: Codes, one: int, other: int, groups: IntArray) -> Codes:
-        """Exchange two values in those of some groups that have as many of both."""
-        alike = groups[self.bags[groups, one] == self.bags[groups, other]]
-        inside = np.isin(self.groups, alike)
+    def exchanged(self, codes: Codes, one: int, other: int) -> Codes:
+        """Exchange two values in the groups that have as many of both."""
+        inside = (self.bags[:, one] == self.bags[:, other])[self.groups]
         turned = np.where(codes == one, other, np.where(codes == other, one, codes))
         return np.where(inside, turned, codes).astype(codes.dtype)
 
@@ -170,8 +169,7 @@ class Worlds:
             return None
         found: list[Assignment] = []
         for places, ways in _assigned(tuple(sizes.tolist()), tuple(bag[present].tolist())):
-            late = until is not None and not len(found) % 1000 and time.monotonic() > until
-            if len(found) >= most or late:
+            if len(found) >= most or (until is not None and time.monotonic() > until):
                 return None
             found.append(Assignment(present[list(places)].astype(self.codes.dtype), ways))
         return found

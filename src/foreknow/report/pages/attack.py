@@ -16,6 +16,19 @@ _PAGE, _BRIEF = 200, 10
 # A fraction longer than this says less than its decimals.
 _SHORT = 11
 _HEAD = ("who", "value", "posterior", "group says", "limit")
+# What is said of the people that an attack lists.
+_WHO = {
+    "certain": "certain because of the algorithm: in every possible world they have the same "
+    "value.",
+    "certain_by_release": "certain from the release itself, with or without the algorithm: "
+    "everybody in their group has the same value. An audit reports them; they are not counted "
+    "here.",
+    "left_out": "left out of the release. Their values are taken to be known as one more bag, as "
+    "they are if it is known how often each value occurs in all; of them the release says no more "
+    "than the whole table does.",
+    "not_refuted": "not refuted: they had the same value in every possible world that was met, "
+    "and no world was found in which they have another.",
+}
 
 
 class AttackPage(Page[Attack]):
@@ -143,64 +156,29 @@ def _worlds_sentence(attack: Attack) -> str:
             f"Of {worlds}, {number(attack.consistent)} {led}. All were looked at, in {runs} of the "
             "method: the posteriors are exact."
         )
-    if attack.how == "independent worlds":
-        return (
-            f"There are {worlds}, too many to look at. Of {looked} that were drawn, "
-            f"{number(attack.consistent)} {led}: the posteriors are estimates."
-        )
-    apart = (
-        f" Worlds were met in {number(attack.parts)} parts that no steps were found to join. How "
-        "much each part weighs is not known: intervals hold what was found in all of them."
-    )
     return (
-        f"There are {worlds}, too many to look at. Chains of swaps made {looked} steps among "
-        f"worlds that {led}, in {runs} of the method: the posteriors are estimates, and of the "
-        f"worlds that the chains can reach.{apart if attack.parts > 1 else ''}"
+        f"There are {worlds}, too many to look at. Of {looked} that were drawn, "
+        f"{number(attack.consistent)} {led}: the posteriors are estimates."
     )
 
 
 def _sentences(attack: Attack) -> list[str]:
     """How worlds were looked at, then what was found."""
-    certain, unsettled = attack.certain, attack.unsettled
     said = [_worlds_sentence(attack)]
     if attack.what != "groups":
         said.append(
             "It is taken to be known how often each value occurs in all; what the group says is "
             "that, for everybody."
         )
-    for rows, what in (
-        (
-            certain,
-            "certain because of the algorithm: in every possible world they have the same value.",
-        ),
-        (
-            attack.certain_by_release,
-            "certain from the release itself, with or without the algorithm: everybody in their "
-            "group has the same value. An audit reports them; they are not counted here.",
-        ),
-        (
-            attack.left_out,
-            "left out of the release. Their values are taken to be known as one more bag, as they "
-            "are if it is known how often each value occurs in all; of them the release says no "
-            "more than the whole table does.",
-        ),
-        (
-            attack.not_refuted,
-            "not refuted: they had the same value in every possible world that was met, and no "
-            "world was found in which they have another.",
-        ),
-        (
-            unsettled if attack.how == "bound" else (),
-            f"unsettled: a limit of the policy is no higher than {attack.highest}, and nothing "
-            "proves that their posteriors stay below it. In the bucketized form, groups are told "
-            "apart.",
-        ),
-        (
-            () if attack.how == "bound" else unsettled,
-            "unsettled: they had the same value in the worlds that were met, or changed it too "
-            "seldom, and there were too few runs to look for others.",
-        ),
-    ):
+    unsettled = (
+        f"unsettled: a limit of the policy is no higher than {attack.highest}, and nothing proves "
+        "that their posteriors stay below it. In the bucketized form, groups are told apart."
+        if attack.how == "bound"
+        else "unsettled: too few possible worlds were met to say how sure the adversary is of "
+        "them, or whether they always have the same value."
+    )
+    for name, what in (*_WHO.items(), ("unsettled", unsettled)):
+        rows = getattr(attack, name)
         if rows:
             said.append(f"{_are(len(rows))} {what}")
     if attack.worst is not None:
