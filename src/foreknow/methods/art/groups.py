@@ -212,8 +212,8 @@ class _Queues:
 _NEIGHBOURS, _VALUES = 16, 12
 # People of a recipe at most, as multiples of what one profile needs, and besides; of these most.
 _TIMES, _BESIDES, _LARGEST = 3, 4, 30
-# What distance weighs against a posterior that reaches its limit.
-_DISTANCE = 0.03
+# What distance, and a profile's excess, weigh against a posterior that reaches its limit.
+_DISTANCE, _PRESSURE = 0.03, 0.02
 # Targets in a row without a recipe before it gives up.
 _PATIENCE = 12
 
@@ -229,11 +229,11 @@ class Mixer:
     This recipe is carried out as often as it helps.
 
     The recipes follow `wanted`, such as different values in each group; `problem` decides what is
-    safe.
+    safe. `thrift` goes from 0, as many of the target's profile as can be, to 1, no other.
     """
 
-    def __init__(self, problem: ArtProblem, wanted: ArtProblem) -> None:
-        self.problem, self.wanted = problem, wanted
+    def __init__(self, problem: ArtProblem, wanted: ArtProblem, thrift: float) -> None:
+        self.problem, self.wanted, self.thrift = problem, wanted, thrift
         self.table = problem.table.copy()  # who is without a group
         self.free = np.ones(problem.n_people, dtype=bool)
         self._odd = ~problem.allowed | (problem.sizes == 0)
@@ -263,13 +263,18 @@ class Mixer:
         failed: set[Pair] = set()
         waiting = 0
         while waiting < _PATIENCE and (target := self._target(failed)) is not None:
-            recipe = self._recipe(target)
-            times = self._times(recipe) if recipe else 0
-            if recipe is None or not times:
+            needed = min(int(self.problem.sizes[target]) or self.problem.least, _LARGEST)
+            most = max(needed - 1, 1)
+            first = most - self.thrift * (most - 1)
+            shares = sorted(range(1, most + 1), key=lambda own: (abs(own - first), -own))
+            tried = (self._recipe(target, needed, own) for own in shares)
+            recipe = next(filter(None, tried), None)
+            if recipe is None:
                 failed.add(target)
                 waiting += 1
                 continue
             waiting = 0
+            times = self._times(recipe)
             recipes.append((recipe, times))
             for pair, count in recipe.items():
                 self.table[pair] -= times * count
@@ -297,10 +302,9 @@ class Mixer:
                     return profile, value
         return None
 
-    def _recipe(self, target: Pair) -> Counter[Pair] | None:
-        """A safe group with the target: whoever makes its posteriors least is added."""
+    def _recipe(self, target: Pair, needed: int, own: int) -> Counter[Pair] | None:
+        """A safe group with the target that helps, with up to `own` people of its profile."""
         problem, home = self.problem, target[0]
-        needed = min(int(problem.sizes[target]) or problem.least, _LARGEST)
         most = _TIMES * needed + _BESIDES
         if self.wanted.unique:
             most = min(most, problem.n_values)
@@ -308,21 +312,23 @@ class Mixer:
         pairs = [target]
         while len(pairs) < most:
             at_home = sum(profile == home for profile, _ in pairs)
-            options = np.array(self._options(pairs, at_home < needed - 1))
+            options, change = self._options(pairs, at_home < own)
             if not len(options):
                 return None
             worst = guess_of_each(problem, pairs, options)
-            best = int(np.argmin(worst + _DISTANCE * distance[options[:, 0]]))
+            cost = worst + _DISTANCE * distance[options[:, 0]]
+            best = int(np.argmin(cost + _PRESSURE * needed / problem.least * change))
             pairs.append((int(options[best, 0]), int(options[best, 1])))
             if len(pairs) >= problem.least and worst[best] < 1.1:
                 profiles, values = np.array(pairs).T
                 group = np.zeros(len(pairs), dtype=np.int64)
                 if safe_groups(problem, group, profiles, values, 1)[0]:
-                    return Counter(sorted(pairs))
+                    recipe = Counter(sorted(pairs))
+                    return recipe if self._times(recipe) else None
         return None
 
-    def _options(self, pairs: list[Pair], at_home: bool) -> list[Pair]:
-        """Profiles and values that may be added: of others, whom their profiles can spare."""
+    def _options(self, pairs: list[Pair], at_home: bool) -> tuple[IntArray, FloatArray]:
+        """Who may be added, of others whom their profiles can spare; how their excess changes."""
         home = pairs[0][0]
         left = self.table.copy()
         for pair in pairs:
@@ -332,24 +338,22 @@ class Mixer:
             open_[:, [x for _, x in pairs]] = False
         open_[home] &= at_home
         options: list[Pair] = []
+        changes: list[float] = []
         asked = 0
         for profile in self._neighbours(home)[0].tolist():
-            some = open_[profile]
-            if profile != home and some.any():
-                some = some & self._spared(profile, left[profile])
-            values = np.argsort(-left[profile], kind="stable")
-            options += [(profile, x) for x in values[some[values]][:_VALUES].tolist()]
-            asked += bool(some.any())
+            rows = left[profile]
+            same = np.full(len(rows), profile)
+            after = self.excess(rows - np.eye(len(rows), dtype=np.int64), same)
+            change = after - self.excess(rows[None], same[:1])
+            some = open_[profile] & ((profile == home) | (change <= 0))
+            values = [x for x in np.argsort(-rows, kind="stable").tolist() if some[x]][:_VALUES]
+            options += [(profile, x) for x in values]
+            changes += change[values].tolist()
+            asked += bool(values)
             if asked == _NEIGHBOURS:
                 break
-        return options
-
-    def _spared(self, profile: int, rows: IntArray) -> NDArray[np.bool_]:
-        """For each value, whether a profile is none the worse when one who has it leaves."""
-        same = np.full(len(rows), profile)
-        after = self.excess(rows - np.eye(len(rows), dtype=np.int64), same)
-        found: NDArray[np.bool_] = after <= self.excess(rows[None], same[:1])
-        return found
+        least = self.problem.least
+        return np.array(options), np.clip(changes, -least, least)
 
     def _times(self, recipe: Counter[Pair]) -> int:
         """How often a recipe is best carried out: the excess is convex in it."""

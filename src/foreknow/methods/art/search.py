@@ -21,6 +21,10 @@ _log = logging.getLogger(__name__)
 EVERY = 12
 # So great a share of people may be left over for a pool without a further attempt.
 _SCARCE = 0.0005
+# So many people, or one in 200, may join groups that are there already; of these so many near ones.
+_FEW, _LOOKED = 100, 400
+# What mixed groups spare of their own profile in each further attempt.
+_THRIFT = 0.0, 0.4, 0.8
 
 
 def robust_groups(
@@ -75,22 +79,23 @@ def _attempt(problem: ArtProblem, random: np.random.Generator) -> tuple[list[Int
     """Groups, and people who are left.
 
     At first without large groups; where values may be repeated, these are then tried for the
-    profiles of whom some were left.
+    profiles of whom some were left. Mixed groups hold fewer of their own profile each time.
     """
     best = _first_groups(problem, random)
     hard: set[int] = set()
-    while not problem.unique and len(best[1]) > _SCARCE * problem.n_people:
-        more = set(problem.profiles[best[1]].tolist()) - hard
-        if not more:
+    for thrift in _THRIFT[problem.unique :]:
+        if len(best[1]) <= _SCARCE * problem.n_people:
             break
-        hard |= more
-        best = min(best, _first_groups(problem, random, sorted(hard)), key=lambda f: len(f[1]))
+        hard |= set(problem.profiles[best[1]].tolist())
+        other = _first_groups(problem, random, thrift, None if problem.unique else sorted(hard))
+        best = min(best, other, key=lambda found: len(found[1]))
     return best
 
 
 def _first_groups(
     problem: ArtProblem,
     random: np.random.Generator,
+    thrift: float = 0.0,
     hard: Iterable[int] | None = None,
 ) -> tuple[list[IntArray], IntArray]:
     """Group whom mixed groups and profiles by themselves can; and who is left.
@@ -101,7 +106,7 @@ def _first_groups(
     whole = problem.share is not None and (1 / problem.share[0]).denominator == 1
     different = problem.share is not None and (hard is None or whole)
     wanted = replace(problem, unique=True) if different else problem
-    mixer = Mixer(problem, wanted)
+    mixer = Mixer(problem, wanted, thrift)
     groups: list[IntArray] = []
     if not problem.apart:
         groups += [] if hard is None else mixer.large_groups(hard)
@@ -114,7 +119,11 @@ def _first_groups(
         kept[_most_of(wanted, own[problem.allowed[profile][problem.values[own]]])] = True
     alone = uniform_groups(wanted, np.flatnonzero(kept), random)
     _log.info("%d mixed groups, %d of one profile", len(groups), len(alone))
-    return groups + alone, np.flatnonzero(mixer.free & ~kept)
+    groups += alone
+    left = np.flatnonzero(mixer.free & ~kept)
+    if len(left) <= max(_FEW, problem.n_people // 200):
+        left = _joined(problem, groups, left)
+    return groups, left
 
 
 def _most_of(problem: ArtProblem, people: IntArray) -> IntArray:
@@ -176,6 +185,24 @@ def _loss(places: np.ndarray) -> float:
     if not places.shape[1]:
         return float(len(places)) ** 2
     return float((places.max(axis=0) - places.min(axis=0)).sum()) * len(places)
+
+
+def _joined(problem: ArtProblem, groups: list[IntArray], left: IntArray) -> IntArray:
+    """Let people join near groups that stay safe, in place; who does not find one."""
+    first = np.array([group[0] for group in groups], dtype=np.int64)
+    staying = []
+    for one in left.tolist():
+        distance = problem.distances(int(problem.profiles[one]))[problem.profiles[first]]
+        if problem.places.shape[1]:
+            distance += np.abs(problem.places[first] - problem.places[one]).mean(axis=1)
+        near = np.argsort(distance, kind="stable")[:_LOOKED].tolist()
+        good = safe_lists(problem, [np.append(groups[g], one) for g in near])
+        if good.any():
+            g = near[int(np.argmax(good))]
+            groups[g] = np.append(groups[g], one)
+        else:
+            staying.append(one)
+    return np.array(staying, dtype=np.int64)
 
 
 # One group in so many joins those who are left; in the end, everybody.
