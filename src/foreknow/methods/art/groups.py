@@ -226,7 +226,8 @@ class Mixer:
     One rule: the profile that is farthest from that, and its most frequent value that is in the
     way, are the target; to one such person are added, one after another, those near people whom
     their own profiles can spare and who make the highest posterior least, until it keeps its limit.
-    This recipe is carried out as often as it helps.
+    This recipe is carried out as often as it helps; if there is none, one with fewer people of the
+    target's profile is looked for.
 
     The recipes follow `wanted`, such as different values in each group; `problem` decides what is
     safe. `thrift` goes from 0, as many of the target's profile as can be, to 1, no other.
