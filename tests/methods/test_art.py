@@ -5,11 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.methods.art_tables import ArtTable, random_table
-from tests.oracle.art_worlds import exists, printed_art, robust
+from tests.methods.art_tables import ArtTable, random_table, some_limits
+from tests.oracle.art_worlds import exists, keeps, printed_art, robust
 
 from foreknow.adversaries.priors.signature_groups import matrix
 from foreknow.errors import NoSafeRelease
+from foreknow.methods.art.infeasibility import ArtNames, impossible
 from foreknow.methods.art.judge import safe_groups
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import robust_groups
@@ -18,53 +19,78 @@ TIMES = 20 if os.environ.get("FOREKNOW_NIGHTLY") else 1
 READINGS = ("joint", "binary")
 
 
-def members(groups):
-    return [np.flatnonzero(groups == g).tolist() for g in range(int(groups.max()) + 1)]
+KINDS = ("different", "repeated", "limits")
+
+
+def tables(kind, seed, reading, many, sizes, n_values, even=False):
+    """Random tables: each value once in a group, or repeated, or with limits of all sorts."""
+    if kind == "limits":
+        found = some_limits(seed, reading, many, sizes, n_values, even)
+        return [table for table in found if not table.problem.unique]
+    random = np.random.default_rng([seed, reading == "joint"])
+    unique = kind == "different"
+    return [
+        random_table(random, sizes, n_values, reading, unique=unique, even=even)
+        for _ in range(many)
+    ]
+
+
+def can_be_grouped(table):
+    if table.asked is not None:
+        return exists(table.people, table.values, None, table.reading, asked=table.asked)
+    return exists(table.people, table.values, table.r, table.reading, table.unique)
 
 
 def check(table, groups):
-    """Judge every group by enumeration."""
+    """Judge every group by enumeration, if it is not too large; and all by the judge."""
     people = table.people
-    for group in members(groups):
-        assert len(group) >= table.r
+    for number in range(int(groups.max()) + 1):
+        group = np.flatnonzero(groups == number).tolist()
         own = [people[t] for t in group], [table.values[t] for t in group]
-        assert robust(*own, table.r, table.reading, table.unique), (table, group)
+        if table.asked is not None:
+            assert len(group) > 7 or keeps(*own, table.asked, table.reading), (table, group)
+        elif table.unique or len(group) <= 7:
+            assert len(group) >= table.r
+            assert robust(*own, table.r, table.reading, table.unique), (table, group)
+    own = table.problem.profiles, table.problem.values, int(groups.max()) + 1
+    assert safe_groups(table.problem, groups, *own).all()
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_small_tables_are_grouped_soundly_whenever_they_can_be(reading):
-    random = np.random.default_rng([5, reading == "joint"])
-    for _ in range(150 * TIMES):
-        table = random_table(random, (2, 9), 5, reading)
-        can = exists(table.people, table.values, table.r, reading)
+@pytest.mark.parametrize(
+    ("kind", "many", "sizes", "n_values"),
+    [
+        ("different", 150, (2, 9), 5),
+        ("repeated", 60, (2, 7), 4),
+        ("limits", 120, (2, 7), 4),
+    ],
+)
+def test_small_tables_are_grouped_soundly_whenever_they_can_be(
+    kind, many, sizes, n_values, reading
+):
+    for table in tables(kind, 5, reading, many * TIMES, sizes, n_values):
+        proved = bool(impossible(table.problem, ArtNames()))
         try:
             groups = robust_groups(table.problem, 0)
         except NoSafeRelease:
-            assert not can, table
+            assert not can_be_grouped(table), table
         else:
+            assert not proved
             check(table, groups)
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_values_may_be_repeated_where_that_is_allowed(reading):
-    random = np.random.default_rng([6, reading == "joint"])
-    for _ in range(60 * TIMES):
-        table = random_table(random, (2, 7), 4, reading, unique=False)
-        can = exists(table.people, table.values, table.r, reading, unique=False)
-        try:
-            groups = robust_groups(table.problem, 0)
-        except NoSafeRelease:
-            assert not can, table
-        else:
-            check(table, groups)
-
-
-@pytest.mark.parametrize("reading", READINGS)
-def test_tables_that_are_searched_are_grouped_soundly(reading):
-    random = np.random.default_rng([7, reading == "joint"])
+@pytest.mark.parametrize(
+    ("kind", "many", "sizes", "n_values"),
+    [
+        ("different", 40, (13, 40), 6),
+        ("repeated", 10, (13, 22), 4),
+        ("limits", 12, (13, 22), 5),
+    ],
+)
+def test_tables_that_are_searched_are_grouped_soundly(kind, many, sizes, n_values, reading):
     found = 0
-    for _ in range(40 * TIMES):
-        table = random_table(random, (13, 40), 6, reading, even=True)
+    for table in tables(kind, 7, reading, many * TIMES, sizes, n_values, even=True):
         try:
             groups = robust_groups(table.problem, 0)
         except NoSafeRelease:
@@ -74,21 +100,30 @@ def test_tables_that_are_searched_are_grouped_soundly(reading):
     assert found
 
 
-def test_searched_tables_without_uniqueness_are_sound():
-    random = np.random.default_rng(8)
-    for _ in range(10 * TIMES):
-        table = random_table(random, (13, 22), 4, "joint", unique=False, even=True)
-        try:
-            groups = robust_groups(table.problem, 0)
-        except NoSafeRelease:
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_proofs_that_there_is_none_are_right(kind, reading):
+    proved = 0
+    for table in tables(kind, 9, reading, 80 * TIMES, (2, 8), 4):
+        if impossible(table.problem, ArtNames()):
+            proved += 1
+            assert not can_be_grouped(table), table
+    assert proved
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_the_judge_agrees_with_enumeration(reading):
+    said = set()
+    for table in some_limits(1, reading, 200 * TIMES, (1, 7), 4):
+        problem = table.problem
+        whole = np.zeros(problem.n_people, dtype=np.int64)
+        found = safe_groups(problem, whole, problem.profiles, problem.values, 1)[0]
+        if problem.unique and len(set(table.values)) < len(table.values):
+            assert not found
             continue
-        small = [g for g in members(groups) if len(g) <= 7]
-        people = table.people
-        for group in small:
-            own = [people[t] for t in group], [table.values[t] for t in group]
-            assert robust(*own, table.r, "joint", unique=False)
-        own = table.problem.profiles, table.problem.values, int(groups.max()) + 1
-        assert safe_groups(table.problem, groups, *own, quick=False).all()
+        assert found == keeps(table.people, table.values, table.asked, reading), table
+        said.add(bool(found))
+    assert said == {True, False}
 
 
 def test_the_printed_method_breaks_what_it_promises():
@@ -99,7 +134,7 @@ def test_the_printed_method_breaks_what_it_promises():
     assert printed_art(table.people, table.values, table.r) == [[0, 1, 2]]
     assert not robust(table.people, table.values, table.r, "joint")
     assert robust(table.people, table.values, table.r, "binary")
-    with pytest.raises(NoSafeRelease, match=r"at least 0\.581"):  # 25/43
+    with pytest.raises(NoSafeRelease, match="exhaustive search"):
         robust_groups(table.problem)
 
 
@@ -171,7 +206,7 @@ def same(n_values):
                 Fraction(2),
                 "joint",
             ),
-            "whoever has it is known with at least",
+            "exhaustive search",
         ),
     ],
 )
@@ -179,17 +214,3 @@ def test_why_there_is_none_is_said(table, said):
     assert not exists(table.people, table.values, table.r, table.reading)
     with pytest.raises(NoSafeRelease, match=said):
         robust_groups(table.problem)
-
-
-@pytest.mark.parametrize("reading", READINGS)
-def test_proofs_that_there_is_none_are_right(reading):
-    from foreknow.methods.art.infeasibility import ArtNames, impossible
-
-    random = np.random.default_rng([9, reading == "joint"])
-    proved = 0
-    for i in range(150 * TIMES):
-        table = random_table(random, (2, 8), 4, reading, unique=i % 3 > 0)
-        if impossible(table.problem, ArtNames()):
-            proved += 1
-            assert not exists(table.people, table.values, table.r, reading, table.unique), table
-    assert proved

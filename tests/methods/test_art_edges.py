@@ -156,13 +156,6 @@ def test_times_are_one_or_more_as_in_requirements(times):
     assert Limit(priors, times=1).times == 1
 
 
-def test_what_different_values_need_is_said_as_a_policy_file_says_it():
-    priors = Priors(table_of("p", {"x": {"a": "1/2", "b": "1/2"}}))
-    microdata = fk.Microdata(pa.table({"p": list("xx"), "d": list("ab")}), SCHEMA)
-    with pytest.raises(fk.InputError, match='at_most = "1/4"'):
-        ART(times=2, priors=priors, unique=True).partition(microdata)
-
-
 def learned(seed, n, times, semantics="joint"):
     """People with two attributes, priors of each learned from them, and the limits."""
     drawn = plain.Random(seed)

@@ -5,7 +5,7 @@ import re
 import tracemalloc
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations, pairwise, permutations, product
+from itertools import permutations, product
 from math import perm
 from types import SimpleNamespace
 
@@ -27,7 +27,7 @@ from foreknow.methods.streamliner import gda as streamliner_gda
 from foreknow.methods.streamliner import gsa as streamliner_gsa
 from foreknow.methods.streamliner import ria as streamliner_partners
 from foreknow.methods.streamliner.gda import Open, Runs, by_rank, plan_gda
-from foreknow.methods.streamliner.gsa import colour_edges, groups_of_gsa, transversals
+from foreknow.methods.streamliner.gsa import groups_of_gsa, transversals
 from foreknow.methods.streamliner.rda import plan_rda
 from foreknow.methods.streamliner.ria import choices, merge, partner_colours
 
@@ -177,27 +177,6 @@ def test_merging_is_what_one_pair_after_the_other_gives(pairs):
     assert len(set(zip(roots, slow, strict=True))) == len(set(roots)) == len(set(slow))
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=60))
-def test_as_many_colours_as_a_vertex_has_edges_suffice(edges):
-    left, right = [e[0] for e in edges], [e[1] for e in edges]
-    most = max([*Counter(left).values(), *Counter(right).values()], default=0)
-    found = colour_edges(left, right, most)
-    assert all(0 <= colour < most for colour in found)
-    assert len(set(zip(left, found, strict=True))) == len(edges)
-    assert len(set(zip(right, found, strict=True))) == len(edges)
-
-
-@pytest.mark.parametrize("people", [96, 4096])
-def test_transversals_where_one_cell_has_one_value_only(people):
-    cells = np.arange(4 * people).reshape(4, people)
-    values = np.stack([np.full(people, 9), *(np.arange(people) % 3 + 3 * c for c in range(3))])
-    found = transversals(cells, values, 1, np.random.default_rng(0))
-    for row in found:
-        assert sorted(row.tolist()) == list(range(people))
-    held = np.stack([found.reshape(-1), values.reshape(-1)])
-    assert len(np.unique(held, axis=1).T) == 4 * people
-
-
 @pytest.mark.parametrize(
     ("method", "values", "message"),
     [
@@ -262,35 +241,6 @@ def test_nothing_is_divided_where_it_would_only_make_groups_larger():
     assert 17 * 8000 < 20 * 7 * sizes.max() <= 20 * 8000
     groups = groups_of_gsa(codes, sizes, axes([0] * 4000 + [1] * 4000), 7, random)
     assert set(np.bincount(groups).tolist()) <= {7, 8}
-
-
-def test_batches_take_each_group_once_and_can_be_halved():
-    for l in range(2, 20):  # noqa: E741
-        shape = streamliner_gsa._Shape.of(np.full(3 * l, 100), l)
-        for n in (0, 1, 15, 16, 17, 100, 999, 4097):
-            batches, rest = shape.batches(np.arange(n))
-            parts = [rows for rows, _ in batches] + [rest]
-            assert np.sort(np.concatenate(parts)).tolist() == list(range(n))
-            for rows, depth in batches:
-                assert depth > 0
-                people, halved = len(rows) * shape.least, shape.failures + depth
-                assert people % (1 << halved) == 0
-                assert (people >> depth) % shape.least == 0
-                assert len(rows) >> depth >= 1
-            assert all(len(a) >= len(b) for (a, _), (b, _) in pairwise(batches))
-
-
-@pytest.mark.parametrize("cells", [2, 4, 8])
-def test_a_group_holds_as_many_of_each_cell_and_no_value_too_often(cells):
-    for l in range(2, 12):  # noqa: E741
-        shape = streamliner_gsa._Shape(l, l, 3, 1)
-        unit = int(np.lcm(l, 8))
-        for people in (unit, 3 * unit):
-            for most in range(1, people // l + 1):
-                group = shape.group(cells, people, most)
-                assert l <= group <= unit
-                assert group % cells == people % group == 0
-                assert -(-most // (people // group)) * l <= group
 
 
 @examples(100)
@@ -500,20 +450,6 @@ def test_several_colours_at_once_draw_again_by_the_plain_rule(sizes, need):
     assert abs(float(squares) - (ways - 1)) < 4 * (2 * ways) ** 0.5
 
 
-@given(st.lists(st.integers(1, 6), min_size=2, max_size=9), st.integers(1, 3), st.data())
-def test_where_many_colours_are_as_large_any_may_be_drawn_to_the_end(sizes, need, data):
-    colour = data.draw(st.integers(0, len(sizes) - 1))
-    others = [many for c, many in enumerate(sizes) if c != colour]
-    assume(sum(many >= sizes[colour] for many in others) >= 2 * need)
-    unused = [many * (c != colour) for c, many in enumerate(sizes)]
-    for left in range(sizes[colour], 0, -1):
-        pool = [c for c, many in enumerate(unused) if many]
-        rows = next_rows(unused, left, need)
-        assert rows == {frozenset(row) for row in combinations(pool, need)}
-        for c in data.draw(st.sampled_from(sorted(map(sorted, rows)))):
-            unused[c] -= 1
-
-
 @given(st.lists(st.integers(1, 30), min_size=2, max_size=12), st.integers(1, 4), st.data())
 def test_rows_are_those_that_the_rule_allows(sizes, need, data):
     if max(sizes) * (need + 1) > sum(sizes):
@@ -561,16 +497,3 @@ def test_choices_that_are_drawn_again_are_as_likely():
     # Chi-squared: its mean is ways - 1, its deviation the root of twice that.
     squares = sum((many - expected) ** 2 / expected for many in found.values())
     assert abs(squares - (ways - 1)) < 4 * (2 * ways) ** 0.5
-
-
-@given(st.data())
-def test_choices_are_different_members(data):
-    some = data.draw(st.lists(st.tuples(st.integers(1, 400), st.integers(1, 400)), max_size=8))
-    sizes = np.array([max(pair) for pair in some], dtype=np.int64)
-    times = np.array([min(pair) for pair in some], dtype=np.int64)
-    found = choices(sizes, times, np.random.default_rng(data.draw(st.integers(0, 9)))).tolist()
-    for n, many in zip(sizes.tolist(), times.tolist(), strict=True):
-        own, found = found[:many], found[many:]
-        assert len(set(own)) == many
-        assert 0 <= min(own) <= max(own) < n
-    assert not found

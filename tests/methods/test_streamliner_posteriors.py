@@ -5,12 +5,10 @@ import random
 from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import cache
-from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from examples.streamliner_theory import partitions_of
 from tests.methods.tables import axes, microdata
 from tests.oracle import streamliner_unsafe as plain
 from tests.oracle.streamliner_blocks import tables_of, weights_of
@@ -24,7 +22,7 @@ from tests.oracle.streamliner_lots import (
     tables,
     worst,
 )
-from tests.oracle.streamliner_symmetry import exchanged, released, releases_of_alike
+from tests.oracle.streamliner_symmetry import released
 
 from foreknow.methods.streamliner import Streamliner
 from foreknow.methods.streamliner import gsa as streamliner_gsa
@@ -98,15 +96,6 @@ def test_ria_tells_nothing_beyond_the_release(bag, l):  # noqa: E741
     tells_frequencies(found, l)
 
 
-@pytest.mark.parametrize(("people", "l"), [(2, 2), (3, 2), (3, 3)])
-def test_ria_of_two_or_three_people_makes_one_group(people, l):  # noqa: E741
-    for bag in bags(people, l):
-        found = releases(bag, ria(l))
-        assert {len(release) for release in found} == {1}
-        assert exchangeable(found)
-        tells_frequencies(found, l)
-
-
 @pytest.mark.parametrize(
     ("people", "l"), [(4, 2), (5, 2), (6, 3), pytest.param(6, 2, marks=pytest.mark.slow)]
 )
@@ -125,91 +114,6 @@ def alike(lots, n_cells):
         return np.stack([mixed[c] for c in lots.permutation(n_cells)]).T.reshape(-1)
 
     return SimpleNamespace(permutation=permutation, shuffle=lots.shuffle)
-
-
-# Eight people on a square or, if only the second coordinate is known, on a line; and who of them
-# have the same quasi-identifiers.
-SQUARE = [[0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 1, 1]]
-PLACES = {
-    "square": (SQUARE, [(0, 1), (2, 3), (4, 5), (6, 7)]),
-    "line": (SQUARE[1:], [(0, 1, 4, 5), (2, 3, 6, 7)]),
-}
-
-
-@pytest.fixture
-def gsa_at(monkeypatch):
-    """GSA for people at some places, with fewer lots."""
-    plain = transversals
-
-    def fewer(cells, codes, each, lots):
-        return plain(cells, codes, each, alike(lots, len(cells)))
-
-    monkeypatch.setattr(streamliner_gsa, "transversals", fewer)
-
-    def make(places, l):  # noqa: E741
-        attributes = axes(*places)
-
-        def method(table, lots):
-            values = np.array(table)
-            sizes = np.bincount(values)
-            failures = l // 2  # as many as a group of l has the factor 2, so that it need not grow
-            return groups_of_gsa(
-                values, sizes, attributes, l, lots, least_groups=1, failures=failures
-            )
-
-        return method
-
-    return make
-
-
-@pytest.mark.parametrize(
-    ("bag", "l"),
-    [
-        pytest.param("aaaabbbb", 2, marks=pytest.mark.slow),
-        pytest.param("aaaabbbc", 2, marks=pytest.mark.slow),
-        pytest.param("aabbccdd", 4, marks=pytest.mark.slow),
-        pytest.param("aabbccde", 4, marks=pytest.mark.slow),
-        pytest.param("aaabbbcc", 2, marks=pytest.mark.slow),
-    ],
-)
-def test_gsa_with_several_divisions(bag, l, gsa_at):  # noqa: E741
-    """Eight people in one release: with l = 4 two divisions may fail, so that there are 4 cells."""
-    codes = tuple("abcdefgh".index(value) for value in bag)
-    seen = set()
-    for places, equal in PLACES.values():
-        for release, weights in releases_of_alike(codes, gsa_at(places, l), equal).items():
-            seen.add(len(weights))
-            for posterior, frequency in posteriors(release, weights):
-                assert posterior == frequency <= Fraction(1, l)
-    assert len(seen) > 1
-
-
-@pytest.mark.parametrize("name", PLACES)
-@pytest.mark.parametrize(("bag", "l"), [("aaaabbbc", 2), ("aabbccdd", 4), ("aabbccde", 4)])
-def test_gsa_treats_people_with_equal_quasi_identifiers_alike(bag, l, name, gsa_at):  # noqa: E741
-    """What the enumerations above rely on, by all lots for some tables."""
-    chance = random.Random(f"{bag} {name}")
-    places, equal = PLACES[name]
-    method = gsa_at(places, l)
-    table = tuple(chance.sample(["abcdefgh".index(value) for value in bag], 8))
-    to = {}
-    for people in equal:
-        to |= dict(zip(people, chance.sample(people, len(people)), strict=True))
-    other = [0] * 8
-    for person, value in enumerate(table):
-        other[to[person]] = value
-    expected = {exchanged(r, to): weight for r, weight in released(table, method).items()}
-    assert released(tuple(other), method) == expected
-
-
-@pytest.mark.parametrize("bag", ["aabb", "aabc", "abcd", "aabbc"])
-def test_releases_from_few_tables_are_those_of_all(bag):
-    """RDA treats everybody alike, and whoever is told apart in addition makes no difference."""
-    codes = tuple("abcd".index(value) for value in bag)
-    everybody = tuple(range(len(codes)))
-    plain = releases(codes, rda(2))
-    for sets in ([everybody], [everybody[:2], everybody[2:]], [everybody[1:]], []):
-        assert releases_of_alike(codes, rda(2), sets) == plain
 
 
 @pytest.mark.parametrize("few", [0, 1 << 10])  # in halves, or one person after the other
@@ -463,64 +367,3 @@ def test_gda_leaves_fewer_tables_than_the_release_for_most_tables():
     found = releases((0, 0, 1, 1), lambda table, _: grouped(table, "gda", 0))
     assert not exchangeable(found)
     assert sum(len(weights) for weights in found.values()) == len(tables((0, 0, 1, 1)))
-
-
-# ---- why nothing as safe as RDA prefers people who are near --------------------------------------
-
-
-def safe_releases(bag, l):  # noqa: E741
-    """release -> the tables that agree with it, for all releases whose groups are l-diverse."""
-    found = {}
-    for blocks, table in product(list(partitions_of(list(range(len(bag))))), tables(bag)):
-        group = {person: g for g, block in enumerate(blocks) for person in block}
-        release = release_of([group[p] for p in range(len(bag))], table)
-        if all(values.count(v) * l <= len(values) for _, values in release for v in values):
-            found.setdefault(release, set()).add(table)
-    return found
-
-
-def rank(rows):
-    """Rank of a matrix of fractions."""
-    rows, done = [list(map(Fraction, row)) for row in rows], 0
-    for column in range(len(rows[0])):
-        pivot = next((r for r in range(done, len(rows)) if rows[r][column]), None)
-        if pivot is None:
-            continue
-        rows[done], rows[pivot] = rows[pivot], rows[done]
-        for r in range(len(rows)):
-            if r != done and rows[r][column]:
-                factor = rows[r][column] / rows[done][column]
-                rows[r] = [a - factor * b for a, b in zip(rows[r], rows[done], strict=True)]
-        done += 1
-    return done
-
-
-def follows(rows, row):
-    """Whether a linear combination of some rows is a given row."""
-    return rank(rows) == rank([*rows, row])
-
-
-def test_with_two_values_the_three_ways_to_pair_four_people_must_be_equally_likely():
-    found = safe_releases((0, 0, 1, 1), 2)
-    order = list(found)
-    # For each table: the q(R) that agree with it add up to 1 (last column).
-    rows = [[int(table in found[r]) for r in order] + [1] for table in tables((0, 0, 1, 1))]
-    pairs = [r for r in order if len(r) == 2]
-    assert len(order) == 4
-    assert len(pairs) == 3
-    for one, other in ((pairs[0], pairs[1]), (pairs[1], pairs[2])):
-        equal = [(r == one) - (r == other) for r in order] + [0]
-        assert follows(rows, equal)
-
-
-def test_with_three_values_there_is_no_choice_either_among_pairs():
-    found = safe_releases((0, 0, 1, 2), 2)
-    order = list(found)
-    rows = [[int(table in found[r]) for r in order] + [1] for table in tables((0, 0, 1, 2))]
-
-    def with_pairs(pairing):
-        return [sum(1 for _ in [r]) if {people for people, _ in r} == pairing else 0 for r in order]
-
-    near, far = {(0, 1), (2, 3)}, {(0, 2), (1, 3)}
-    difference = [a - b for a, b in zip(with_pairs(near), with_pairs(far), strict=True)]
-    assert follows(rows, [*difference, 0])

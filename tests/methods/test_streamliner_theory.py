@@ -2,11 +2,9 @@
 
 import doctest
 from fractions import Fraction
-from itertools import combinations, permutations
 
 import pytest
 from examples.streamliner_theory import (
-    are_candidates,
     family,
     is_l_cover,
     is_safe_set,
@@ -133,32 +131,6 @@ def test_l_cover_is_not_enough_for_an_sgss():
     assert is_safe_set(both | {minimal_partition(table, given)}, table, "1/2", strong=True)
     for one in family(table, given):
         assert is_safe_set({one}, table, "1/2", strong=True)
-
-
-@pytest.mark.parametrize("values", ["aabb", "aabc", "abcd", "aabbc", "aabbcc"])
-def test_two_sets_are_candidates_if_there_is_a_bijection(values):
-    table = dict(enumerate(values))
-    sets = [frozenset(c) for n in (1, 2, 3) for c in combinations(table, n)]
-    for one, other in combinations(sets, 2):
-        exists = len(one) == len(other) and not one & other
-        exists = exists and any(
-            all(table[a] != table[b] for a, b in zip(one, images, strict=True))
-            for images in permutations(other)
-        )
-        assert are_candidates([one, other], table) == exists
-
-
-def test_theorem_2_gives_images_of_all_different_colours_and_definition_1_does_not():
-    table = dict(enumerate("aabbccdd"))
-    a = frozenset({0, 1})
-    for one in map(frozenset, combinations(range(2, 8), 2)):
-        for other in map(frozenset, combinations(set(range(2, 8)) - one, 2)):
-            if are_candidates([a, one, other], table):
-                assert any(
-                    table[x] != table[u] and table[y] != table[v]
-                    for x, y in permutations(one)
-                    for u, v in permutations(other)
-                )
 
 
 def test_the_examples_in_its_docstrings():

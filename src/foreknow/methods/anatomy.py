@@ -314,19 +314,6 @@ class Anatomy:
             return Fraction(0)
         return chance_of_anatomy(bags_of(codes, own), counts, self.l)
 
-    @property
-    def symmetric(self) -> bool:
-        """Always: it looks at sensitive values only, and treats people who share one alike."""
-        return True
-
-    @property
-    def tells_frequencies_only(self) -> bool:
-        """Always: the posterior of everybody is the frequency in their group.
-
-        For a reader who sees the groups; not for boxes of several groups that look alike.
-        """
-        return True
-
 
 def _codes(microdata: Microdata) -> tuple[Codes, IntArray]:
     """Everybody's value, and how often each occurs."""

@@ -71,9 +71,8 @@ class ART:
     Notes
     -----
     Sound under both readings. Under ``binary`` the paper's bound is exactly tight. Under ``joint``
-    it is unsafe (errata, section 3): a sound condition on ratios of priors settles groups quickly,
-    and the exact posterior settles the others. In the end every group is judged again by its
-    exact posteriors.
+    it is unsafe (errata, section 3): exact posteriors decide, and in the end every group is judged
+    again by them.
 
     Of tables of up to 12 people all groupings are gone through, so a grouping is found if there
     is one. Of larger tables, none may be found although there is one.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -208,44 +208,39 @@ class _Queues:
 
 # ---- mixed groups --------------------------------------------------------------------------
 
-# Similar profiles whose people may be asked to join, at first and when that fails.
-_NEIGHBOURS = (5, 16)
-# Values of a profile that are tried at once.
-_VALUES = 12
+# Similar profiles whose people may be asked to join a target, and values of each that are tried.
+_NEIGHBOURS, _VALUES = 16, 12
 # People of a recipe at most, as multiples of what one profile needs, and besides; of these most.
 _TIMES, _BESIDES, _LARGEST = 3, 4, 30
-# What a further value's pressure and distance weigh against a posterior that reaches its limit.
-_PRESSURE, _DISTANCE = 0.02, 0.03
-# How far a choice may be from the best: for ties, and when a search is repeated.
-_NOISE = (1e-9, 0.1, 0.3)
+# What distance, and a profile's excess, weigh against a posterior that reaches its limit.
+_DISTANCE, _PRESSURE = 0.03, 0.02
+# Targets in a row without a recipe before it gives up.
+_PATIENCE = 12
 
-Pair = tuple[int, int]
+Pair = tuple[int, int]  # a profile and a value
 
 
 class Mixer:
     """Finds mixed groups until every profile can be grouped by itself, or none is found any more.
 
+    One rule: the profile that is farthest from that, and its most frequent value that is in the
+    way, are the target; to one such person are added, one after another, those near people whom
+    their own profiles can spare and who make the highest posterior least, until it keeps its limit.
+    This recipe is carried out as often as it helps; if there is none, one with fewer people of the
+    target's profile is looked for.
+
     The recipes follow `wanted`, such as different values in each group; `problem` decides what is
-    safe. `thrift` goes from 0, as many of the profile itself as can be, to 1, as few: groups of
-    more and other people, after which fewer are in the way.
+    safe. `thrift` goes from 0, as many of the target's profile as can be, to 1, no other.
     """
 
-    def __init__(
-        self,
-        problem: ArtProblem,
-        wanted: ArtProblem,
-        random: np.random.Generator,
-        thrift: float = 0.0,
-    ) -> None:
-        self.problem, self.wanted, self.random, self.thrift = problem, wanted, random, thrift
+    def __init__(self, problem: ArtProblem, wanted: ArtProblem, thrift: float) -> None:
+        self.problem, self.wanted, self.thrift = problem, wanted, thrift
         self.table = problem.table.copy()  # who is without a group
         self.free = np.ones(problem.n_people, dtype=bool)
         self._odd = ~problem.allowed | (problem.sizes == 0)
         largest = int(problem.sizes[problem.table > 0].max(initial=1))
         self._weight = float(largest * problem.n_people + 1)
         self._near: dict[int, tuple[IntArray, FloatArray]] = {}
-        self._open: dict[int, NDArray[np.bool_]] = {}
-        self._noise = _NOISE[0]
 
     def excess(self, rows: IntArray, profiles: IntArray) -> FloatArray:
         """What stands in the way, by row: 0 if and only if a profile can be grouped by itself.
@@ -261,214 +256,122 @@ class Mixer:
         """By profile."""
         return self.excess(self.table, np.arange(len(self.table)))
 
-    def _take(self, groups: list[IntArray]) -> list[IntArray]:
-        if groups:
-            people = np.concatenate(groups)
-            self.free[people] = False
-            self.table -= self.problem.counted(people)
-            self._open.clear()
-        return groups
-
     # ---- small groups, by recipes
 
-    def small_groups(self, patience: int) -> list[IntArray]:
+    def small_groups(self) -> list[IntArray]:
         """Carry out recipes while they help, until none is found for so many targets in a row."""
-        recipes: list[tuple[tuple[Pair, ...], int]] = []
-        failed: Counter[Pair] = Counter()
+        recipes: list[tuple[Counter[Pair], int]] = []
+        failed: set[Pair] = set()
         waiting = 0
-        while waiting < patience and (target := self._target(failed)) is not None:
-            self._noise = _NOISE[failed[target]]
-            found = self._recipe(target)
-            if found is None:
-                failed[target] += 1
+        while waiting < _PATIENCE and (target := self._target(failed)) is not None:
+            needed = min(int(self.problem.sizes[target]) or self.problem.least, _LARGEST)
+            most = max(needed - 1, 1)
+            first = most - self.thrift * (most - 1)
+            shares = sorted(range(1, most + 1), key=lambda own: (abs(own - first), -own))
+            tried = (self._recipe(target, needed, own) for own in shares)
+            recipe = next(filter(None, tried), None)
+            if recipe is None:
+                failed.add(target)
                 waiting += 1
                 continue
             waiting = 0
-            pairs, times = found
-            recipes.append(found)
-            for profile, rows in self._rows(pairs).items():
-                self.table[profile] -= times * rows
-                self._open.pop(profile, None)
+            times = self._times(recipe)
+            recipes.append((recipe, times))
+            for pair, count in recipe.items():
+                self.table[pair] -= times * count
         _log.info("%d recipes, excess left %g", len(recipes), self.all_excess().sum())
-        return self._carried_out(recipes)
-
-    def _carried_out(self, recipes: list[tuple[tuple[Pair, ...], int]]) -> list[IntArray]:
-        """Choose people for each recipe: of each profile and value evenly along the curve.
-
-        So the groups of a recipe lie one after another along it, and hold people who are near.
-        """
+        # People of each profile and value are chosen evenly along the curve: so the groups of a
+        # recipe lie one after another along it, and hold people who are near.
         cells = _Cells(self.problem, np.flatnonzero(self.free))
         groups: list[IntArray] = []
-        for pairs, n in recipes:
-            each = Counter(pairs).items()
-            columns = [cells.take(pair, times * n).reshape(n, times) for pair, times in each]
+        for recipe, n in recipes:
+            columns = [cells.take(pair, m * n).reshape(n, m) for pair, m in recipe.items()]
             groups += list(np.concatenate(columns, axis=1))
         if groups:
             self.free[np.concatenate(groups)] = False
         return groups
 
-    def _rows(self, pairs: Iterable[Pair]) -> dict[int, IntArray]:
-        """By profile, how many of each value."""
-        found: dict[int, IntArray] = {}
-        for profile, value in pairs:
-            zeros = np.zeros(self.problem.n_values, dtype=np.int64)
-            found.setdefault(profile, zeros)[value] += 1
-        return found
-
-    def _target(self, failed: Mapping[Pair, int]) -> Pair | None:
+    def _target(self, failed: set[Pair]) -> Pair | None:
         """The profile in whose way most stands for its size, and the value that does."""
         excess = self.all_excess()
         order = np.argsort(-excess / np.maximum(self.table.sum(axis=1), 1), kind="stable")
         for profile in order[excess[order] > 0].tolist():
-            rows, odd = self.table[profile], self._odd[profile]
+            rows, odd = self.table[profile], self._odd[profile] & (self.table[profile] > 0)
             over = self.wanted.deficit(rows[None], np.array([profile]))[0] > 0
-            pressing = np.where(odd, rows * len(rows) * 10, rows)
-            for value in np.argsort(-pressing, kind="stable").tolist():
-                bad = over[value] or (odd[value] and rows[value])
-                if bad and failed[profile, value] < len(_NOISE):
+            for value in np.lexsort((-rows, ~odd)).tolist():
+                if (over | odd)[value] and (profile, value) not in failed:
                     return profile, value
         return None
 
-    def _recipe(self, target: Pair) -> tuple[tuple[Pair, ...], int] | None:
-        """A safe group with the target that helps, with few other profiles; and how often."""
-        profile, value = target
-        size = int(self.table[profile].sum())
-        needed = self._needed(target)
-        fallback = None
-        for neighbours in _NEIGHBOURS:
-            for copies in (1,) if self.wanted.unique else (1, 2):
-                if copies > self.table[profile, value]:
-                    continue
-                for own in self._shares(copies, size, needed):
-                    pairs = self._grown([target] * copies, own, neighbours, needed)
-                    if pairs is None:
-                        continue
-                    taken = self._rows(pairs)
-                    change = self._change(taken)
-                    if change >= 0:
-                        continue
-                    found = pairs, self._times(taken)
-                    excess = float(self.all_excess()[profile])
-                    if excess / -change * int(taken[profile].sum()) <= size:
-                        return found
-                    if excess > self._weight:
-                        return found
-                    fallback = fallback or found
-            if fallback is not None:
-                return fallback
-        return None
-
-    def _needed(self, target: Pair) -> int:
-        """How many people of its profile a target would need for its group."""
-        return min(int(self.problem.sizes[target]) or self.problem.least, _LARGEST)
-
-    def _change(self, taken: Mapping[int, IntArray], times: int = 1) -> float:
-        """How the excess changes when so many of some profiles leave."""
-        profiles = np.array(list(taken))
-        before = self.table[profiles]
-        after = before - times * np.array(list(taken.values()))
-        return float(self.excess(after, profiles).sum() - self.excess(before, profiles).sum())
-
-    def _times(self, taken: Mapping[int, IntArray]) -> int:
-        """How often a recipe is best carried out: the excess is convex in it."""
-        high = min(
-            int((self.table[profile][rows > 0] // rows[rows > 0]).min())
-            for profile, rows in taken.items()
-        )
-        low = 1
-        while low < high:
-            middle = (low + high) // 2
-            if self._change(taken, middle + 1) < self._change(taken, middle):
-                low = middle + 1
-            else:
-                high = middle
-        return low
-
-    def _shares(self, copies: int, size: int, needed: int) -> list[int]:
-        """How many people of the target's profile a recipe may have, in the order of trying."""
-        most = max(min(copies * needed - 1, size), copies)
-        first = most - self.thrift * (most - copies)
-        shares = {copies, most, (copies + most) // 2}
-        if self.wanted.unique:
-            shares |= {*range(copies, min(most, 4) + 1), *range(most, copies, -2)}
-        return sorted(shares, key=lambda own: (abs(own - first), -own))
-
-    def _grown(
-        self, start: list[Pair], own: int, neighbours: int, needed: int
-    ) -> tuple[Pair, ...] | None:
-        """Add to a group who makes its posteriors least, until it is safe."""
-        problem = self.problem
-        _, distance = self._neighbours(start[0][0])
-        pairs = list(start)
-        most = _TIMES * needed * len(start) + _BESIDES
+    def _recipe(self, target: Pair, needed: int, own: int) -> Counter[Pair] | None:
+        """A safe group with the target that helps, with up to `own` people of its profile."""
+        problem, home = self.problem, target[0]
+        most = _TIMES * needed + _BESIDES
         if self.wanted.unique:
             most = min(most, problem.n_values)
+        _, distance = self._neighbours(home)
+        pairs = [target]
         while len(pairs) < most:
-            taken = self._rows(pairs)
-            options = self._options(pairs, taken, own, neighbours)
-            if not options:
+            at_home = sum(profile == home for profile, _ in pairs)
+            options, change = self._options(pairs, at_home < own)
+            if not len(options):
                 return None
-            more = np.array(options)
-            worst = guess_of_each(problem, pairs, more)
-            cost = worst + _DISTANCE * distance[more[:, 0]]
-            cost += _PRESSURE * needed * self._pressure(more, taken)
-            cost += self._noise * self.random.random(len(options))
-            best = int(np.argmin(cost))
-            pairs.append(options[best])
+            worst = guess_of_each(problem, pairs, options)
+            cost = worst + _DISTANCE * distance[options[:, 0]]
+            best = int(np.argmin(cost + _PRESSURE * needed / problem.least * change))
+            pairs.append((int(options[best, 0]), int(options[best, 1])))
             if len(pairs) >= problem.least and worst[best] < 1.1:
                 profiles, values = np.array(pairs).T
                 group = np.zeros(len(pairs), dtype=np.int64)
                 if safe_groups(problem, group, profiles, values, 1)[0]:
-                    return tuple(sorted(pairs))
+                    recipe = Counter(sorted(pairs))
+                    return recipe if self._times(recipe) else None
         return None
 
-    def _options(
-        self, pairs: list[Pair], taken: Mapping[int, IntArray], own: int, neighbours: int
-    ) -> list[Pair]:
-        """Profiles and values that may be added."""
-        target = pairs[0][0]
-        held = {x for _, x in pairs} if self.wanted.unique else set()
+    def _options(self, pairs: list[Pair], at_home: bool) -> tuple[IntArray, FloatArray]:
+        """Who may be added, of others whom their profiles can spare; how their excess changes."""
+        home = pairs[0][0]
+        left = self.table.copy()
+        for pair in pairs:
+            left[pair] -= 1
+        open_ = left > 0
+        if self.wanted.unique:
+            open_[:, [x for _, x in pairs]] = False
+        open_[home] &= at_home
         options: list[Pair] = []
+        changes: list[float] = []
         asked = 0
-        for profile in self._neighbours(target)[0].tolist():
-            if profile == target and taken[target].sum() >= own:
-                continue
-            rows = self.table[profile]
-            if profile in taken:
-                rows = rows - taken[profile]
-            open_ = rows > 0
-            if profile != target:
-                open_ = open_ & self._harmless(profile, rows, cached=profile not in taken)
-            values = np.argsort(-rows, kind="stable").tolist()
-            values = [x for x in values if open_[x] and x not in held][:_VALUES]
+        for profile in self._neighbours(home)[0].tolist():
+            rows = left[profile]
+            same = np.full(len(rows), profile)
+            after = self.excess(rows - np.eye(len(rows), dtype=np.int64), same)
+            change = after - self.excess(rows[None], same[:1])
+            some = open_[profile] & ((profile == home) | (change <= 0))
+            values = [x for x in np.argsort(-rows, kind="stable").tolist() if some[x]][:_VALUES]
             options += [(profile, x) for x in values]
+            changes += change[values].tolist()
             asked += bool(values)
-            if asked >= neighbours:
+            if asked == _NEIGHBOURS:
                 break
-        return options
+        least = self.problem.least
+        return np.array(options), np.clip(changes, -least, least)
 
-    def _harmless(self, profile: int, rows: IntArray, *, cached: bool) -> NDArray[np.bool_]:
-        """For each value, whether a profile is none the worse when one who has it leaves."""
-        if cached and profile in self._open:
-            return self._open[profile]
-        same = np.full(len(rows), profile)
-        after = self.excess(rows - np.eye(len(rows), dtype=np.int64), same)
-        found: NDArray[np.bool_] = after <= self.excess(rows[None], same[:1])
-        if cached:
-            self._open[profile] = found
-        return found
+    def _times(self, recipe: Counter[Pair]) -> int:
+        """How often a recipe is best carried out: the excess is convex in it."""
+        profiles = np.unique([profile for profile, _ in recipe])
+        taken = np.zeros_like(self.table)
+        for pair, count in recipe.items():
+            taken[pair] = count
 
-    def _pressure(self, options: IntArray, taken: Mapping[int, IntArray]) -> FloatArray:
-        """How much more stands in the way of a profile when one of it leaves; up to 1."""
-        profiles, values = options.T
-        before = self.table[profiles].copy()
-        for profile, rows in taken.items():
-            before[profiles == profile] -= rows
-        after = before.copy()
-        after[np.arange(len(options)), values] -= 1
-        change = self.excess(after, profiles) - self.excess(before, profiles)
-        found: FloatArray = np.clip(change / self.problem.least, -1.0, 1.0)
-        return found
+        def left(times: int) -> float:
+            rows = self.table[profiles] - times * taken[profiles]
+            return float(self.excess(rows, profiles).sum())
+
+        low, high = 0, min(int(self.table[pair]) // count for pair, count in recipe.items())
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if left(middle + 1) < left(middle) else (low, middle)
+        return low
 
     def _neighbours(self, profile: int) -> tuple[IntArray, FloatArray]:
         """All profiles, itself first and then the nearest; and how far each is."""
@@ -492,9 +395,12 @@ class Mixer:
             for close in _CLOSE:
                 if self.all_excess()[profile] <= 0:
                     break
-                made = self._take(self._diluted(profile, close))
-                groups += made
+                made = self._diluted(profile, close)
                 if made:
+                    people = np.concatenate(made)
+                    self.free[people] = False
+                    self.table -= self.problem.counted(people)
+                    groups += made
                     _log.info("profile %d: %d large groups", profile, len(made))
                     break
         return groups

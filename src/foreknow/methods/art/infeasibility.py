@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from foreknow.adversaries.priors.signature_groups import FloatArray
 from foreknow.data.sparse import IntArray
 from foreknow.methods.art.limits import NO_LIMIT, Share
 from foreknow.methods.art.problem import ArtProblem, Known
@@ -52,8 +51,6 @@ def impossible(problem: ArtProblem, names: ArtNames) -> list[str]:
         found += own.too_frequent()
         if known.reading == "joint":
             found += own.too_few()
-        if problem.unique:
-            found += own.too_likely()
     return list(dict.fromkeys(found))
 
 
@@ -180,72 +177,9 @@ class _Present:
                 )
         return found[:_SHOWN]
 
-    def too_likely(self) -> list[str]:
-        """People whose own value gives them away in every group of different values.
-
-        Under ``binary``, t's posterior is least where all others have the greatest odds. Under
-        ``joint``, exchanging the values of t, who has x, and u, who has y, shows that
-        ``(1 - P) / P <= sum over y of f(t,y)/f(t,x) max over u of f(u,x)/f(u,y)``.
-        """
-        held = np.flatnonzero(self.problem.table.sum(axis=0))
-        cells = np.ix_(self.present, held)
-        chances = self.known.priors.chances[cells]
-        people = self.table.sum(axis=1)
-        others = min(len(held), self.problem.n_people) - 1
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.known.reading == "binary":
-                odds = chances / self.known.priors.complements[cells]
-                own = np.minimum(people - 1, others)[:, None]
-                outside = _most_of_others(odds) / odds
-                rest = others * outside + own * np.maximum(1 - outside, 0)
-            else:
-                rest = _exchanged(chances, people)
-            least = np.nan_to_num(np.where(chances > 0, 1 / (1 + rest), 0.0))
-        bad = (least > self.known.limits.floats[cells] + _NEAR) & (self.table[:, held] > 0)
-        rows, columns = np.nonzero(bad)
-        order = np.argsort(-least[rows, columns], kind="stable")[:_SHOWN]
-        found = [
-            f"{self.names.signature(self.s, int(self.present[i]))}, "
-            f"{self.names.value(int(held[x]))}: whoever has it is known with at least "
-            f"{least[i, x]:.3g} in every group of different values, since it is so much less "
-            "likely for others"
-            for i, x in zip(rows[order].tolist(), columns[order].tolist(), strict=True)
-        ]
-        more = len(rows) - _SHOWN
-        return found + ([f"and {more} more such signatures and values"] if more > 0 else [])
-
 
 def _short(shares: list[Share], times: list[int], needed: int) -> tuple[Fraction, bool]:
     """What limits allow together, and whether that is too little."""
     total = sum((n * limit for n, (limit, _) in zip(times, shares, strict=True)), Fraction(0))
     strict = any(strict for _, strict in shares)
     return total, total < needed or (total == needed and strict)
-
-
-def _exchanged(chances: FloatArray, people: IntArray) -> FloatArray:
-    """For each signature and x: the greatest that (1 - P) / P can be, values being different.
-
-    Who has y is of another signature; or of t's own, where the term is 1, but then there are only
-    so many people.
-    """
-    total = np.zeros(chances.shape)
-    n_values = chances.shape[1]
-    for x in range(n_values):
-        own = chances[:, [x]]
-        ratio = np.where(own > 0, own / chances, 0.0)
-        terms = np.where(chances > 0, chances / own * _most_of_others(ratio), 0.0)
-        terms = np.delete(terms, x, axis=1)
-        gains = -np.sort(-np.maximum(1 - terms, 0.0), axis=1)
-        used = np.arange(n_values - 1) < people[:, None] - 1
-        total[:, x] = terms.sum(axis=1) + (gains * used).sum(axis=1)
-    return total
-
-
-def _most_of_others(table: FloatArray) -> FloatArray:
-    """In each column, for each row, the greatest of all other rows; 0 where there is none."""
-    if len(table) == 1:
-        return np.zeros(table.shape)
-    ranked = np.sort(table, axis=0)
-    found = np.broadcast_to(ranked[-1], table.shape).copy()
-    found[np.argmax(table, axis=0), np.arange(table.shape[1])] = ranked[-2]
-    return found

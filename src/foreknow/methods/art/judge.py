@@ -19,8 +19,8 @@ from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.errors import UnsupportedError
 from foreknow.methods.art.problem import ArtProblem, Known
 
-# Within it fractions decide; and more than the roundings of a sum.
-_NEAR, _ROUNDING = 1e-9, 1e-12
+# Within it fractions decide.
+_NEAR = 1e-9
 # Scalings of rows and columns for a guess; and for one that much depends on.
 _SCALINGS, _MANY_SCALINGS = 10, 60
 
@@ -42,13 +42,8 @@ def safe_groups(
     profiles: IntArray,
     values: IntArray,
     n_groups: int,
-    *,
-    quick: bool = True,
 ) -> NDArray[np.bool_]:
-    """Whether each group, given by its members, keeps all limits of every attribute set.
-
-    With `quick`, a sound condition on ratios of priors may settle groups without posteriors.
-    """
+    """Whether each group, given by its members, keeps all limits of every attribute set."""
     bags = count_pairs(group, values, n_groups, problem.n_values)
     sizes = np.bincount(group, minlength=n_groups)
     owner = np.repeat(np.arange(n_groups), np.diff(bags[0]))
@@ -67,16 +62,14 @@ def safe_groups(
             break
         width = len(known.priors.chances)
         people = count_pairs(group, known.signature_of[profiles], n_groups, width)
-        fits[left] = _robust(SignatureGroups(*people, *bags).take(left), known, quick)
+        fits[left] = _robust(SignatureGroups(*people, *bags).take(left), known)
     return fits
 
 
-def _robust(groups: SignatureGroups, known: Known, quick: bool) -> NDArray[np.bool_]:
+def _robust(groups: SignatureGroups, known: Known) -> NDArray[np.bool_]:
     """Decide groups for one attribute set."""
     single, found = _alike(groups, known)
-    if quick and known.reading == "joint":
-        found |= ~single & _ratios_suffice(groups, known)
-    left = np.flatnonzero(~found & ~single)
+    left = np.flatnonzero(~single)
     if not len(left):
         return found
     judged = posteriors(groups.take(left), known.priors, known.reading)
@@ -115,40 +108,6 @@ def _alike(groups: SignatureGroups, known: Known) -> tuple[NDArray[np.bool_], ND
     safe = single.copy()
     np.logical_and.at(safe, owner, fits & np.asarray(over <= 0, dtype=bool))
     return single, safe
-
-
-def _ratios_suffice(groups: SignatureGroups, known: Known) -> NDArray[np.bool_]:
-    """The sound condition on ratios for the joint reading, in floats, on the safe side.
-
-    Exchanging the values of t, who has x, and u, who has y, multiplies the weight of a world by
-    ``f(t,y) f(u,x) / (f(t,x) f(u,y))``, at least ``f(t,y) / hi_y * lo_x / f(t,x)``, with lo and hi
-    the least and greatest priors in the group. Given that t has x, c_y others have y. So
-
-        c_x (1 - P) >= P * lo_x / f(t,x) * sum of c_y f(t,y) / hi_y for y != x,
-
-    and P keeps the limit L of t and x if the factor of P is at least ``(1/L - 1) c_x``. Groups in
-    which someone has a prior of 0 are left to others: perhaps no world is possible.
-    """
-    n_values = np.diff(groups.value_offsets)
-    n_signatures = np.diff(groups.offsets)
-    found = np.zeros(groups.n_groups, dtype=bool)
-    shapes = n_signatures * (int(n_values.max(initial=0)) + 1) + n_values
-    with np.errstate(divide="ignore"):
-        needed = np.maximum(1 / known.limits.floats - 1, 0.0)
-    for shape in np.unique(shapes).tolist():
-        some = np.flatnonzero(shapes == shape)
-        cells = groups.offsets[some][:, None] + np.arange(n_signatures[some[0]])
-        bag = groups.value_offsets[some][:, None] + np.arange(n_values[some[0]])
-        at = groups.signatures[cells][:, :, None], groups.values[bag][:, None, :]
-        chances, counts = known.priors.chances[at], groups.counts[bag][:, None, :]
-        positive = (chances > 0).all(axis=(1, 2))
-        chances = np.where(chances > 0, chances, 1.0)
-        shares = counts * chances / chances.max(axis=1, keepdims=True)
-        others = shares.sum(axis=2, keepdims=True) * (1 - _ROUNDING) - shares
-        least = chances.min(axis=1, keepdims=True) / chances * others
-        enough = (least > needed[at] * counts * (1 + _NEAR)) | ~known.limits.limited[at]
-        found[some] = positive & enough.all(axis=(1, 2))
-    return found
 
 
 def _exactly_safe(cases: SignatureGroups, case: int, known: Known) -> bool:

@@ -8,20 +8,13 @@ for the same reason.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from fractions import Fraction
-from functools import lru_cache
-from itertools import combinations, product
-from math import factorial, prod
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.sparse import IntArray, count_pairs, ranges
-from foreknow.errors import UnsupportedError
-from foreknow.methods.likelihood import Bag
 from foreknow.methods.streamliner.rda import Colours
 
 # Partners that are drawn at a time.
@@ -244,120 +237,3 @@ def _shuffled(sizes: IntArray, times: IntArray, random: np.random.Generator) -> 
     order = mixed[np.argsort(set_of[mixed], kind="stable")]
     kept = order[ranges(ends - sizes, ends - sizes + times)[0]]
     return kept - (ends - sizes)[set_of[kept]]
-
-
-# ---- likelihood ---------------------------------------------------------------------------------
-
-# How many people of each colour are in a block; and of all blocks, in ascending order.
-_Block: TypeAlias = tuple[int, ...]
-_Blocks: TypeAlias = tuple[_Block, ...]
-# Steps that may be taken.
-_MOST = 100_000
-
-
-def chance_of_ria(found: Counter[Bag], sizes: IntArray, l: int) -> Fraction:  # noqa: E741
-    """How probable groups with these bags are, whatever they are called."""
-    present = np.flatnonzero(sizes).tolist()
-    groups = [tuple(bag.count(colour) for colour in present) for bag in found.elements()]
-    return _chance(tuple(sorted(groups)), l)
-
-
-@lru_cache(maxsize=4096)
-def _chance(groups: _Blocks, l: int) -> Fraction:  # noqa: E741
-    return _Likelihood(l).of(groups)
-
-
-class _Likelihood:
-    """The chance that partners lie within groups, by Möbius inversion over ways to cut these."""
-
-    def __init__(self, l: int) -> None:  # noqa: E741
-        self.l = l
-        self.steps = _MOST
-        self.known: dict[tuple[int, _Blocks], Fraction] = {}
-
-    def of(self, groups: _Blocks) -> Fraction:
-        finer: Counter[_Blocks] = Counter({(): 1})
-        for group in groups:
-            cuts = list(self.cuts(group))
-            more: Counter[_Blocks] = Counter()
-            for (blocks, many), (own, times) in product(finer.items(), cuts):
-                self.step()
-                more[tuple(sorted(blocks + own))] += many * times
-            finer = more
-        return sum(
-            (
-                many * prod((self.within(c, b) for c in range(len(groups[0]))), start=Fraction(1))
-                for b, many in finer.items()
-            ),
-            start=Fraction(0),
-        )
-
-    def step(self) -> None:
-        self.steps -= 1
-        if self.steps < 0:
-            raise UnsupportedError(
-                "the table is too large for the exact chance of groups that ria makes; that the "
-                "posterior is the frequency in the group is proved for any"
-            )
-
-    def cuts(self, group: _Block) -> Iterator[tuple[_Blocks, int]]:
-        """Every way to cut a group into blocks, and how many cuts of people times Möbius it is."""
-        for blocks in self.multisets(group, group):
-            ways = prod(
-                factorial(many) // prod(factorial(block[colour]) for block in blocks)
-                for colour, many in enumerate(group)
-            )
-            ways //= prod(map(factorial, Counter(blocks).values()))
-            yield blocks, (-1) ** (len(blocks) - 1) * factorial(len(blocks) - 1) * ways
-
-    def multisets(self, rest: _Block, most: _Block) -> Iterator[_Blocks]:
-        """Every multiset of l-eligible blocks that make up the rest, none above `most` in order."""
-        if not any(rest):
-            yield ()
-            return
-        for block in product(*(range(many + 1) for many in rest)):
-            self.step()
-            if block <= most and any(block) and self.l * max(block) <= sum(block):
-                left = tuple(a - b for a, b in zip(rest, block, strict=True))
-                for others in self.multisets(left, block):
-                    yield (block, *others)
-
-    def within(self, colour: int, blocks: _Blocks) -> Fraction:
-        """The chance that the people of a colour find all partners within their own blocks."""
-        key = colour, tuple(sorted(blocks))
-        if key not in self.known:
-            self.step()
-            unused = [sum(block[c] for block in blocks) for c in range(len(blocks[0]))]
-            left, unused[colour] = unused[colour], 0
-            rows = list(self.rows(unused, left)) if left else []
-            met = sum((self.taken(colour, row, blocks) for row in rows), Fraction(0))
-            self.known[key] = met / (len(rows) * left) if left else Fraction(1)
-        return self.known[key]
-
-    def rows(self, unused: list[int], left: int) -> Iterator[tuple[int, ...]]:
-        """The sets of colours that the next one may draw, each as likely, as in `_next`."""
-        need = self.l - 1
-        pool = [colour for colour, many in enumerate(unused) if many]
-        full = [colour for colour in pool if unused[colour] >= left]
-        if sum(min(many, left) for many in unused) - need * left >= len(pool):
-            yield from combinations(pool, need)
-        elif len(full) >= need:
-            yield from combinations(full, need)
-        else:
-            others = [colour for colour in pool if unused[colour] < left]
-            for more in combinations(others, need - len(full)):
-                yield (*full, *more)
-
-    def taken(self, colour: int, row: tuple[int, ...], blocks: _Blocks) -> Fraction:
-        """Who draws, times the chance of a partner of each colour of the row, in the same block."""
-        ways = Fraction(0)
-        for block, alike in Counter(blocks).items():
-            chances = block[colour] * alike * prod(block[c] for c in row)
-            if chances:
-                less = list(block)
-                for c in (colour, *row):
-                    less[c] -= 1
-                rest = list(blocks)
-                rest.remove(block)
-                ways += chances * self.within(colour, (*rest, tuple(less)))
-        return ways / prod(sum(block[c] for block in blocks) for c in row)

@@ -24,7 +24,7 @@ from foreknow.methods.random import generator
 from foreknow.methods.streamliner.gda import by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa, plan_undivided
 from foreknow.methods.streamliner.rda import Colours, assigned, groups_of_plan, plan_rda
-from foreknow.methods.streamliner.ria import chance_of_ria, groups_of_ria
+from foreknow.methods.streamliner.ria import groups_of_ria
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, Settings
@@ -180,8 +180,8 @@ class Streamliner:
         Raises
         ------
         UnsupportedError
-            For ``ria``, if the table has too many people; for ``gsa``, if it is large enough to be
-            divided. ``rda`` and ``gda`` are exact at any size.
+            For ``ria``; and for ``gsa``, if the table is large enough to be divided. ``rda`` and
+            ``gda`` are exact at any size.
 
         Examples
         --------
@@ -205,7 +205,10 @@ class Streamliner:
             return Fraction(0)
         codes = microdata.sensitive_codes
         if self.variant == "ria":
-            return chance_of_ria(bags_of(codes, own), sizes, self.l)
+            raise UnsupportedError(
+                "the chance of groups that ria makes is not worked out; that the posterior is the "
+                "frequency in the group is proved for any table"
+            )
         # The others plan groups of kinds of people, and draw who of a kind takes which place. The
         # kinds are colours, for gda colours and ranks.
         if self.variant == "gda":
