@@ -117,9 +117,9 @@ class FactsMeasure:
         """The profiles that may attain a minimum."""
         return self._rated(attaining(cells.detail, self.k, self.m))
 
-    def exact(self, standing: Any, added: Any) -> Fraction:
+    def exact(self, detail: Any) -> Fraction:
         """The breach probability of one value."""
-        return exact_minimum(standing.join(added), self.k, self.m).probability
+        return exact_minimum(detail, self.k, self.m).probability
 
 
 def attaining(found: Profiles, k: int, m: int) -> Profiles:

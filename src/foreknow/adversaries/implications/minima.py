@@ -261,8 +261,7 @@ def spread(atoms: FloatArray) -> FloatArray:
     """Least products ``M(h1) M(h2) ...`` for 0 to k atoms in all; along the first axis."""
     best = np.ones_like(atoms)
     for total in range(1, len(atoms)):
-        options = [safe_product(atoms[h], best[total - h]) for h in range(1, total + 1)]
-        best[total] = np.minimum.reduce(options)
+        best[total] = safe_product(atoms[1 : total + 1], best[:total][::-1]).min(axis=0)
     return best
 
 
@@ -328,7 +327,7 @@ class ImplicationsMeasure:
         """Never asked for: odds too close to the limit count as unsafe."""
         return cells
 
-    def exact(self, standing: Any, added: Any) -> Fraction:
+    def exact(self, detail: Any) -> Fraction:
         """Never asked for."""
         raise NotImplementedError
 
