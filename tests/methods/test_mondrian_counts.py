@@ -15,8 +15,9 @@ from tests.methods.tables import microdata as table_of
 import foreknow as fk
 from foreknow.data.labels import Labels
 from foreknow.methods.mondrian import levels
-from foreknow.methods.mondrian.cuts import Points, Tally
+from foreknow.methods.mondrian.cuts import Tally
 from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.points import Points
 
 LABELS = Labels("abcd")
 

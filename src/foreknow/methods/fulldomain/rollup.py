@@ -6,8 +6,7 @@ there. From then on the groups of the smallest finer node at hand are relabelled
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from operator import le
@@ -22,10 +21,10 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import InputError, did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, label_of_level, levels_of
+from foreknow.methods.points import Points
 
 Codes: TypeAlias = NDArray[Any]
 
-_BLOCK = 1 << 20
 # How many times the cells of the finest node the counts at hand may have together.
 _KEPT = 8
 
@@ -118,8 +117,9 @@ class Rollup:
         self.levels = [levels_of(attribute) for attribute in self.attributes]
         self.tops: Node = tuple(len(levels) - 1 for levels in self.levels)
         self.sizes = [[int(nodes[-1]) + 1 for nodes in levels] for levels in self.levels]
-        codes, counts = _finest(microdata)
-        self.finest = View((0,) * len(self.levels), codes, counts.sizes, counts, None)
+        self._points = points = Points.of(microdata)
+        bottom = (0,) * len(self.levels)
+        self.finest = View(bottom, points.codes, points.weights, points.counts(microdata), None)
         self.cache = ViewCache(self.finest)
         self._between: dict[tuple[int, int, int], Codes] = {}
 
@@ -160,84 +160,10 @@ class Rollup:
 
     def spread(self, node: Node, of_group: IntArray) -> IntArray:
         """Give each person what belongs to their group at a node, in the table's order."""
-        varying, n_people = self._varying(node), len(self.attributes[0].codes)
-        maps = [self._map(a, 0, node[a]) for a in varying]
-        columns = [self.attributes[a].codes for a in varying]
-        sizes = [self.sizes[a][node[a]] for a in varying]
-        span = math.prod(sizes)
-        if span > max(4 * n_people, _BLOCK):
-            coarse = [nodes[column] for nodes, column in zip(maps, columns, strict=True)]
-            spread: IntArray = of_group[combine(coarse, sizes)[0]]
-            return spread
-        # What belongs to each group, by its place among all combinations of nodes.
-        view = self.view(node)
-        table = np.zeros(span, dtype=np.int64)
-        table[_joint([view.codes[a] for a in varying], sizes)] = of_group
-        result = np.empty(n_people, dtype=np.int64)
-        for block in _blocks(n_people):
-            coarse = [nodes[column[block]] for nodes, column in zip(maps, columns, strict=True)]
-            result[block] = table[_joint(coarse, sizes)]
-        return result
-
-
-def _finest(microdata: Microdata) -> tuple[list[Codes], GroupCounts]:
-    """Distinct combinations of quasi-identifiers: their codes, and the values there."""
-    original = [attribute.codes for attribute in microdata.attributes]
-    columns, sizes = original, [len(attribute.domain) for attribute in microdata.attributes]
-    values, semantics = microdata.values, microdata.schema.semantics
-    first: IntArray | None = None
-    if math.prod(sizes) * len(values) >= 2**62:
-        joint, first = combine(columns, sizes)
-        columns, sizes = [joint], [len(first)]
-    if semantics == "single":
-        cells, amounts = _tally([*columns, microdata.sensitive_codes], [*sizes, len(values)])
-        of_cell = cells // len(values)
-        starts = np.flatnonzero(np.diff(of_cell, prepend=-1))
-        found, people = of_cell[starts], np.add.reduceat(amounts, starts)
-    else:
-        found, people = _tally(columns, sizes)
-        held = microdata.holdings
-        own = [column[held.people] for column in columns]
-        cells, amounts = _tally([*own, held.values], [*sizes, len(values)])
-        of_cell = cells // len(values)
-    offsets = np.append(np.searchsorted(of_cell, found), len(cells))
-    codes_of_cells = cells - of_cell * len(values)
-    counts = GroupCounts(people, offsets, codes_of_cells, amounts, values, None, semantics)
-    if first is not None:
-        return [column[first] for column in original], counts
-    codes = []
-    for column, size in zip(reversed(columns), reversed(sizes), strict=True):
-        rest = found // size
-        codes.append((found - rest * size).astype(column.dtype))
-        found = rest
-    return codes[::-1], counts
-
-
-def _tally(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[IntArray, IntArray]:
-    """The distinct combinations as one number each, in order; and how often each occurs."""
-    span, n = math.prod(sizes), len(columns[0])
-    if span > max(n, 1 << 16):
-        keys, amounts = np.unique(_joint(columns, sizes), return_counts=True)
-        return keys.astype(np.int64), amounts
-    table = np.zeros(span, dtype=np.int64)
-    for block in _blocks(n):
-        table += np.bincount(_joint([column[block] for column in columns], sizes), minlength=span)
-    cells = np.flatnonzero(table)
-    return cells, table[cells]
-
-
-def _blocks(n: int) -> Iterator[slice]:
-    return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
-
-
-def _joint(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
-    """One number per row for its combination, in lexicographic order."""
-    dtype = np.int32 if math.prod(sizes) < 2**31 else np.int64
-    keys: Codes = columns[0].astype(dtype)
-    for codes, size in zip(columns[1:], sizes[1:], strict=True):
-        keys *= dtype(size)
-        np.add(keys, codes, out=keys, casting="unsafe")
-    return keys
+        varying = self._varying(node)
+        codes = [self._coarsened(self.finest, a, node[a]) for a in varying]
+        of_point, _ = combine(codes, [self.sizes[a][node[a]] for a in varying])
+        return self._points.spread(of_group[of_point])
 
 
 def counts_at(microdata: Microdata, levels: Mapping[str, int | str]) -> GroupCounts:

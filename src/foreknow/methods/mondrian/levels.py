@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, count_pairs
-from foreknow.methods.mondrian.cuts import Cuts, Points, Tally, cuts_of
+from foreknow.methods.mondrian.cuts import Cuts, Tally, cuts_of
+from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
 
 _log = logging.getLogger(__name__)
