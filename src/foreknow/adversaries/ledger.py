@@ -228,7 +228,9 @@ class MinLedger:
     def settles(self, key: int, added: Any) -> bool:
         """Decide with fractions whether one key stays safe with more cells of some detail."""
         first, last = np.searchsorted(self._cells.key, (key, key + 1))
-        together = self._cells.detail.take(slice(first, last)).join(added)
+        together = added
+        if first < last:
+            together = self._cells.detail.take(slice(first, last)).join(added)
         content = together.content()
         if content not in self._settled:
             self._settled[content] = self.measure.exact(together) < self.threshold

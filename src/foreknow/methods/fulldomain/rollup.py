@@ -7,8 +7,7 @@ there. From then on the groups of the smallest finer node at hand are relabelled
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from operator import le
 from typing import Any, TypeAlias
 
@@ -29,55 +28,23 @@ Codes: TypeAlias = NDArray[Any]
 _KEPT = 8
 
 
+@dataclass(frozen=True, eq=False)
 class View:
-    """The groups at one node, in lexicographic order; their values are counted on demand."""
+    """The groups at one node, in lexicographic order: their codes, and their values counted."""
 
-    def __init__(
-        self, levels: Node, codes: list[Codes], people: IntArray, finer: GroupCounts, into: Any
-    ) -> None:
-        self.levels, self.codes, self.people = levels, codes, people
-        self._finer, self._into = finer, into  # no `into`: these are the counts themselves
+    levels: Node
+    codes: list[Codes]
+    counts: GroupCounts
 
     @property
-    def n_groups(self) -> int:
-        """Number of groups."""
-        return len(self.people)
+    def people(self) -> IntArray:
+        """The size of each group."""
+        return self.counts.sizes
 
     @property
     def n_cells(self) -> int:
         """Groups and values that occur together."""
         return len(self.counts.codes)
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether all groups have been counted."""
-        return self._into is None
-
-    @cached_property
-    def counts(self) -> GroupCounts:
-        """Sensitive values of every group."""
-        if self._into is not None:
-            self._finer = _united(self._finer, self._into, self.people, slice(None))
-            self._into = None
-        return self._finer
-
-    def part(self, groups: Codes) -> GroupCounts:
-        """Sensitive values of some groups only, in ascending order."""
-        if self._into is None:
-            return self.counts.take(groups)
-        place = np.full(self.n_groups, -1)
-        place[groups] = np.arange(len(groups))
-        into = place[self._into]
-        cells = np.flatnonzero(into[self._finer.cell_groups] >= 0)
-        return _united(self._finer, into, self.people[groups], cells)
-
-
-def _united(
-    finer: GroupCounts, into: IntArray, people: IntArray, cells: slice | IntArray
-) -> GroupCounts:
-    rows, columns = into[finer.cell_groups[cells]], finer.codes[cells]
-    found = count_pairs(rows, columns, len(people), finer.n_values, finer.counts[cells])
-    return GroupCounts.counted(people, *found, values=finer.values, semantics=finer.semantics)
 
 
 class ViewCache:
@@ -119,7 +86,7 @@ class Rollup:
         self.sizes = [[int(nodes[-1]) + 1 for nodes in levels] for levels in self.levels]
         self._points = points = Points.of(microdata)
         bottom = (0,) * len(self.levels)
-        self.finest = View(bottom, points.codes, points.weights, points.counts(microdata), None)
+        self.finest = View(bottom, points.codes, points.counts(microdata))
         self.cache = ViewCache(self.finest)
         self._between: dict[tuple[int, int, int], Codes] = {}
 
@@ -129,7 +96,7 @@ class Rollup:
         return int(self.finest.people.sum())
 
     def view(self, node: Node) -> View:
-        """The groups at a node, from the smallest finer view; counted on demand."""
+        """The groups at a node, from the smallest finer view."""
         finer = self.cache.smallest_finer(node)
         if finer.levels == node:
             return finer
@@ -139,7 +106,11 @@ class Rollup:
         for a, column in codes.items():
             columns[a] = column[first]
         people = np.bincount(into, finer.people).astype(np.int64)
-        return View(node, columns, people, finer.counts, into)
+        rows, shape = into[finer.counts.cell_groups], (len(people), finer.counts.n_values)
+        found = count_pairs(rows, finer.counts.codes, *shape, finer.counts.counts)
+        values, semantics = finer.counts.values, finer.counts.semantics
+        counts = GroupCounts.counted(people, *found, values=values, semantics=semantics)
+        return View(node, columns, counts)
 
     def _varying(self, node: Node) -> list[int]:
         """The attributes that are not suppressed; the first where all are."""
