@@ -311,20 +311,11 @@ class _Slices:
     """What is withstood of k and m at one l, for some values.
 
     Stairs are an array: for each m from 0, the largest k that is withstood; as long as some is.
-
-    Attributes
-    ----------
-    profiles : Profiles
-        Those of one value after the other.
-    offsets : int64 array, shape (values + 1,)
-        Where those of each value begin.
-    least_odds : Fraction
-        What the odds against must stay above.
     """
 
-    profiles: Profiles
-    offsets: IntArray
-    least_odds: Fraction
+    profiles: Profiles  # of one value after the other
+    offsets: IntArray  # where those of each value begin, and the end
+    least_odds: Fraction  # what the odds against must stay above
 
     def stairs(self) -> list[IntArray]:
         """Find the stairs of each value without knowing more."""

@@ -184,36 +184,21 @@ def _level_cuts(attribute: Attribute, cells: _Cells, most: int) -> Cuts:
     return Cuts(attribute, gains, at)
 
 
+@dataclass(frozen=True, eq=False)
 class Tally:
     """Counts of many groups; only those of a part are laid out at once, to spare memory.
 
-    Parameters
-    ----------
-    labels : Labels
-        The sensitive values.
-    semantics : {"single", "set", "multiset"}
-    people : int64 array, shape (groups,), optional
-        People per group; the values of each, under ``single``, when left out.
-    offsets, codes, counts : int64 arrays
-        As in `GroupCounts`.
+    `people` of each group are the values they have, under ``single``, where left out; arrays are as
+    in `GroupCounts`, or a dense table of groups by values.
     """
 
-    def __init__(
-        self,
-        labels: Labels,
-        semantics: Semantics,
-        people: IntArray | None,
-        offsets: IntArray,
-        codes: IntArray,
-        counts: IntArray,
-    ) -> None:
-        self.labels = labels
-        self.semantics = semantics
-        self.people = people
-        self.offsets = offsets
-        self.codes = codes
-        self.counts = counts
-        self.table: IntArray | None = None
+    labels: Labels
+    semantics: Semantics
+    people: IntArray | None
+    offsets: IntArray
+    codes: IntArray
+    counts: IntArray
+    table: IntArray | None = None
 
     @classmethod
     def of_table(
@@ -222,13 +207,7 @@ class Tally:
         """Keep a dense table of groups by values as it is."""
         none = np.empty(0, dtype=np.int64)
         offsets = np.arange(len(table) + 1) * table.shape[1]
-        tally = cls(labels, semantics, people, offsets, none, none)
-        tally.table = table
-        return tally
-
-    def cells_before(self, group: Any) -> Any:
-        """Cells of the groups before a group."""
-        return self.offsets[group]
+        return cls(labels, semantics, people, offsets, none, none, table)
 
     def part(self, start: int, stop: int) -> GroupCounts:
         """Counts of a run of groups."""
