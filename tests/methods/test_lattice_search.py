@@ -86,7 +86,8 @@ class Drawn:
         self.search = LatticeSearch(
             self.lattice,
             SimpleNamespace(
-                view=lambda node: SimpleNamespace(levels=node, people=people, is_counted=False),
+                view=lambda node: SimpleNamespace(levels=node, people=people),
+                cache=SimpleNamespace(add=lambda view: None),
                 sizes=[[top + 1 - level for level in range(top + 1)] for top in self.lattice.tops],
             ),
             SimpleNamespace(monotone=self.monotone, judge=judge),

@@ -36,8 +36,8 @@ import foreknow as fk
 from foreknow.adversaries.facts.minima import FactsMeasure
 from foreknow.adversaries.ledger import MinLedger
 from foreknow.methods.mondrian import levels
-from foreknow.methods.mondrian.cuts import Points
 from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.points import Points
 from foreknow.numbers import as_threshold
 
 SEVERAL = pytest.mark.parametrize("semantics", ["set", "multiset"])

@@ -13,12 +13,9 @@ from tests.methods.tables import cases, crowds
 from tests.methods.tables import microdata as table_of
 
 import foreknow as fk
-from foreknow.data.labels import Labels
 from foreknow.methods.mondrian import levels
-from foreknow.methods.mondrian.cuts import Points, Tally
 from foreknow.methods.mondrian.levels import Level
-
-LABELS = Labels("abcd")
+from foreknow.methods.points import Points
 
 # ---- points: the distinct combinations, the values at each, and back to rows --------------------
 
@@ -102,46 +99,11 @@ def test_points_hold_people_and_all_their_values(people, seed, semantics, listed
 # ---- tally: whatever part of some groups is asked for --------------------------------------------
 
 
-@st.composite
-def tallies(draw):
-    """A semantics, groups as (people, Counter), and a tally of them, dense or sparse."""
-    semantics = draw(st.sampled_from(["single", "set", "multiset"]))
-    count = st.integers(0, 3)
-    tables = draw(st.lists(st.lists(count, min_size=4, max_size=4), min_size=1, max_size=6))
-    single = semantics == "single"
-    if single:
-        tables = [row if any(row) else [1, 0, 0, 0] for row in tables]
-    people = [sum(row) if single else max(*row, 1) + draw(count) for row in tables]
-    groups = [
-        (size, Counter({x: n for x, n in zip(LABELS, row, strict=True) if n}))
-        for size, row in zip(people, tables, strict=True)
-    ]
-    table, people = np.array(tables, dtype=np.int64), None if single else np.array(people)
-    if draw(st.booleans()):
-        return semantics, groups, Tally.of_table(LABELS, semantics, people, table)
-    rows, codes = np.nonzero(table)
-    offsets = np.searchsorted(rows, np.arange(len(table) + 1))
-    return semantics, groups, Tally(LABELS, semantics, people, offsets, codes, table[rows, codes])
-
-
 def same(counts, groups, semantics):
     """Whether counts are exactly those of some (people, Counter), values by label."""
     assert counts.semantics == semantics
     assert counts.sizes.tolist() == [size for size, _ in groups]
     assert [counts.bag(g) for g in range(counts.n_groups)] == [dict(bag) for _, bag in groups]
-
-
-@examples(100)
-@given(tallies())
-def test_any_run_of_groups_is_counted_as_by_hand_and_has_room(case):
-    semantics, groups, tally = case
-    for start in range(len(groups) + 1):
-        for stop in range(start, len(groups) + 1):
-            same(tally.part(start, stop), groups[start:stop], semantics)
-    for start in range(len(groups)):
-        room = tally.cells_before(start + 1) - tally.cells_before(start)
-        assert room >= len(tally.part(start, start + 1).codes)
-    assert tally.cells_before(np.array([0])).tolist() == [0]
 
 
 @pytest.mark.parametrize("block", [1, 3, 1 << 20])

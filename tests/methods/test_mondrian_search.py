@@ -9,8 +9,8 @@ from tests.methods.tables import crowd_of
 
 import foreknow as fk
 from foreknow.methods.mondrian import levels
-from foreknow.methods.mondrian.cuts import Points
 from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.points import Points
 
 EXACT = Fraction(1, 10**8)  # nearer to a threshold than this, a case is left out
 

@@ -26,6 +26,9 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, InternalError
 from foreknow.numbers import CLOSE
 
+# How many answers of fractions are remembered.
+_SETTLED = 1 << 16
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -38,7 +41,8 @@ class Cells:
     group : int64 array, shape (cells,)
     ratios : float64 array, shape (ratios, cells)
     detail : object, optional
-        What the cells are, for fractions: it has `take`, `join` and `content`.
+        What the cells are, for fractions: it has `take`, `join` and `content`,
+        which is the same for what no fraction tells apart.
     refused : bool array, shape (cells,), optional
         Cells that by themselves are surely unsafe, as can be told without all ratios.
     """
@@ -49,10 +53,12 @@ class Cells:
     detail: Any = None
     refused: Mask | None = None
 
-    def take(self, index: Any) -> Cells:
+    def take(self, index: NDArray[Any]) -> Cells:
         """Only some, in their order."""
+        if index.dtype == bool:
+            index = np.flatnonzero(index)
         detail = None if self.detail is None else self.detail.take(index)
-        return Cells(self.key[index], self.group[index], self.ratios[:, index], detail)
+        return Cells(self.key[index], self.group[index], self.ratios.take(index, axis=1), detail)
 
     @property
     def starts(self) -> IntArray:
@@ -93,7 +99,7 @@ class Measure(Protocol):
         """The cells that may attain a minimum; only asked for where it has fractions."""
         ...
 
-    def exact(self, standing: Any, added: Any) -> Fraction:
+    def exact(self, detail: Any) -> Fraction:
         """The breach probability over the cells of one key, by their detail."""
         ...
 
@@ -109,9 +115,11 @@ class MinLedger:
     _values: Labels | None = field(default=None, init=False)
     _minima: FloatArray = field(init=False)
     _cells: Cells = field(init=False)
+    _lowered: Mask = field(init=False)  # keys of which it is not known yet whether they are safe
     _unsafe: bool = field(default=False, init=False)
-    _settled: dict[tuple[int, bytes], bool] = field(init=False, default_factory=dict)
+    _settled: dict[bytes, bool] = field(init=False, default_factory=dict)
     _numbers: dict[bytes, list[int]] = field(init=False, default_factory=lambda: defaultdict(list))
+    _contents: dict[int, bytes] = field(init=False, default_factory=dict)
     _n_numbers: int = field(default=0, init=False)
 
     @property
@@ -157,6 +165,7 @@ class MinLedger:
             nothing = counts.take(np.empty(0, dtype=np.int64))
             self._cells = self.measure.rated(self.measure.cells(nothing))
             self._minima = np.repeat(self.measure.nowhere, n_keys, axis=1)
+            self._lowered = np.zeros(n_keys, dtype=bool)
             self._values = counts.values
         elif self._values is not counts.values and self._values != counts.values:
             raise InternalError("a ledger received other value labels than before")
@@ -169,21 +178,23 @@ class MinLedger:
         n_keys: int = self._minima.shape[1]
         return n_keys
 
-    def standing(self, leaving: GroupCounts | None = None) -> FloatArray:
+    def standing(self, leaving: IntArray | None = None) -> FloatArray:
         """The minima of every key; where they can rise, without some groups that leave."""
-        if self.falling:
-            return self._minima
-        cells = self._cells
-        if leaving is not None:
-            cells = cells.take(~np.isin(cells.group, self.numbers_of(leaving)))
-        return self.least(cells)
+        return self._minima if self.falling else self.least(self._without(leaving))
+
+    def _without(self, leaving: IntArray | None) -> Cells:
+        if leaving is None or not len(leaving):
+            return self._cells
+        stays = np.ones(self._n_numbers, dtype=bool)
+        stays[leaving] = False
+        return self._cells.take(stays[self._cells.group])
 
     def least(self, cells: Cells) -> FloatArray:
         """The minima over some cells, of every key."""
         least = np.repeat(self.measure.nowhere, self.n_keys, axis=1)
         if len(cells.key):
             starts = cells.starts
-            least[:, cells.key[starts]] = _least(cells.ratios, starts)
+            least[:, cells.key[starts]] = np.minimum.reduceat(cells.ratios, starts, axis=1)
         return least
 
     def least_without(self, key: IntArray, group: IntArray) -> FloatArray:
@@ -217,18 +228,26 @@ class MinLedger:
     def settles(self, key: int, added: Any) -> bool:
         """Decide with fractions whether one key stays safe with more cells of some detail."""
         first, last = np.searchsorted(self._cells.key, (key, key + 1))
-        # Groups are asked about again and again; without others, all keys are alike.
-        memo = key if first < last else -1, added.content()
-        if memo not in self._settled:
-            standing = self._cells.detail.take(slice(first, last))
-            self._settled[memo] = self.measure.exact(standing, added) < self.threshold
-        return self._settled[memo]
+        together = added
+        if first < last:
+            together = self._cells.detail.take(slice(first, last)).join(added)
+        content = together.content()
+        if content not in self._settled:
+            self._settled[content] = self.measure.exact(together) < self.threshold
+        return self._settled[content]
 
     def unsafe(self) -> int:
         """How many keys are not safe as things stand; some, if they cannot be mended."""
-        if self.falling:
-            return int(self._unsafe)
-        return int(np.count_nonzero(~self.safe(self.standing())[0]))
+        if not self.falling:
+            return int(np.count_nonzero(~self.safe(self.standing())[0]))
+        lowered = np.flatnonzero(self._lowered)
+        if len(lowered):
+            self._lowered[:] = False
+            safe, close = self.safe(self._minima[:, lowered])
+            self._unsafe |= not np.all(safe | close) or not all(
+                self.settles(int(key), self._cells.detail.take(slice(0))) for key in lowered[close]
+            )
+        return int(self._unsafe)
 
     # ---- changes --------------------------------------------------------------------------
 
@@ -244,36 +263,29 @@ class MinLedger:
             used[key] += 1
         return np.array(numbers, dtype=np.int64)
 
-    def replace(self, leaving: GroupCounts | None, cells: Cells, counts: GroupCounts) -> None:
+    def replace(self, leaving: IntArray | None, cells: Cells, counts: GroupCounts) -> None:
         """Let groups go, and note the cells of others, whose groups are positions in `counts`."""
-        if self.falling:
-            self._fold(cells)
-            return
-        present = self._cells
-        if leaving is not None:
-            present = present.take(~np.isin(present.group, self.numbers_of(leaving)))
-            for content in _contents(leaving):
-                self._numbers[content].pop(0)
+        present = self._without(leaving)
+        for number in [] if leaving is None else leaving.tolist():
+            self._numbers[self._contents.pop(number)].remove(number)
         numbers = np.arange(counts.n_groups) + self._n_numbers
         self._n_numbers += counts.n_groups
         for content, number in zip(_contents(counts), numbers.tolist(), strict=True):
             self._numbers[content].append(number)
+            self._contents[number] = content
         self._cells = _joined(present, Cells(cells.key, numbers[cells.group], cells.ratios))
 
-    def _fold(self, cells: Cells) -> None:
+    def fold(self, cells: Cells) -> None:
         """Fold cells into minima that only fall."""
         if not len(cells.key):
             return
-        self._settled.clear()
         self._minima = np.minimum(self._minima, self.least(cells))
         if self.measure.has_fractions:
             attaining = self.measure.attaining
             self._cells = attaining(_joined(self._cells, attaining(cells)))
-        touched = cells.key[cells.starts]
-        safe, close = self.safe(self._minima[:, touched])
-        self._unsafe |= not np.all(safe | close) or not all(
-            self.settles(int(key), self._cells.detail.take(slice(0))) for key in touched[close]
-        )
+        self._lowered[cells.key] = True
+        if len(self._settled) > _SETTLED:
+            self._settled.clear()
 
 
 def _joined(one: Cells, other: Cells) -> Cells:
@@ -282,9 +294,10 @@ def _joined(one: Cells, other: Cells) -> Cells:
     order = np.argsort(key, kind="stable")
     detail = None
     if one.detail is not None and other.detail is not None:
-        detail = one.detail.join(other.detail)  # in the same order
+        detail = one.detail.join(other.detail).take(order)
     group = np.concatenate((one.group, other.group))[order]
-    return Cells(key[order], group, np.concatenate((one.ratios, other.ratios), 1)[:, order], detail)
+    ratios = np.concatenate((one.ratios, other.ratios), axis=1).take(order, axis=1)
+    return Cells(key[order], group, ratios, detail)
 
 
 def _contents(counts: GroupCounts) -> Iterator[bytes]:
@@ -293,11 +306,6 @@ def _contents(counts: GroupCounts) -> Iterator[bytes]:
         cells = slice(counts.offsets[g], counts.offsets[g + 1])
         parts = (counts.sizes[g : g + 1], counts.codes[cells], counts.counts[cells])
         yield b"".join(part.tobytes() for part in parts)
-
-
-def _least(ratios: FloatArray, starts: IntArray) -> FloatArray:
-    """Minima of each row over runs; row by row, which NumPy does faster."""
-    return np.stack([np.minimum.reduceat(row, starts) for row in ratios])
 
 
 def _starts(*columns: IntArray) -> IntArray:
@@ -349,7 +357,7 @@ class MinEvaluation:
         starts = _starts(cells.key, owner)
         if not len(starts):
             return starts, starts, starts, cells.ratios
-        least = _least(cells.ratios, starts)
+        least = np.minimum.reduceat(cells.ratios, starts, axis=1)
         return starts, cells.key[starts], owner[starts], least
 
     def safe_each(self) -> Mask:
@@ -358,7 +366,7 @@ class MinEvaluation:
         starts, key, owner, least = self._pairs
         number = np.full(self._n_proposals, -1)
         if self.removed is not None and self.leaving is not None and not ledger.falling:
-            number[self.leaving] = ledger.numbers_of(self.removed)
+            number[self.leaving] = self._numbers
             old = ledger.measure.rated(ledger.measure.cells(self.removed))
             key = np.concatenate((key, old.key))
             owner = np.concatenate((owner, self.leaving[old.group]))
@@ -370,7 +378,7 @@ class MinEvaluation:
             key, owner = key[order], owner[order]
             pairs = _starts(key, owner)
             if len(pairs):
-                least = _least(least[:, order], pairs)
+                least = np.minimum.reduceat(least.take(order, axis=1), pairs, axis=1)
             key, owner = key[pairs], owner[pairs]
         if not len(key):
             return self._possible & (not ledger.unsafe())
@@ -404,7 +412,7 @@ class MinEvaluation:
         if len(key):
             starts = _starts(key)
             at = key[starts]
-            own = _least(least[:, mine], starts)
+            own = np.minimum.reduceat(least[:, mine], starts, axis=1)
             if ledger.falling:
                 total = np.minimum(total[:, at], own)
             else:
@@ -449,11 +457,14 @@ class MinEvaluation:
         """Carry the chosen proposals out."""
         if not chosen.any():
             return
+        cells = self._of(chosen)
+        if self.ledger.falling:
+            self.ledger.fold(cells)
+            return
         mine = np.flatnonzero(chosen[self.owner])
         place = np.full(self.added.n_groups, -1)
         place[mine] = np.arange(len(mine))
-        cells = self._of(chosen)
-        moved = Cells(cells.key, place[cells.group], cells.ratios, cells.detail)
+        moved = Cells(cells.key, place[cells.group], cells.ratios)
         self.ledger.replace(self._leaving(chosen), moved, self.added.take(mine))
 
     def _of(self, chosen: Mask) -> Cells:
@@ -462,7 +473,13 @@ class MinEvaluation:
             cells = self.ledger.measure.rated(self._all)
         return cells.take(chosen[self.owner[cells.group]])
 
-    def _leaving(self, chosen: Mask) -> GroupCounts | None:
+    @cached_property
+    def _numbers(self) -> IntArray:
+        """What the ledger calls the groups that proposals replace."""
+        assert self.removed is not None
+        return self.ledger.numbers_of(self.removed)
+
+    def _leaving(self, chosen: Mask) -> IntArray | None:
         if self.removed is None or self.leaving is None or self.ledger.falling:
             return None
-        return self.removed.take(np.flatnonzero(chosen[self.leaving]))
+        return self._numbers[chosen[self.leaving]]

@@ -117,9 +117,9 @@ class FactsMeasure:
         """The profiles that may attain a minimum."""
         return self._rated(attaining(cells.detail, self.k, self.m))
 
-    def exact(self, standing: Any, added: Any) -> Fraction:
+    def exact(self, detail: Any) -> Fraction:
         """The breach probability of one value."""
-        return exact_minimum(standing.join(added), self.k, self.m).probability
+        return exact_minimum(detail, self.k, self.m).probability
 
 
 def attaining(found: Profiles, k: int, m: int) -> Profiles:
@@ -141,19 +141,10 @@ def attaining(found: Profiles, k: int, m: int) -> Profiles:
 
 @dataclass(frozen=True)
 class ExactMinimum:
-    """The least negated ratio as a fraction, and where it is attained.
-
-    Attributes
-    ----------
-    ratio : Fraction
-    target, family : int
-        Codes of the group of the target and of that of the family.
-    known : Place
-        Where the k known people are.
-    """
+    """The least negated ratio as a fraction, and where it is attained."""
 
     ratio: Fraction
-    target: int
+    target: int  # codes of groups
     family: int
     known: Place
 

@@ -11,7 +11,8 @@ the l most frequent others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -103,44 +104,29 @@ class Profiles:
     @property
     def nbytes(self) -> int:
         """How much memory the arrays take."""
-        kind = 0 if self.kind is None else self.kind.nbytes
-        return (
-            kind
-            + self.slack.nbytes
-            + sum(x.nbytes for x in (self.value, self.group, self.n, self.s))
-        )
+        return sum(x.nbytes for x in self._columns if x is not None)
+
+    @property
+    def _columns(self) -> tuple[Any, ...]:
+        return self.value, self.group, self.n, self.s, self.slack, self.kind
+
+    def _of_columns(self, columns: Iterable[Any]) -> Profiles:
+        value, group, n, s, slack, kind = columns
+        return Profiles(value, group, n, s, slack, kind, self.counts, self.l)
 
     def take(self, index: NDArray[Any] | slice) -> Profiles:
         """Only the profiles at an index or mask."""
-        return replace(
-            self,
-            value=self.value[index],
-            group=self.group[index],
-            n=self.n[index],
-            s=self.s[index],
-            slack=self.slack[index],
-            kind=None if self.kind is None else self.kind[index],
-        )
+        return self._of_columns(None if x is None else x[index] for x in self._columns)
 
     def of(self, code: int) -> Profiles:
         """Only those of one value, where they are in order of value."""
         first, last = np.searchsorted(self.value, (code, code + 1))
         return self.take(slice(first, last))
 
-    def join(self, other: Profiles) -> Profiles:
-        """Both, of the same counts (or under ``single``), sorted by value again."""
-        kind = None
-        if self.kind is not None and other.kind is not None:
-            kind = np.concatenate((self.kind, other.kind))
-        return replace(
-            self,
-            value=np.concatenate((self.value, other.value)),
-            group=np.concatenate((self.group, other.group)),
-            n=np.concatenate((self.n, other.n)),
-            s=np.concatenate((self.s, other.s)),
-            slack=np.concatenate((self.slack, other.slack)),
-            kind=kind,
-        ).by_value()
+    def join(self, *others: Profiles) -> Profiles:
+        """One after the other, of the same counts (or under ``single``)."""
+        columns = zip(self._columns, *(other._columns for other in others), strict=True)
+        return self._of_columns(None if x[0] is None else np.concatenate(x) for x in columns)
 
     def by_value(self) -> Profiles:
         """In order of value."""
@@ -186,10 +172,7 @@ class Profiles:
             better[pivots] = False
             kept.append(alive.take(pivots))
             alive = alive.take(better)
-        found = alive
-        for part in kept:
-            found = found.join(part)
-        return found
+        return alive.join(*kept).by_value()
 
     @property
     def _grain(self) -> float:

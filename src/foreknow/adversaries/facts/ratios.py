@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +30,9 @@ def capped(amount: Amount) -> Amount:
     return min(amount, 2**61) if isinstance(amount, int) else np.minimum(amount, 2**61)
 
 
-def t_ratio(a: IntArray, s: IntArray, k: Amount) -> FloatArray:
-    """T(l, k): odds against the target having the value, as float64 of the shape of `a`."""
-    left: FloatArray = np.maximum(a - capped(k), 0).astype(np.float64)
+def t_ratio(n: IntArray, s: IntArray, slack: NDArray[Any], k: Amount) -> FloatArray:
+    """T(l, k): odds against the target having the value."""
+    left: FloatArray = np.maximum(slack - capped(k), 0).astype(np.float64)
     left /= s
     return left
 
@@ -95,9 +94,9 @@ def _falling(
     return product
 
 
-def t_exact(a: int, s: int, k: int) -> Fraction:
+def t_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
     """T(l, k) of one group as a fraction."""
-    return Fraction(max(a - k, 0), s)
+    return Fraction(max(int(slack) - k, 0), s)
 
 
 def v_exact(n: int, s: int, m: int, k: int) -> Fraction:
@@ -174,7 +173,12 @@ def v_multiset_exact(n: int, s: int, m: int, k: int) -> Fraction:
     return Fraction(n - k - m, n - k) ** s
 
 
-def slack_set_exact(n: int, others: Sequence[int]) -> Fraction:
+def slack_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
+    """How many people have neither the value nor one of the others."""
+    return Fraction(n - s - sum(others))
+
+
+def slack_set_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
     """Chance of having none of some values under ``set``, as a fraction."""
     chance = Fraction(1)
     for count in others:
@@ -182,21 +186,16 @@ def slack_set_exact(n: int, others: Sequence[int]) -> Fraction:
     return chance
 
 
-def slack_multiset_exact(n: int, others: Sequence[int]) -> Fraction:
+def slack_multiset_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
     """Chance of having none of some values under ``multiset``, as a fraction."""
     return Fraction(n - 1, n) ** sum(others)
 
 
-@dataclass(frozen=True)
-class Formulas:
+class Formulas(NamedTuple):
     """T and V of a cell with n people, s holders (or occurrences) and so much to spare.
 
-    Attributes
-    ----------
-    t : (n, s, slack, k) -> float64 array
-    v : (n, s, m, k) -> float64 array
-    t_exact, v_exact : the same for one cell, as a fraction
-    slack_exact : (n, s, counts of the l values) -> int or Fraction
+    As floats of many cells; the same as a fraction of one; and what it has to spare, as a fraction,
+    given how often the l other values occur.
     """
 
     t: Callable[[IntArray, IntArray, NDArray[Any], Amount], FloatArray]
@@ -207,25 +206,9 @@ class Formulas:
 
 
 FORMULAS: dict[Semantics, Formulas] = {
-    "single": Formulas(
-        t=lambda n, s, slack, k: t_ratio(slack, s, k),
-        v=v_ratio,
-        t_exact=lambda n, s, slack, k: t_exact(int(slack), s, k),
-        v_exact=v_exact,
-        slack_exact=lambda n, s, others: Fraction(n - s - sum(others)),
-    ),
-    "set": Formulas(
-        t=t_set,
-        v=v_ratio,
-        t_exact=t_set_exact,
-        v_exact=v_exact,
-        slack_exact=lambda n, s, others: slack_set_exact(n, others),
-    ),
+    "single": Formulas(t_ratio, v_ratio, t_exact, v_exact, slack_exact),
+    "set": Formulas(t_set, v_ratio, t_set_exact, v_exact, slack_set_exact),
     "multiset": Formulas(
-        t=t_multiset,
-        v=v_multiset,
-        t_exact=t_multiset_exact,
-        v_exact=v_multiset_exact,
-        slack_exact=lambda n, s, others: slack_multiset_exact(n, others),
+        t_multiset, v_multiset, t_multiset_exact, v_multiset_exact, slack_multiset_exact
     ),
 }

@@ -107,22 +107,13 @@ def _joined(parts: list[Profiles]) -> Profiles:
 
     Under ``set`` the kinds of one block say nothing of those of another.
     """
-    if len(parts) == 1:
-        return parts[0]
-    kinds: list[IntArray] = []
-    for part in parts:
-        if part.kind is not None:
-            shift = int(kinds[-1].max(initial=-1)) + 1 if kinds else 0
-            kinds.append(part.kind if part.counts.semantics != "set" else part.kind + shift)
-    return replace(
-        parts[0],
-        value=np.concatenate([part.value for part in parts]),
-        group=np.concatenate([part.group for part in parts]),
-        n=np.concatenate([part.n for part in parts]),
-        s=np.concatenate([part.s for part in parts]),
-        slack=np.concatenate([part.slack for part in parts]),
-        kind=np.concatenate(kinds) if kinds else None,
-    )
+    if parts[0].counts.semantics == "set":
+        shifts = np.cumsum([0, *(int(part.identity.max(initial=-1)) + 1 for part in parts)])
+        parts = [
+            replace(part, kind=part.identity + shift)
+            for part, shift in zip(parts, shifts.tolist(), strict=False)
+        ]
+    return parts[0].join(*parts[1:])
 
 
 Skyline: TypeAlias = list[tuple[int, int, int]]
@@ -320,20 +311,11 @@ class _Slices:
     """What is withstood of k and m at one l, for some values.
 
     Stairs are an array: for each m from 0, the largest k that is withstood; as long as some is.
-
-    Attributes
-    ----------
-    profiles : Profiles
-        Those of one value after the other.
-    offsets : int64 array, shape (values + 1,)
-        Where those of each value begin.
-    least_odds : Fraction
-        What the odds against must stay above.
     """
 
-    profiles: Profiles
-    offsets: IntArray
-    least_odds: Fraction
+    profiles: Profiles  # of one value after the other
+    offsets: IntArray  # where those of each value begin, and the end
+    least_odds: Fraction  # what the odds against must stay above
 
     def stairs(self) -> list[IntArray]:
         """Find the stairs of each value without knowing more."""

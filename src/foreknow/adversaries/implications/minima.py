@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,12 +31,8 @@ from foreknow.numbers import CLOSE
 class Buckets:
     """The least chances of many buckets, for up to k atoms beside a target's.
 
-    Parameters
-    ----------
-    n : int64 array, shape (buckets,)
-        People.
-    tops : int64 array, shape (k + 2, buckets)
-        How often the c most frequent values of each occur, for c from 0.
+    `n` people in each; `tops`, shape (k + 2, buckets): how often the c most frequent values of
+    each occur, for c from 0.
     """
 
     def __init__(self, n: IntArray, tops: IntArray) -> None:
@@ -110,50 +107,25 @@ class Buckets:
         return after
 
 
-def exact_odds(n: int, counts: Sequence[int], holders: int, k: int) -> list[Fraction]:
-    """`Buckets.target_value` of one cell as fractions, for 0 to k atoms."""
+def exact_atoms(n: int, counts: Sequence[int], k: int) -> tuple[Fraction, list[int]]:
+    """The least chance that k atoms about a bucket all fail, and how many each person has then."""
     chances = _ExactChances(n, counts)
-    tops = chances.tops
-    least: list[Fraction] = []
-    for x in range(k + 1):
-        options = least[-1:]
-        for a in range(min(x, len(counts) - 1) + 1):
-            among = holders >= counts[a]
-            held = tops[a + 1] if among else tops[a] + holders
-            rest = chances.rest(1, a + 1 if among else a, x - a)
-            options.append(Fraction(n - held, holders) * rest)
-        least.append(min(options))
-    return least
+    return chances.rest(0, k, k), chances.sizes(0, k, k)
 
 
-def exact_atoms(n: int, counts: Sequence[int], k: int) -> list[Fraction]:
-    """`Buckets.atoms` of one bucket as fractions, for 0 to k atoms."""
-    chances = _ExactChances(n, counts)
-    return [chances.rest(0, h, h) for h in range(k + 1)]
-
-
-def exact_sizes(n: int, counts: Sequence[int], k: int) -> list[int]:
-    """How many atoms to spend on each person, so that k of them fail with the least chance."""
-    chances = _ExactChances(n, counts)
-    return chances.sizes(0, k, k)
-
-
-def exact_target_sizes(
+def exact_target(
     n: int, counts: Sequence[int], holders: int, k: int
-) -> tuple[int, list[int]]:
-    """How many atoms to spend on the target beside its value, and on others of its bucket."""
+) -> tuple[Fraction, int, list[int]]:
+    """`Buckets.target_value` of one cell: odds, atoms about the target, and about each other."""
     chances = _ExactChances(n, counts)
     tops = chances.tops
-    best: tuple[Fraction, int, list[int]] | None = None
+    options = []
     for a in range(min(k, len(counts) - 1) + 1):
         among = holders >= counts[a]
-        held = tops[a + 1] if among else tops[a] + holders
-        cap = a + 1 if among else a
-        odds = Fraction(n - held, holders) * chances.rest(1, cap, k - a)
-        if best is None or odds < best[0]:
-            best = odds, a, chances.sizes(1, cap, k - a)
-    assert best is not None
-    return best[1], best[2]
+        held, cap = (tops[a + 1], a + 1) if among else (tops[a] + holders, a)
+        options.append((Fraction(n - held, holders) * chances.rest(1, cap, k - a), a, cap))
+    odds, most, cap = min(options)
+    return odds, most, chances.sizes(1, cap, k - most)
 
 
 class _ExactChances:
@@ -161,9 +133,7 @@ class _ExactChances:
 
     def __init__(self, n: int, counts: Sequence[int]) -> None:
         self.n = n
-        self.tops = [0]
-        for count in counts:
-            self.tops.append(self.tops[-1] + count)
+        self.tops = [0, *accumulate(counts)]
         self.rest = cache(self._rest)
 
     def _rest(self, i: int, cap: int, left: int) -> Fraction:
@@ -261,8 +231,7 @@ def spread(atoms: FloatArray) -> FloatArray:
     """Least products ``M(h1) M(h2) ...`` for 0 to k atoms in all; along the first axis."""
     best = np.ones_like(atoms)
     for total in range(1, len(atoms)):
-        options = [safe_product(atoms[h], best[total - h]) for h in range(1, total + 1)]
-        best[total] = np.minimum.reduce(options)
+        best[total] = safe_product(atoms[1 : total + 1], best[:total][::-1]).min(axis=0)
     return best
 
 
@@ -328,57 +297,29 @@ class ImplicationsMeasure:
         """Never asked for: odds too close to the limit count as unsafe."""
         return cells
 
-    def exact(self, standing: Any, added: Any) -> Fraction:
+    def exact(self, detail: Any) -> Fraction:
         """Never asked for."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How k implications are spent, exactly.
+    """How k implications are spent, exactly."""
 
-    Attributes
-    ----------
-    ratio : Fraction
-        Odds against the target.
-    group, code : int
-        The target's group and value.
-    own : int
-        Atoms spent in the target's group.
-    others : tuple of (group, atoms)
-        Spent in other groups; each group once.
-    """
-
-    ratio: Fraction
-    group: int
+    ratio: Fraction  # odds against the target
+    group: int  # of the target
     code: int
-    own: int
-    others: tuple[tuple[int, int], ...]
+    own: int  # atoms spent in the target's group
+    others: tuple[tuple[int, int], ...]  # other groups, each once, and the atoms spent there
 
 
 class Attained:
-    """Which groups and cells attain the minima of a release, and what they make exactly.
-
-    Parameters
-    ----------
-    counts : GroupCounts
-    k : int
-        The most atoms that will be asked about.
-
-    Attributes
-    ----------
-    least : float64 array, shape (k + 1,)
-        M(h): the least chance that h atoms all fail.
-    cells : Targets
-        A most frequent value of each group, which is a worst target there.
-    odds : float64 array, shape (k + 1, groups)
-        Against those, when x atoms are spent in their own group.
-    """
+    """Which groups and targets attain the minima of a release for at most k atoms, and how."""
 
     def __init__(self, counts: GroupCounts, k: int) -> None:
         self.counts = counts
         self.k = k
-        self.cells = Targets.most_frequent(counts)
+        self.cells = Targets.most_frequent(counts)  # a worst target of each group
         chances, self.odds = atoms_and_odds(counts, k, self.cells)
         self.least = chances.min(axis=1, initial=1.0)
         self._near = [_near(row) for row in chances]
@@ -393,7 +334,7 @@ class Attained:
                     self._exact.append((Fraction(1), -1))
                     continue
                 groups = self._distinct(near, np.zeros(len(near), dtype=np.int64))
-                options = [(exact_atoms(*self._bucket(g), h)[h], g) for g in near[groups].tolist()]
+                options = [(exact_atoms(*self._bucket(g), h)[0], g) for g in near[groups].tolist()]
                 self._exact.append(min(options, default=(Fraction(1), -1)))
         return self._exact
 
@@ -407,7 +348,7 @@ class Attained:
             near = _near(odds[x])
             for at in near[self._distinct(cells.group[near], cells.holders[near])].tolist():
                 group, holders = int(cells.group[at]), int(cells.holders[at])
-                found = exact_odds(*self._bucket(group), holders, x)[x] * products[k - x]
+                found = exact_target(*self._bucket(group), holders, x)[0] * products[k - x]
                 if best is None or found < best.ratio:
                     best = Plan(found, group, int(cells.code[at]), x, tuple(parts[k - x]))
         return best if best is None else _gathered(best)

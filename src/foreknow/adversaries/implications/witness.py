@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from foreknow.adversaries.implications.minima import Plan, exact_sizes, exact_target_sizes
+from foreknow.adversaries.implications.minima import Plan, exact_atoms, exact_target
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, in_order
 
@@ -84,7 +84,7 @@ def witness_of(counts: GroupCounts, plan: Plan) -> ImplicationsWitness:
     for group, atoms in plan.others:
         bag = counts.bag(group)
         frequent = sorted(in_order(bag), key=bag.__getitem__, reverse=True)
-        sizes = exact_sizes(int(counts.sizes[group]), [bag[value] for value in frequent], atoms)
+        _, sizes = exact_atoms(int(counts.sizes[group]), [bag[value] for value in frequent], atoms)
         told += _about(counts, group, frequent, sizes)
     return ImplicationsWitness(
         counts.values[plan.code], counts.group_label(plan.group), tuple(told), plan.group
@@ -96,7 +96,7 @@ def _about_own(counts: GroupCounts, plan: Plan) -> Iterator[Implication]:
     value, bag = counts.values[plan.code], counts.bag(plan.group)
     n = int(counts.sizes[plan.group])
     held = sorted(bag.values(), reverse=True)
-    most, sizes = exact_target_sizes(n, held, bag[value], plan.own)
+    _, most, sizes = exact_target(n, held, bag[value], plan.own)
     others = sorted(
         (other for other in in_order(bag) if other != value), key=bag.__getitem__, reverse=True
     )[:most]

@@ -202,7 +202,7 @@ class FullDomain:
         if found is None:
             raise NoSafeRelease(self._nowhere(search, rollup, judge, complete))
         view, judged = search.judged(found)
-        number, outlier_group = _numbered(view.n_groups, judged.outliers)
+        number, outlier_group = _numbered(view.counts.n_groups, judged.outliers)
         safe_as_they_are = np.flatnonzero((search.status == SAFE) & np.isnan(search.losses))
         if loss.known and judge.monotone:
             search.losses[safe_as_they_are] = loss.bounds[safe_as_they_are]

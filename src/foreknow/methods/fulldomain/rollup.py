@@ -6,10 +6,8 @@ there. From then on the groups of the smallest finer node at hand are relabelled
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from operator import le
 from typing import Any, TypeAlias
 
@@ -22,63 +20,31 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import InputError, did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, label_of_level, levels_of
+from foreknow.methods.points import Points
 
 Codes: TypeAlias = NDArray[Any]
 
-_BLOCK = 1 << 20
 # How many times the cells of the finest node the counts at hand may have together.
 _KEPT = 8
 
 
+@dataclass(frozen=True, eq=False)
 class View:
-    """The groups at one node, in lexicographic order; their values are counted on demand."""
+    """The groups at one node, in lexicographic order: their codes, and their values counted."""
 
-    def __init__(
-        self, levels: Node, codes: list[Codes], people: IntArray, finer: GroupCounts, into: Any
-    ) -> None:
-        self.levels, self.codes, self.people = levels, codes, people
-        self._finer, self._into = finer, into  # no `into`: these are the counts themselves
+    levels: Node
+    codes: list[Codes]
+    counts: GroupCounts
 
     @property
-    def n_groups(self) -> int:
-        """Number of groups."""
-        return len(self.people)
+    def people(self) -> IntArray:
+        """The size of each group."""
+        return self.counts.sizes
 
     @property
     def n_cells(self) -> int:
         """Groups and values that occur together."""
         return len(self.counts.codes)
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether all groups have been counted."""
-        return self._into is None
-
-    @cached_property
-    def counts(self) -> GroupCounts:
-        """Sensitive values of every group."""
-        if self._into is not None:
-            self._finer = _united(self._finer, self._into, self.people, slice(None))
-            self._into = None
-        return self._finer
-
-    def part(self, groups: Codes) -> GroupCounts:
-        """Sensitive values of some groups only, in ascending order."""
-        if self._into is None:
-            return self.counts.take(groups)
-        place = np.full(self.n_groups, -1)
-        place[groups] = np.arange(len(groups))
-        into = place[self._into]
-        cells = np.flatnonzero(into[self._finer.cell_groups] >= 0)
-        return _united(self._finer, into, self.people[groups], cells)
-
-
-def _united(
-    finer: GroupCounts, into: IntArray, people: IntArray, cells: slice | IntArray
-) -> GroupCounts:
-    rows, columns = into[finer.cell_groups[cells]], finer.codes[cells]
-    found = count_pairs(rows, columns, len(people), finer.n_values, finer.counts[cells])
-    return GroupCounts.counted(people, *found, values=finer.values, semantics=finer.semantics)
 
 
 class ViewCache:
@@ -118,8 +84,9 @@ class Rollup:
         self.levels = [levels_of(attribute) for attribute in self.attributes]
         self.tops: Node = tuple(len(levels) - 1 for levels in self.levels)
         self.sizes = [[int(nodes[-1]) + 1 for nodes in levels] for levels in self.levels]
-        codes, counts = _finest(microdata)
-        self.finest = View((0,) * len(self.levels), codes, counts.sizes, counts, None)
+        self._points = points = Points.of(microdata)
+        bottom = (0,) * len(self.levels)
+        self.finest = View(bottom, points.codes, points.counts(microdata))
         self.cache = ViewCache(self.finest)
         self._between: dict[tuple[int, int, int], Codes] = {}
 
@@ -129,7 +96,7 @@ class Rollup:
         return int(self.finest.people.sum())
 
     def view(self, node: Node) -> View:
-        """The groups at a node, from the smallest finer view; counted on demand."""
+        """The groups at a node, from the smallest finer view."""
         finer = self.cache.smallest_finer(node)
         if finer.levels == node:
             return finer
@@ -139,7 +106,11 @@ class Rollup:
         for a, column in codes.items():
             columns[a] = column[first]
         people = np.bincount(into, finer.people).astype(np.int64)
-        return View(node, columns, people, finer.counts, into)
+        rows, shape = into[finer.counts.cell_groups], (len(people), finer.counts.n_values)
+        found = count_pairs(rows, finer.counts.codes, *shape, finer.counts.counts)
+        values, semantics = finer.counts.values, finer.counts.semantics
+        counts = GroupCounts.counted(people, *found, values=values, semantics=semantics)
+        return View(node, columns, counts)
 
     def _varying(self, node: Node) -> list[int]:
         """The attributes that are not suppressed; the first where all are."""
@@ -160,84 +131,10 @@ class Rollup:
 
     def spread(self, node: Node, of_group: IntArray) -> IntArray:
         """Give each person what belongs to their group at a node, in the table's order."""
-        varying, n_people = self._varying(node), len(self.attributes[0].codes)
-        maps = [self._map(a, 0, node[a]) for a in varying]
-        columns = [self.attributes[a].codes for a in varying]
-        sizes = [self.sizes[a][node[a]] for a in varying]
-        span = math.prod(sizes)
-        if span > max(4 * n_people, _BLOCK):
-            coarse = [nodes[column] for nodes, column in zip(maps, columns, strict=True)]
-            spread: IntArray = of_group[combine(coarse, sizes)[0]]
-            return spread
-        # What belongs to each group, by its place among all combinations of nodes.
-        view = self.view(node)
-        table = np.zeros(span, dtype=np.int64)
-        table[_joint([view.codes[a] for a in varying], sizes)] = of_group
-        result = np.empty(n_people, dtype=np.int64)
-        for block in _blocks(n_people):
-            coarse = [nodes[column[block]] for nodes, column in zip(maps, columns, strict=True)]
-            result[block] = table[_joint(coarse, sizes)]
-        return result
-
-
-def _finest(microdata: Microdata) -> tuple[list[Codes], GroupCounts]:
-    """Distinct combinations of quasi-identifiers: their codes, and the values there."""
-    original = [attribute.codes for attribute in microdata.attributes]
-    columns, sizes = original, [len(attribute.domain) for attribute in microdata.attributes]
-    values, semantics = microdata.values, microdata.schema.semantics
-    first: IntArray | None = None
-    if math.prod(sizes) * len(values) >= 2**62:
-        joint, first = combine(columns, sizes)
-        columns, sizes = [joint], [len(first)]
-    if semantics == "single":
-        cells, amounts = _tally([*columns, microdata.sensitive_codes], [*sizes, len(values)])
-        of_cell = cells // len(values)
-        starts = np.flatnonzero(np.diff(of_cell, prepend=-1))
-        found, people = of_cell[starts], np.add.reduceat(amounts, starts)
-    else:
-        found, people = _tally(columns, sizes)
-        held = microdata.holdings
-        own = [column[held.people] for column in columns]
-        cells, amounts = _tally([*own, held.values], [*sizes, len(values)])
-        of_cell = cells // len(values)
-    offsets = np.append(np.searchsorted(of_cell, found), len(cells))
-    codes_of_cells = cells - of_cell * len(values)
-    counts = GroupCounts(people, offsets, codes_of_cells, amounts, values, None, semantics)
-    if first is not None:
-        return [column[first] for column in original], counts
-    codes = []
-    for column, size in zip(reversed(columns), reversed(sizes), strict=True):
-        rest = found // size
-        codes.append((found - rest * size).astype(column.dtype))
-        found = rest
-    return codes[::-1], counts
-
-
-def _tally(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[IntArray, IntArray]:
-    """The distinct combinations as one number each, in order; and how often each occurs."""
-    span, n = math.prod(sizes), len(columns[0])
-    if span > max(n, 1 << 16):
-        keys, amounts = np.unique(_joint(columns, sizes), return_counts=True)
-        return keys.astype(np.int64), amounts
-    table = np.zeros(span, dtype=np.int64)
-    for block in _blocks(n):
-        table += np.bincount(_joint([column[block] for column in columns], sizes), minlength=span)
-    cells = np.flatnonzero(table)
-    return cells, table[cells]
-
-
-def _blocks(n: int) -> Iterator[slice]:
-    return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
-
-
-def _joint(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
-    """One number per row for its combination, in lexicographic order."""
-    dtype = np.int32 if math.prod(sizes) < 2**31 else np.int64
-    keys: Codes = columns[0].astype(dtype)
-    for codes, size in zip(columns[1:], sizes[1:], strict=True):
-        keys *= dtype(size)
-        np.add(keys, codes, out=keys, casting="unsafe")
-    return keys
+        varying = self._varying(node)
+        codes = [self._coarsened(self.finest, a, node[a]) for a in varying]
+        of_point, _ = combine(codes, [self.sizes[a][node[a]] for a in varying])
+        return self._points.spread(of_group[of_point])
 
 
 def counts_at(microdata: Microdata, levels: Mapping[str, int | str]) -> GroupCounts:

@@ -156,8 +156,7 @@ class LatticeSearch:
             self._stop_in_time()
             view, found = self.judged(number)
             self._note(number, view, found)
-            if view.is_counted:
-                self._rollup.cache.add(view)
+            self._rollup.cache.add(view)
         return bool(self.status[number] == SAFE)
 
     def judged(self, number: int) -> tuple[View, Judged]:

@@ -19,10 +19,6 @@ from foreknow.methods.fulldomain.rollup import View
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 
-# How many of the smallest groups are asked about before all are.
-_FEW = 64
-# How many groups are judged one by one at a time, to begin with.
-_CHUNK = 128
 # How far above the limit a ledger may put what is safe.
 _CLOSE = 1e-6
 
@@ -58,10 +54,6 @@ class Judge:
         """Judge the groups at a node."""
         if self._most:
             return self._with_outliers(view)
-        if view.n_groups > 2 * _FEW:
-            few = np.argpartition(view.people, _FEW)[:_FEW]
-            if not self._safe(view.part(np.sort(few))):
-                return Judged(False, hopeless=True)
         safe = self._safe(view.counts)
         return Judged(safe, hopeless=not safe)
 
@@ -94,30 +86,18 @@ class Judge:
 
     def _with_outliers(self, view: View) -> Judged:
         """Suppress what is unsafe by itself; then the smallest groups, until the rest is safe."""
-        ascending = _by_size(view.people)
-        reach = np.cumsum(view.people[ascending])
-        unsafe = np.zeros(view.n_groups, dtype=bool)
-        suppressed = found = start = 0
-        # If these are all unsafe, they are too many.
-        stop = max(int(np.searchsorted(reach, self._most, side="right")) + 1, _CHUNK)
-        while start < view.n_groups:
-            groups = np.sort(ascending[start:stop])
-            counts = view.counts.take(groups)
-            wrong = groups[~self._alone(counts)]
-            unsafe[wrong] = True
-            found += len(wrong)
-            suppressed += int(view.people[wrong].sum())
-            if found > self._most:
-                # Each of these groups has someone in it who is suppressed at any node below:
-                # otherwise it would be a union of groups of a safe release.
-                return Judged(False, hopeless=True)
-            left = view.n_groups - stop
-            if suppressed > self._most and not self._may_be_hopeless(found, suppressed, left):
-                return Judged(False, fewest=found)
-            start, stop = stop, stop + stop // 2
+        unsafe = ~self._alone(view.counts)
+        found, suppressed = int(np.count_nonzero(unsafe)), int(view.people[unsafe].sum())
+        if found > self._most:
+            # Each of these groups has someone in it who is suppressed at any node below: otherwise
+            # it would be a union of groups of a safe release.
+            return Judged(False, hopeless=True)
+        if suppressed > self._most:
+            return Judged(False, fewest=found)
         if not found and self._safe(view.counts):
             return Judged(True)
-        others = ascending[~unsafe[ascending]]
+        others = np.argsort(view.people, kind="stable")
+        others = others[~unsafe[others]]
         room = np.cumsum(view.people[others]) <= self._most - suppressed
         others = others[: int(np.count_nonzero(room))]
         joined = self._fewest(view.counts, unsafe, others)
@@ -125,10 +105,6 @@ class Judge:
             return Judged(False, fewest=found)
         unsafe[others[:joined]] = True
         return Judged(True, outliers=unsafe, fewest=found)
-
-    def _may_be_hopeless(self, found: int, suppressed: int, left: int) -> bool:
-        """Whether to go on counting unsafe groups, for the sake of the nodes below."""
-        return found + left > self._most and 3 * found > 2 * suppressed
 
     def _fewest(
         self, counts: GroupCounts, unsafe: NDArray[np.bool_], others: IntArray
@@ -164,9 +140,3 @@ class Judge:
             return self._safe(counts)
         one = counts.take(members).merge(np.zeros(len(members), dtype=np.int64))
         return self._safe(one) and self._safe(together(counts, outliers))
-
-
-def _by_size(people: IntArray) -> IntArray:
-    """Order groups by their size; NumPy sorts 16 bits in linear time."""
-    small = people.max(initial=0) < 1 << 16
-    return np.argsort(people.astype(np.uint16) if small else people, kind="stable")

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, count_pairs
-from foreknow.methods.mondrian.cuts import Cuts, Points, Tally, cuts_of
+from foreknow.methods.mondrian.cuts import Cuts, Tally, cuts_of
+from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
 
 _log = logging.getLogger(__name__)
@@ -25,16 +26,9 @@ _CELLS = 1 << 16  # of counts weighed at once
 
 
 class Level:
-    """The groups of one level, and the points that belong to them.
+    """The groups of one level, and the points that belong to them; at first one of everybody.
 
-    Parameters
-    ----------
-    points : Points
-    microdata : Microdata
-    cuts : int
-        How many candidate cuts per attribute and group.
-    groups : int64 array, shape (points,), optional
-        The group of each point to begin with; everybody in one when left out.
+    `cuts` candidates per attribute and group; `groups`: the group of each point to begin with.
     """
 
     def __init__(
@@ -148,7 +142,7 @@ class Level:
         ends: IntArray = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
         start = 0
         while start < len(owner):
-            cells = tally.cells_before(ends) - tally.cells_before(start)
+            cells = tally.offsets[ends] - tally.offsets[start]
             within = int(np.searchsorted(cells, _CELLS, side="right")) - 1
             one = int(np.searchsorted(ends, start, side="right"))  # at least one proposal
             stop = int(ends[max(within, one)])

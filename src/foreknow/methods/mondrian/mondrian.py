@@ -15,8 +15,8 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease
-from foreknow.methods.mondrian.cuts import Points
 from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.points import Points
 from foreknow.methods.protocol import Traits
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy

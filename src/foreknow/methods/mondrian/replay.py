@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.methods.mondrian.cuts import Points, Tally
+from foreknow.methods.mondrian.cuts import Tally
 from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 
