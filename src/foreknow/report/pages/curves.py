@@ -15,7 +15,7 @@ from foreknow.adversaries.facts.witness import FactsWitness
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.implications.witness import Implication, ImplicationsWitness
 from foreknow.auditing.audit import Verdict
-from foreknow.auditing.curves import DisclosureCurves, curves_at, deciding_groups
+from foreknow.auditing.curves import DisclosureCurves, curves_at
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.report.console import Writer, plain_table, titled
@@ -334,12 +334,9 @@ def curves_section(counts: GroupCounts, verdict: Verdict, noun: str) -> tuple[Ma
 def _caption(
     counts: GroupCounts, verdict: Verdict, adversary: Implications | Negations, last: int
 ) -> str:
-    kind, few = "negation", counts
+    kind = "implication" if isinstance(adversary, Implications) else "negation"
     value, limit = verdict.disclosure.value, verdict.limit
-    if isinstance(adversary, Implications):
-        kind = "implication"
-        few = deciding_groups(counts, min(last, counts.n_values), counts.code(value))
-    most = last_below(lambda k: type(adversary)(k).disclosure(few, value), limit, last)
+    most = last_below(lambda k: type(adversary)(k).disclosure(counts, value), limit, last)
     known = f"{some(most, kind, f'{kind}s')} {'is' if most == 1 else 'are'} known"
     holds = f"holds while at most {known}"
     if most < 0:
