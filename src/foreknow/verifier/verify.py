@@ -257,11 +257,6 @@ def count_people(written: Written) -> tuple[int, int]:
     return sum(people for people, _ in written.held.values()), len(written.held)
 
 
-def same_groups(one: Written, other: Written) -> bool:
-    """Whether two writings hold the same groups: as many people, the same bags of values."""
-    return one.held == other.held
-
-
 def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fraction]]:
     """Each kind of knowledge, its settings and its limit."""
     limits = [key for key in ("below", "at_most", "at_most_times") if key in table]
