@@ -214,10 +214,6 @@ def audit(
     name : str, optional
         What to call the release in reports.
 
-    Returns
-    -------
-    Audit
-
     Raises
     ------
     PolicyError

@@ -103,8 +103,8 @@ class NamedWitness:
 def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
     """Name the people of a worst case: who is found out, and through which facts about whom.
 
-    The result names people and what they have. It is for the owner of the table; no report or
-    certificate contains it.
+    The result is for the owner of the table: it takes the first people that will do, and no report
+    or certificate contains it.
 
     Parameters
     ----------
@@ -112,11 +112,6 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
         With the column that names people, and a row for each value that someone has.
     disclosure : Disclosure
         Of an adversary with `Facts`, on this release.
-
-    Returns
-    -------
-    NamedWitness
-        The first people of the table that will do, so the same each time.
 
     Raises
     ------

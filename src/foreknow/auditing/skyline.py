@@ -213,10 +213,6 @@ def skyline_report(
     name, sensitive : str, optional
         What to call the release and its sensitive column in reports.
 
-    Returns
-    -------
-    SkylineReport
-
     Raises
     ------
     DataError

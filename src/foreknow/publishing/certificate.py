@@ -30,6 +30,8 @@ NOT_MINIMAL = (
     "help the adversary, so groups may be larger than necessary"
 )
 
+_OF_ALL_VERSIONS = ("policy", "method", "source", "seeded", "versions", "version")
+
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
@@ -181,27 +183,15 @@ class Certificate:
             If the file is not a certificate that this version knows, or contradicts itself.
         """
         table = read_certificate(Path(path))
-        release = table["release"]
-        return cls(
-            policy=table["policy"],
-            form=release["form"],
-            format=release["format"],
-            groups=tuple(release["groups"]),
-            sensitive=release["sensitive"],
-            people=release["people"],
-            n_groups=release["n_groups"],
-            method=table["method"],
-            findings=tuple(table["findings"]),
-            source=table["source"],
-            seeded=table["seeded"],
-            escaped=release["escape_formulas"],
-            semantics=release.get("semantics", "single"),
-            minimal=table.get("minimal", False),
-            notes=tuple(table.get("notes", ())),
-            files=release["files"],
-            versions=table["versions"],
-            version=table["version"],
-        )
+        release = dict(table["release"])
+        read = {key: table[key] for key in _OF_ALL_VERSIONS} | {
+            "escaped": release.pop("escape_formulas"),
+            "minimal": table.get("minimal", False),
+            "notes": tuple(table.get("notes", ())),
+            "findings": tuple(table["findings"]),
+            "groups": tuple(release.pop("groups")),
+        }
+        return cls(**release, **read)
 
     def __repr__(self) -> str:
         word = "safe" if self.safe else "UNSAFE"
