@@ -5,11 +5,11 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.people import EASY, made, people, schema
+from tests.people import EASY, generalized, made, people, schema
 
 import foreknow as fk
 from foreknow.errors import PolicyError, SchemaError
-from foreknow.publishing.tables import bucketized, generalized
+from foreknow.publishing.tables import bucketized
 
 
 def covers(label, value):

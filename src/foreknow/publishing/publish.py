@@ -48,7 +48,7 @@ from foreknow.publishing.tables import (
     GROUP,
     bucketized,
     coarsened_columns,
-    generalized_tables,
+    generalized,
     refuse_borrowed_priors,
 )
 from foreknow.publishing.verification import findings_of
@@ -220,7 +220,7 @@ def publish(
     if options.form == "generalized":
         coarse = coarsened_columns(microdata, groups, n_groups, options.labels, floors)
         refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
-        tables = generalized_tables(microdata, groups, coarse, random)
+        tables = generalized(microdata, groups, coarse, random)
         labels = {column.attribute.name: column.known for column in coarse}
         columns = tuple(microdata.schema.quasi_identifiers)
     else:
