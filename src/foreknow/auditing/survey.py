@@ -122,12 +122,7 @@ class LatticeSurvey(Result):
         """Of the nodes of equal entropy the one that discloses least, by rising entropy.
 
         It is what figure 6 of the paper plots. As there, nodes are left out in which some group
-        has only one value; of nodes that disclose the same, the first is taken.
-
-        Parameters
-        ----------
-        k : int
-            Pieces of knowledge; one of those that were asked about.
+        has only one value. `k` is one of the numbers of pieces that were asked about.
         """
         return tuple(self._node(number) for number in self.best_numbers(k))
 

@@ -16,6 +16,7 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
+    Strict,
     Tag,
     ValidationError,
     create_model,
@@ -73,19 +74,13 @@ _Semantics = Literal["single", "set", "multiset"]
 class _TableOfPriors(Settings):
     attributes: _SomeNames
     values: _SomeNames
-    rows: list[Annotated[list[Any], Field(min_length=2, max_length=2)]]
+    rows: list[Annotated[tuple[list[str | None], list[str]], Strict(False)]]
 
     @model_validator(mode="after")
     def _check_rows(self) -> _TableOfPriors:
-        chances = set()
-        for signature, row in self.rows:
-            labels = isinstance(signature, list) and len(signature) == len(self.attributes)
-            if not labels or not all(part is None or isinstance(part, str) for part in signature):
-                raise ValueError("each row needs a text or null for each attribute")
-            if not isinstance(row, list) or not all(isinstance(chance, str) for chance in row):
-                raise ValueError("each row needs probabilities that are texts")
-            chances.update(row)
-        for chance in chances:
+        if any(len(signature) != len(self.attributes) for signature, _ in self.rows):
+            raise ValueError("each row needs a text or null for each attribute")
+        for chance in {chance for _, row in self.rows for chance in row}:
             as_fraction(chance)
         return self
 
