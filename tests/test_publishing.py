@@ -12,7 +12,7 @@ import pytest
 from tests.people import EASY, FORMS, HARD, made, people, rows_of, schema, short_report
 
 import foreknow as fk
-from foreknow.errors import OutputError, PolicyError
+from foreknow.errors import OutputError
 from foreknow.report.page import plotly
 
 
@@ -239,12 +239,6 @@ def test_the_keyed_digest_is_found_again_with_the_key_and_changes_with_the_table
             != (certificate.source["digest"])
         )
     assert made().certificate.source["digest"] != certificate.source["digest"]  # another key
-
-
-@pytest.mark.parametrize("method", ["mondrain", "mondrian "])
-def test_a_method_that_does_not_exist_is_refused_with_the_nearest_name(method):
-    with pytest.raises(PolicyError, match="did you mean 'mondrian'"):
-        fk.publish(fk.Microdata(people(), schema()), EASY, method=method)
 
 
 def test_a_method_may_be_given_by_name_as_an_object_or_by_the_policy():

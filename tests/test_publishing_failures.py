@@ -62,23 +62,6 @@ def test_a_failure_at_any_step_leaves_nothing(step, error, kind, said, tmp_path,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_second_table_failing_takes_the_first_one_along(tmp_path, monkeypatch):
-    publication = made("bucketized")
-    write, calls = publishing.write_csv, []
-
-    def second_fails(table, path, **options):
-        calls.append(path.name)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        write(table, path, **options)
-
-    monkeypatch.setattr(publishing, "write_csv", second_fails)
-    with pytest.raises(KeyboardInterrupt):
-        publication.write(tmp_path / "out")
-    assert calls == ["people.csv", "sensitive.csv"]
-    assert list(tmp_path.iterdir()) == []
-
-
 def three_groups(form="generalized", fmt="csv"):
     """Groups s t, s t, s t t; the worst is 2/3 for t, in the third."""
     table = pa.table({"age": [1, 1, 2, 2, 3, 3, 3], "disease": list("ststst") + ["t"]})

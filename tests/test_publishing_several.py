@@ -170,14 +170,6 @@ def test_nothing_tells_which_values_are_of_one_person(case):
     assert "p000" not in (folder / "certificate.json").read_text()
 
 
-def test_the_order_of_people_within_a_group_is_random():
-    table = register(40)
-    orders = [made(table, schema(), rules=[fk.Requirement(fk.Facts(), "0.99")]) for _ in range(3)]
-    wards = [o.tables["people"]["ward"].to_pylist() for o in orders]
-    assert len({tuple(w) for w in wards}) == 3
-    assert len({tuple(sorted(w)) for w in wards}) == 1
-
-
 def test_groups_that_look_alike_are_one_and_their_counts_are_added():
     table = pa.table(
         {
