@@ -20,7 +20,6 @@ from foreknow.data.engines import write_csv, write_parquet
 from foreknow.data.generalization import KnownLabels
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
-from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
 from foreknow.errors import (
     CertificateError,
@@ -44,14 +43,13 @@ from foreknow.publishing.certificate import (
 )
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.tables import (
-    COUNT,
     GROUP,
     bucketized,
     coarsened_columns,
     generalized,
     refuse_borrowed_priors,
 )
-from foreknow.publishing.verification import findings_of
+from foreknow.publishing.verification import as_release, findings_of
 from foreknow.result import page_of
 from foreknow.utility.utility import utility_of
 from foreknow.verifier.verify import Finding, Reached, Written
@@ -228,7 +226,8 @@ def publish(
         columns, labels = (GROUP,), {}
     if options.format == "csv":
         _refuse_empty_lines(tables)
-    release = _release(tables, options.form, microdata.schema)
+    schema = microdata.schema
+    release = as_release(tables, options.form, columns, schema.sensitive, schema.semantics)
     _log.info("judging the release")
     coarsened = options.form == "generalized"  # the other form keeps quasi-identifiers exact
     utility = utility_of(release.counts, *((microdata, groups, floors) if coarsened else ()))
@@ -260,24 +259,6 @@ def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int
     if several and not np.array_equal(microdata.rows_of(groups), of_row):
         raise InternalError(f"{name} put one person into two groups")
     return groups, n_groups
-
-
-def _release(tables: Mapping[str, pa.Table], form: str, schema: Schema) -> Release:
-    """Take the tables for what a reader makes of them."""
-    if "release" in tables:
-        return Release.from_generalized(
-            tables["release"],
-            quasi_identifiers=schema.quasi_identifiers,
-            sensitive=schema.sensitive,
-        )
-    return Release.from_bucketized(
-        tables["sensitive"],
-        group=GROUP if form == "bucketized" else schema.quasi_identifiers,
-        sensitive=schema.sensitive,
-        count=COUNT,
-        semantics=schema.semantics,
-        people=tables["people"],
-    )
 
 
 def _refuse_empty_texts(microdata: Microdata) -> None:

@@ -409,19 +409,25 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
     if known.escaped:
         columns = [disarm_name(column) for column in columns]
     *groups, sensitive = columns
+    release = as_release(tables, known.form, groups, sensitive, known.semantics)
+    return Published(release.rearmed() if known.escaped else release, known)
+
+
+def as_release(
+    tables: Mapping[str, Any], form: str, groups: Sequence[str], sensitive: str, semantics: str
+) -> Release:
+    """Take the tables for what a reader makes of them."""
     if "release" in tables:
-        release = Release.from_generalized(
+        return Release.from_generalized(
             tables["release"], quasi_identifiers=groups, sensitive=sensitive
         )
-    else:
-        release = Release.from_bucketized(
-            tables["sensitive"],
-            group=groups[0] if known.form == "bucketized" else groups,
-            sensitive=sensitive,
-            semantics=check_semantics(known.semantics),
-            people=tables["people"],
-        )
-    return Published(release.rearmed() if known.escaped else release, known)
+    return Release.from_bucketized(
+        tables["sensitive"],
+        group=groups[0] if form == "bucketized" else groups,
+        sensitive=sensitive,
+        semantics=check_semantics(semantics),
+        people=tables["people"],
+    )
 
 
 def _folder_of(path: Path) -> Path:
