@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import foreknow as fk
 from foreknow.auditing.audit import Audit
 from foreknow.output import write_whole
+from foreknow.publishing import tables
 
 HARD = ["=1+1", "a, b", 'the "x"', "two\nlines", "Ä ö 漢字 🙂", "-x", "@cmd", " spaces "]
 EASY = fk.Policy([fk.Requirement(fk.Facts(), "0.9")])
@@ -51,10 +52,16 @@ def made(form="generalized", fmt="csv", *, table=None, seed=None, policy=EASY, r
     return fk.publish(microdata, policy, options=options, seed=seed)
 
 
-def files(tables, fmt, folder):
+def generalized(microdata, groups, n_groups, styles, random, floors=None):
+    """The tables of a grouping, with quasi-identifiers in these styles."""
+    columns = tables.coarsened_columns(microdata, groups, n_groups, styles, floors)
+    return tables.generalized(microdata, groups, columns, random)
+
+
+def files(named, fmt, folder):
     """Write tables, by name, and return their paths."""
-    paths = {name: folder / f"{name}.{fmt}" for name in tables}
-    for name, table in tables.items():
+    paths = {name: folder / f"{name}.{fmt}" for name in named}
+    for name, table in named.items():
         (pyarrow.csv.write_csv if fmt == "csv" else pq.write_table)(table, paths[name])
     return paths
 

@@ -1,7 +1,6 @@
 """Policies made in Python: thresholds, values, skylines, contradictions, and their tables."""
 
 import math
-from dataclasses import FrozenInstanceError
 from decimal import Decimal
 from fractions import Fraction
 
@@ -119,42 +118,6 @@ def test_values_are_kept_as_they_print():
     assert required(values=[7, True, Decimal("1.50")]).values == ("7", "True", "1.50")
 
 
-@pytest.mark.parametrize(
-    ("more", "about"),
-    [
-        ({}, {"AIDS", "Cold", "Flu"}),
-        ({"values": ["Flu", "AIDS"]}, {"AIDS", "Flu"}),
-        ({"excluded": ["Flu"]}, {"AIDS", "Cold"}),
-        ({"excluded": ["AIDS", "Cold", "Flu"]}, set()),
-    ],
-)
-def test_a_mask_is_true_for_the_values_it_is_about(more, about):
-    mask = required(**more).mask(ILL.values)
-    assert mask.dtype == bool
-    assert {v for v, on in zip(ILL.values, mask, strict=True) if on} == about
-
-
-@pytest.mark.parametrize("key", ["values", "excluded"])
-def test_a_value_that_nobody_has_is_refused_with_a_hint(key):
-    said = "values" if key == "values" else "except"
-    with pytest.raises(
-        PolicyError, match=f"HIV: {said}: nobody in the table has .* 'AID'; did you mean 'AIDS'"
-    ):
-        required(**{key: ["AID"]}, name="HIV").mask(ILL.values)
-
-
-def test_labels_are_compared_as_they_print():
-    numbers = GroupCounts.from_bags([[7, 8], [True]])
-    assert required(values=["7", "True"]).mask(numbers.values).sum() == 2
-
-
-@pytest.mark.parametrize("label", [1, "1"])
-def test_every_value_that_prints_like_the_label_is_protected(label):
-    mixed = GroupCounts.from_bags([[1, 1, 1], ["1", "x", "y"]])
-    mask = required(values=[label]).mask(mixed.values)
-    assert mask.tolist() == [str(value) == "1" for value in mixed.values]
-
-
 # ---- several requirements ---------------------------------------------------------------------
 
 
@@ -242,13 +205,6 @@ def test_monotone_depends_on_the_semantics_of_the_schema():
     assert not Policy([required()], sets).monotone()
 
 
-def test_a_policy_is_frozen():
-    with pytest.raises(FrozenInstanceError):
-        Policy([required()]).schema = None
-    with pytest.raises(FrozenInstanceError):
-        required().below = 1
-
-
 def test_requirements_are_hashable():
     assert len({Requirement([(Facts(), 0.5)]), Requirement([(Facts(), 0.5)])}) == 1
 
@@ -282,17 +238,14 @@ def test_the_table_of_a_policy_makes_the_same_points_again():
         Requirement(Facts(1), Decimal("0.50"), values=["x"], name="require[0]"),
         Requirement([(Facts(1), 0.5)], name="require[0]"),
         Requirement([(Facts(1), 0.5), (Facts(2), "0.6")], name="require[0]"),
-        Requirement(Facts(1), "1/2", values=[7], name="require[0]"),
+        Requirement(Facts(1), "1/2", values=[7], name="HIV"),
     ],
 )
 def test_the_table_of_a_policy_makes_equal_requirements_again(requirement):
     policy = Policy([requirement])
-    assert Policy.from_dict(policy.to_dict()).requirements == policy.requirements
-
-
-def test_names_survive_the_table():
-    policy = Policy([required(name="HIV")])
-    assert Policy.from_dict(policy.to_dict()).requirements[0].name == "HIV"
+    again = Policy.from_dict(policy.to_dict()).requirements
+    assert again == policy.requirements
+    assert again[0].name == requirement.name
 
 
 def test_statements_about_people_cannot_be_required():

@@ -27,6 +27,11 @@ WRONG = {
         PolicyError,
         r"give a method, such as Mondrian\(\), not its class",
     ),
+    "a method that does not exist": (
+        lambda m: fk.publish(m, EASY, method="mondrain"),
+        PolicyError,
+        "did you mean 'mondrian'",
+    ),
     "a table for a schema": (
         lambda m: fk.Microdata(people(), {}),
         SchemaError,

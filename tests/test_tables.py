@@ -5,14 +5,11 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.examples import examples
-from tests.people import EASY, made, people, schema
+from tests.people import EASY, generalized, made, people, schema
 
 import foreknow as fk
 from foreknow.errors import PolicyError, SchemaError
-from foreknow.publishing.tables import bucketized, generalized
+from foreknow.publishing.tables import bucketized
 
 
 def covers(label, value):
@@ -71,33 +68,6 @@ def test_rows_that_are_dropped_are_in_neither_form():
         assert sorted(row["row"] for row in rows_of(publication, name)) == kept
     release = made(table=table, roles=schema(missing="drop"))
     assert all(row["disease"] == holes[row["row"]] for row in rows_of(release))
-
-
-@pytest.mark.parametrize(
-    ("form", "tables"),
-    [
-        ("generalized", {"release": ["age", "zip", "sex", "row", "note", "disease"]}),
-        (
-            "bucketized",
-            {
-                "people": ["age", "zip", "sex", "row", "note", "group"],
-                "sensitive": ["group", "disease", "count"],
-            },
-        ),
-    ],
-)
-def test_only_columns_with_a_role_to_publish_are_there(form, tables):
-    found = made(form).tables
-    assert {name: table.column_names for name, table in found.items()} == tables
-    assert all(not table.schema.metadata for table in found.values())
-
-
-@pytest.mark.parametrize(("form", "name"), [("generalized", "release"), ("bucketized", "people")])
-def test_without_a_seed_two_runs_order_rows_differently_and_with_one_alike(form, name):
-    orders = [[row["row"] for row in rows_of(made(form, seed=s), name)] for s in (None, None, 5, 5)]
-    assert orders[0] != orders[1]
-    assert orders[2] == orders[3]
-    assert sorted(orders[0]) == sorted(orders[1]) == sorted(orders[2])
 
 
 def drawn(form, columns, groups, random, times):
@@ -234,28 +204,3 @@ def test_a_column_called_group_or_count_is_refused_where_it_would_collide():
         roles = fk.Schema(quasi_identifiers=["age"], sensitive=name)
         with pytest.raises(SchemaError, match="must not be called"):
             made("bucketized", table=plain, roles=roles)
-
-
-@examples(40, deadline=None)
-@given(
-    ages=st.lists(st.one_of(st.integers(-5, 5), st.none()), min_size=2, max_size=12),
-    seed=st.integers(0, 100),
-)
-def test_counts_of_both_forms_are_those_of_the_grouping(ages, seed):
-    disease = ["st"[i % 2] for i in range(len(ages))]
-    columns = {"age": pa.array(ages, pa.int64()), "sex": ["x"] * len(ages)}
-    table = pa.table({**columns, "disease": disease})
-    roles = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="disease")
-    microdata = fk.Microdata(table, roles)
-    groups = fk.Mondrian().partition(microdata, EASY)
-    counts = microdata.counts(groups)
-    expected = sorted(sorted(counts.bag(g).items()) for g in range(counts.n_groups))
-    random = np.random.default_rng(seed)
-    table = generalized(microdata, groups, counts.n_groups, {}, random)["release"]
-    tally = bucketized(microdata, groups, counts.n_groups, random)["sensitive"]
-    for read in (
-        fk.Release.from_generalized(table, quasi_identifiers=["age", "sex"], sensitive="disease"),
-        fk.Release.from_bucketized(tally, sensitive="disease"),
-    ):
-        bags = (read.counts.bag(g).items() for g in range(read.counts.n_groups))
-        assert sorted(map(sorted, bags)) == expected

@@ -1,6 +1,5 @@
 """The verifier judges what is written as the audit does, without sharing its code."""
 
-import itertools
 import random
 from collections import Counter
 from fractions import Fraction
@@ -119,19 +118,11 @@ def test_probabilities_are_those_of_enumerated_worlds(bags, point):
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_files_are_judged_as_the_tables_they_hold(form, fmt, tmp_path):
     chance = random.Random(7)
-    for run in range(6):
-        bags = ["".join(chance.choices("stuv", k=chance.randint(1, 9))) for _ in range(6)]
-        tables = generalized(bags) if form == "generalized" else bucketized(bags)
-        folder = tmp_path / str(run)
-        folder.mkdir()
-        on_disk = written(form, tables, fmt, folder)
-        rules = [facts(point) for point in itertools.product(range(3), repeat=3)]
-        counts = fk.GroupCounts.from_bags(bags)
-        for finding, point in zip(
-            verify(on_disk, rules), itertools.product(range(3), repeat=3), strict=True
-        ):
-            assert finding.probability == fk.Facts(*point).disclosure(counts).exact
-        assert count_people(on_disk) == (sum(map(len, bags)), len(bags))
+    bags = ["".join(chance.choices("stuv", k=chance.randint(1, 9))) for _ in range(12)]
+    tables = generalized(bags) if form == "generalized" else bucketized(bags)
+    on_disk = written(form, tables, fmt, tmp_path)
+    assert on_disk.held == written(form, tables).held
+    assert count_people(on_disk) == (sum(map(len, bags)), len(bags))
 
 
 @examples(25, deadline=None)
@@ -152,22 +143,6 @@ MANY = st.lists(
     min_size=1,
     max_size=4,
 )
-
-
-@examples(150, deadline=None)
-@given(bags=MANY, l=st.integers(0, 20))
-def test_ruling_out_leaves_the_people_with_none_of_the_most_frequent_others(bags, l):  # noqa: E741
-    release = written("generalized", generalized(["".join(Counter(b).elements()) for b in bags]))
-    values = sorted({value for bag in bags for value in bag})
-    found = verify(release, [facts((l, 0, 0), values=[value]) for value in values])
-    for value, finding in zip(values, found, strict=True):
-        chances = []
-        for bag in bags:
-            others = sorted((n for x, n in bag.items() if x != value), reverse=True)
-            holders = bag.get(value, 0)
-            if holders:
-                chances.append(Fraction(holders, holders + sum(others[l:])))
-        assert finding.probability == max(chances)
 
 
 @examples(150, deadline=None)
@@ -229,22 +204,19 @@ def test_the_order_of_columns_and_columns_of_no_role_do_not_matter(tmp_path):
         assert verify(release, [facts((0, 0, 0))])[0].probability == Fraction(2, 3)
 
 
-def test_groups_whose_joined_names_are_equal_stay_apart():
-    table = pa.table(
-        {
-            "zip": ["a", "a", "a, b", "a, b"],
-            "age": ["b, c", "b, c", "c", "c"],
-            "disease": list("sstt"),
-        }
-    )
-    release = written("generalized", {"release": table})
-    two_groups(release)
-
-
-def test_a_null_and_the_word_missing_are_different_groups():
-    table = pa.table({"zip": [None, "missing"], "age": ["1", "1"], "disease": ["s", "t"]})
-    release = written("generalized", {"release": table})
-    two_groups(release)
+@pytest.mark.parametrize(
+    "columns",
+    [
+        # names that are equal once they are joined; a null and a word; two zeros
+        {"zip": ["a", "a", "a, b", "a, b"], "age": ["b, c", "b, c", "c", "c"]},
+        {"zip": [None, None, "missing", "missing"], "age": ["1"] * 4},
+        {"zip": [0.0, 0.0, -0.0, -0.0], "age": ["1"] * 4},
+    ],
+)
+@pytest.mark.parametrize("fmt", ["arrow", "parquet"])
+def test_what_a_reader_can_tell_apart_stays_apart(columns, fmt, tmp_path):
+    table = pa.table({**columns, "disease": list("sstt")})
+    two_groups(written("generalized", {"release": table}, fmt, tmp_path))
 
 
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
@@ -261,35 +233,6 @@ def test_the_order_of_counting_changes_no_finding(form, monkeypatch):
         )
         found.append(verify(release, [facts((0, 0, 0)), facts((1, 1, 1))]))
     assert found[0] == found[1]
-
-
-def _tally(**changed):
-    tables = bucketized(["sst", "tu"])
-    columns = tables["sensitive"].sort_by([("group", "ascending"), ("disease", "ascending")])
-    columns = columns.to_pydict() | changed
-    return {**tables, "sensitive": pa.table(columns)}
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"count": [2, 1, 1, 2]}, "do not match"),
-        ({"group": [1, 1, 3, 2]}, "do not match"),
-        ({"disease": ["s", "s", "t", "u"]}, "more than once"),
-        ({"count": [3, 0, 1, 1]}, "has no count"),
-        ({"count": [4, -1, 1, 1]}, "has no count"),
-    ],
-)
-def test_a_bucketized_release_that_contradicts_itself_is_refused(changed, said):
-    with pytest.raises(CertificateError, match=said):
-        verify(written("bucketized", _tally(**changed)), [facts((0, 0, 0))])
-
-
-def test_a_row_that_is_listed_twice_is_refused():
-    tables = bucketized(["sst", "tu"])
-    tables["sensitive"] = pa.concat_tables([tables["sensitive"], tables["sensitive"].slice(0, 1)])
-    with pytest.raises(CertificateError, match="more than once"):
-        verify(written("bucketized", tables), [facts((0, 0, 0))])
 
 
 @pytest.mark.parametrize("fmt", ["csv", "parquet"])
@@ -320,13 +263,6 @@ def test_a_missing_sensitive_value_is_refused_with_its_group(fmt, tmp_path):
     table = pa.table({"zip": ["z1", "z2"], "age": ["a", None], "disease": ["s", None]})
     release = written("generalized", {"release": table}, fmt, tmp_path)
     refused(release, "value is missing in group z2, missing")
-
-
-def test_what_a_reader_can_tell_apart_is_told_apart(tmp_path):
-    table = pa.table({"zip": [0.0, 0.0, -0.0, -0.0], "age": ["1"] * 4, "disease": list("sttt")})
-    pq.write_table(table, tmp_path / "release.parquet")
-    release = on_disk(tmp_path / "release.parquet")
-    two_groups(release)
 
 
 @pytest.mark.parametrize(

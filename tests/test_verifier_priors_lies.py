@@ -176,7 +176,7 @@ def test_a_changed_table_of_people_is_found(tmp_path):
         (lambda rows: rows[0].__setitem__(1, ["1/0"] * 3), r"tables\[0\]: '1/0' is not a number"),
         (lambda rows: rows[0].__setitem__(1, ["x"] * 3), r"tables\[0\]: 'x' is not a number"),
         (lambda rows: rows[0].__setitem__(1, ["-1", "1", "1"]), "from 0 to 1 in each row"),
-        (lambda rows: rows[0].__setitem__(0, 5), r"tables\[0\]: each row needs a text or null"),
+        (lambda rows: rows[0].__setitem__(0, 5), r"rows\[0\]\[0\]: input should be a valid list"),
         (lambda rows: [row.__setitem__(1, ["0"] * 3) for row in rows], "allow no way to assign"),
     ],
 )

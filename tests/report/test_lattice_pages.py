@@ -7,7 +7,7 @@ import pytest
 from tests.report.reading import Reader, figures_of, words
 from tests.report.results import curves as made_curves
 from tests.report.results import raw as lattice_raw
-from tests.test_surveying import raw
+from tests.test_survey import raw
 
 import foreknow as fk
 from foreknow.methods.fulldomain.lattice import Lattice

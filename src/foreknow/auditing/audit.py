@@ -115,8 +115,6 @@ class Audit(Result):
 
     Attributes
     ----------
-    safe : bool
-        Whether every requirement holds.
     verdicts : tuple of Verdict
         One per requirement and point, in the policy's order.
     criteria : tuple of CriterionVerdict
@@ -127,8 +125,8 @@ class Audit(Result):
     name : str
         What the release is called in reports.
     lattice : LatticeResult, optional
-        Among which generalizations the release was chosen, where the method searched a lattice.
-        For the owner: what is safe and what is not tells more of the table than the release.
+        Among which generalizations the release was chosen, where the method searched a lattice;
+        for the owner only, since it tells more of the table than the release.
     """
 
     format = "foreknow audit"
@@ -144,7 +142,11 @@ class Audit(Result):
     @property
     def safe(self) -> bool:
         """Whether every requirement holds."""
-        return all(v.safe for v in self.verdicts) and all(v.safe for v in self.criteria)
+        return all(verdict.safe for verdict in self._every)
+
+    @property
+    def _every(self) -> tuple[Verdict | CriterionVerdict, ...]:
+        return *self.verdicts, *self.criteria
 
     @cached_property
     def unprotected(self) -> tuple[Label, ...]:
@@ -178,8 +180,7 @@ class Audit(Result):
         ----------
         path : path
         published : bool
-            Whether it goes with a release: then it does not show what was found by priors that
-            were learned, which are kept with the owner.
+            Whether it goes with a release: then findings by learned priors are not shown.
         """
         write_whole(path, page_of(self).html(published=published), private=not published)
 
@@ -188,9 +189,7 @@ class Audit(Result):
         noun = "requirement" if many == 1 else "requirements"
         if self.safe:
             return f"Audit({self.name}: safe, {many} {noun})"
-        failed = [v.requirement for v in self.failures]
-        failed += [v.requirement for v in self.criteria if not v.safe]
-        failing = len({id(requirement) for requirement in failed})
+        failing = len({id(verdict.requirement) for verdict in self._every if not verdict.safe})
         return f"Audit({self.name}: UNSAFE in {failing} of {many} {noun})"
 
 
@@ -213,10 +212,6 @@ def audit(
         Measures to report; those that follow from the counts when left out.
     name : str, optional
         What to call the release in reports.
-
-    Returns
-    -------
-    Audit
 
     Raises
     ------

@@ -6,22 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.adversaries.implications.minima import Targets, atoms_and_odds
 from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
-from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, InputError
-from foreknow.numbers import CLOSE
 from foreknow.result import Result
 
 _MOST = 200
-# Relative distance from a minimum within which a group may turn out to attain it.
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,11 +123,13 @@ def curves_at(
 ) -> DisclosureCurves:
     """Find the same for some numbers of pieces only; see `disclosure_curves`."""
     counts = counts_of(release)
-    few = counts
     if counts.semantics == "single":  # the adversaries refuse others
-        few = _checked(counts, ks, value)
+        if not len(counts.codes):
+            raise DataError("the release has no sensitive values")
+        if value is not None and not counts.totals[counts.code(value)]:
+            raise DataError(f"no group contains the sensitive value {value!r}")
     # The largest first: what it works out serves the others.
-    found = {k: Implications(k).disclosure(few, value) for k in sorted(ks, reverse=True)}
+    found = {k: Implications(k).disclosure(counts, value) for k in sorted(ks, reverse=True)}
     return DisclosureCurves(
         counts,
         tuple(ks),
@@ -144,45 +139,6 @@ def curves_at(
         name or str(getattr(release, "name", "release")),
         sensitive or getattr(release, "sensitive", None),
     )
-
-
-def _checked(counts: GroupCounts, ks: Sequence[int], value: Label | None) -> GroupCounts:
-    """The groups that matter, after a look at whether there are any."""
-    if not len(counts.codes):
-        raise DataError("the release has no sensitive values")
-    if value is None:
-        return counts
-    code = counts.code(value)
-    if not counts.totals[code]:
-        raise DataError(f"no group contains the sensitive value {value!r}")
-    return deciding_groups(counts, min(max(ks), counts.n_values), code)
-
-
-def deciding_groups(counts: GroupCounts, k: int, code: int) -> GroupCounts:
-    """Keep the groups that decide what up to k implications disclose of a value.
-
-    Those that attain one of the 2k + 1 minima, and of equal ones the first; so that a curve costs
-    little more than its last point.
-    """
-    wanted = np.zeros(counts.n_values, dtype=bool)
-    wanted[code] = True
-    cells = Targets.of(counts, wanted)
-    atoms, odds = atoms_and_odds(counts, k, cells)
-    near = [_near(row) for row in atoms[1:]] + [cells.group[_near(row)] for row in odds]
-    groups = np.unique(np.concatenate(near))
-    holders = np.zeros(counts.n_groups, dtype=np.int64)
-    holders[cells.group] = cells.holders
-    tops = [counts.top_sums(c)[groups] for c in range(1, k + 2)]
-    alike = np.stack([counts.sizes[groups], holders[groups], *tops], axis=1)
-    _, first = np.unique(alike, axis=0, return_index=True)
-    return counts.take(groups[np.sort(first)])
-
-
-def _near(ratios: NDArray[np.float64]) -> IntArray:
-    """Where a minimum may be attained; at 0, where floats are exact, one place will do."""
-    least = ratios.min()
-    near = np.flatnonzero(ratios <= least * (1 + CLOSE))
-    return near[:1] if least == 0 else near
 
 
 def _plain(found: Disclosure) -> dict[str, Any]:

@@ -40,8 +40,8 @@ class NamedWitness:
         People such that, if one of them has the value, so has the target.
     semantics : {"single", "set", "multiset"}
     untrue : tuple of str
-        Statements that do not hold in the table. None under ``single`` and ``set``; under
-        ``multiset`` the worst case may be that fewer people have the value, more often each.
+        Statements that do not hold in the table: only under ``multiset``, where it may be worst
+        that fewer people have the value, more often each.
     """
 
     target: Label
@@ -58,16 +58,17 @@ class NamedWitness:
     def statements(self) -> tuple[str, ...]:
         """All that is known, in the language of `Statements`."""
         target, value = _quoted(self.target), _quoted(self.value)
+        others, people = map(_quoted, self.ruled_out), map(_quoted, self.relatives)
         if self.semantics == "single":
             return (
-                *(f"{target} != {_quoted(x)}" for x in self.ruled_out),
+                *(f"{target} != {x}" for x in others),
                 *(f"{_quoted(person)} = {_quoted(has)}" for person, has in self.known),
-                *(f"{_quoted(v)} = {value} -> {target} = {value}" for v in self.relatives),
+                *(f"{person} = {value} -> {target} = {value}" for person in people),
             )
         return (
-            *(f"{_quoted(x)} in {target} -> {value} in {target}" for x in self.ruled_out),
+            *(f"{x} in {target} -> {value} in {target}" for x in others),
             *(_lacks(person, self.value) for person, _ in self.known),
-            *(f"{value} in {_quoted(v)} -> {value} in {target}" for v in self.relatives),
+            *(f"{value} in {person} -> {value} in {target}" for person in people),
         )
 
     def sentence(self) -> str:
@@ -103,8 +104,8 @@ class NamedWitness:
 def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
     """Name the people of a worst case: who is found out, and through which facts about whom.
 
-    The result names people and what they have. It is for the owner of the table; no report or
-    certificate contains it.
+    The result is for the owner of the table: it takes the first people that will do, and no report
+    or certificate contains it.
 
     Parameters
     ----------
@@ -112,11 +113,6 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
         With the column that names people, and a row for each value that someone has.
     disclosure : Disclosure
         Of an adversary with `Facts`, on this release.
-
-    Returns
-    -------
-    NamedWitness
-        The first people of the table that will do, so the same each time.
 
     Raises
     ------
@@ -220,11 +216,15 @@ def _check_same(counts: GroupCounts, witness: FactsWitness) -> None:
         (witness.known_position, witness.known_group),
         (witness.family_position, witness.family_group),
     ]
-    same = witness.semantics == counts.semantics and witness.value in counts.values.codes
-    for position, label in places:
-        if position is not None and same:
-            same = position < counts.n_groups and counts.group_label(position) == label
-    if not same:
+    if (
+        witness.semantics != counts.semantics
+        or witness.value not in counts.values.codes
+        or any(
+            position >= counts.n_groups or counts.group_label(position) != label
+            for position, label in places
+            if position is not None
+        )
+    ):
         raise InputError("the disclosure is not one of this release; ask the release itself")
 
 

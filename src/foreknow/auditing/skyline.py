@@ -81,9 +81,7 @@ class SkylineReport(Result):
     @property
     def skylines(self) -> dict[Label, Skyline]:
         """The points of each value, sorted; none where not even l = k = m = 0 is withstood."""
-        return {
-            value: list(points) for value, points in zip(self.values, self._points, strict=True)
-        }
+        return dict(zip(self.values, map(list, self._points), strict=True))
 
     def corners(self, value: Label) -> tuple[Corner, ...]:
         """The points of a value with what is reached there, and with one fact more of each kind."""
@@ -212,10 +210,6 @@ def skyline_report(
         In (0, 1]; a point is withstood if the breach probability is strictly below it.
     name, sensitive : str, optional
         What to call the release and its sensitive column in reports.
-
-    Returns
-    -------
-    SkylineReport
 
     Raises
     ------

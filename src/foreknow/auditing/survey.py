@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -77,11 +77,8 @@ class LatticeSurvey(Result):
     knowledge : tuple of int
         Pieces of knowledge, rising.
     kind : {"implications", "negations"}
-        Of which kind they are.
-    groups : int64 array, shape (nodes,)
-        Nodes are in lexicographic order.
-    entropy : float64 array, shape (nodes,)
-        In bits.
+    groups, entropy : arrays, shape (nodes,)
+        Nodes are in lexicographic order; entropy is in bits.
     disclosures : float64 array, shape (nodes, pieces)
         1 only where it is certain.
     levels : tuple of tuples of SurveyedLevel
@@ -125,12 +122,7 @@ class LatticeSurvey(Result):
         """Of the nodes of equal entropy the one that discloses least, by rising entropy.
 
         It is what figure 6 of the paper plots. As there, nodes are left out in which some group
-        has only one value; of nodes that disclose the same, the first is taken.
-
-        Parameters
-        ----------
-        k : int
-            Pieces of knowledge; one of those that were asked about.
+        has only one value. `k` is one of the numbers of pieces that were asked about.
         """
         return tuple(self._node(number) for number in self.best_numbers(k))
 
@@ -259,7 +251,10 @@ def survey(
     groups = np.zeros(len(lattice), dtype=np.int64)
     entropy = np.zeros(len(lattice))
     disclosures = np.zeros((len(lattice), len(pieces)))
-    for number, counts in _counted(rollup, lattice):
+    for number in np.argsort(lattice.heights, kind="stable").tolist():  # the finer first
+        view = rollup.view(lattice.node(number))
+        rollup.cache.add(view)
+        counts = view.counts
         groups[number] = counts.n_groups
         entropy[number] = least_entropy(counts)
         for at in range(len(pieces) - 1, -1, -1):  # the most first: it serves the others
@@ -303,14 +298,6 @@ def least_entropy(counts: GroupCounts) -> float:
     entropy = np.log2(counts.sizes) - logs / counts.sizes
     entropy[np.diff(counts.offsets) == 1] = 0
     return float(np.round(entropy.min(), _DIGITS))
-
-
-def _counted(rollup: Rollup, lattice: Lattice) -> Iterator[tuple[int, GroupCounts]]:
-    """The counts of every node, the finer before the coarser."""
-    for number in np.argsort(lattice.heights, kind="stable").tolist():
-        view = rollup.view(lattice.node(number))
-        yield number, view.counts
-        rollup.cache.add(view)
 
 
 def _levels(rollup: Rollup) -> tuple[tuple[SurveyedLevel, ...], ...]:

@@ -66,8 +66,9 @@ class PolicyLedger:
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
     ) -> PolicyEvaluation:
         """Measure many proposals; see `Ledger.evaluate`."""
-        parts = [part.ledger.evaluate(*part.of(removed, added), owner) for part in self.parts]
-        return PolicyEvaluation(parts, self.monotone)
+        return PolicyEvaluation(
+            [part.ledger.evaluate(*part.of(removed, added), owner) for part in self.parts]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,6 @@ class PolicyEvaluation:
     """Proposals measured against all requirements."""
 
     parts: Sequence[Evaluation]
-    monotone: bool = True
 
     def safe_each(self) -> Mask:
         """Whether everything holds with each proposal by itself."""
@@ -97,55 +97,25 @@ class PolicyEvaluation:
         return worst
 
     def accept_greedily(self) -> Mask:
-        """Accept proposals, each if everything holds beside those accepted before it.
+        """Accept proposals that are safe by themselves: all of a batch together, or by halves.
 
-        Where minima only fall, the result is that of asking one by one, in order: a proposal that
-        is refused once stays refused, and the proposals that are safe together form a prefix,
-        found by bisection. Where they can rise again, those that are safe by themselves are tried
-        together, and by halves where that fails.
+        Where merging can never hurt, a proposal that is refused once stays refused, so the result
+        is that of asking one by one, in order.
         """
         possible = self.safe_each()
         accepted = np.zeros(len(possible), dtype=bool)
-        waiting = np.flatnonzero(possible)
-        if not self.monotone:
-            self._accept_by_halves(waiting, accepted)
-            return accepted
-        while len(waiting):
-            safe = self._longest_safe(waiting, len(possible))
-            batch = _mask(waiting[:safe], len(possible))
-            self.commit(batch)
-            accepted |= batch
-            rest = waiting[safe + 1 :]
-            waiting = rest[self.safe_each()[rest]] if len(rest) else rest
+        self._accept(np.flatnonzero(possible), accepted)
         return accepted
 
-    def _accept_by_halves(self, waiting: NDArray[np.int64], accepted: Mask) -> None:
+    def _accept(self, waiting: NDArray[np.int64], accepted: Mask) -> None:
         if not len(waiting):
             return
-        batch = _mask(waiting, len(accepted))
+        batch = np.zeros_like(accepted)
+        batch[waiting] = True
         if self.safe_jointly(batch):
             self.commit(batch)
             accepted |= batch
         elif len(waiting) > 1:
             middle = len(waiting) // 2
-            self._accept_by_halves(waiting[:middle], accepted)
-            self._accept_by_halves(waiting[middle:], accepted)
-
-    def _longest_safe(self, waiting: NDArray[np.int64], size: int) -> int:
-        """How many of the first waiting proposals are safe together; each is alone."""
-        if self.safe_jointly(_mask(waiting, size)):
-            return len(waiting)
-        low, high = 1, len(waiting)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.safe_jointly(_mask(waiting[:middle], size)):
-                low = middle
-            else:
-                high = middle
-        return low
-
-
-def _mask(index: NDArray[np.int64], size: int) -> Mask:
-    mask = np.zeros(size, dtype=bool)
-    mask[index] = True
-    return mask
+            self._accept(waiting[:middle], accepted)
+            self._accept(waiting[middle:], accepted)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,10 +39,8 @@ class Point(NamedTuple):
     adversary : Adversary
     below : Fraction
         A confidence in (0, 1]; or how many times the prior, from 1, where `relative`.
-    inclusive : bool
-        Whether the limit may be reached.
-    relative : bool
-        Whether the limit of each person and value is so many times their prior.
+    inclusive, relative : bool
+        Whether the limit may be reached; whether it is so many times the prior of each person.
     """
 
     adversary: Adversary
@@ -197,11 +196,10 @@ class Requirement:
         return labels
 
     def counted(self, release: HasCounts) -> HasCounts:
-        """What the adversary's posterior is computed from.
+        """What the adversary's posterior is computed from, for audit and search alike.
 
         The secret is each value by itself and the sight is the release alone, so this is the
-        release as it is. A secret that unites values, or a sight of further columns, is a change
-        of what is counted: it is made here, and named by `labels`, for audit and search alike.
+        release as it is. Other secrets and sights change what is counted, and so are made here.
         """
         return release
 
@@ -210,15 +208,7 @@ class Requirement:
         return values
 
     def mask(self, values: Labels) -> Mask:
-        """Which of some values, as they are counted, it is about: a bool array of their codes.
-
-        Labels are compared as they print, since a file knows no types.
-
-        Raises
-        ------
-        PolicyError
-            If it names a value that is not among them.
-        """
+        """Which of some values, as they are counted, it is about; labels go by how they print."""
         codes: dict[str, list[int]] = {}
         for i, value in enumerate(values):
             codes.setdefault(str(value), []).append(i)
@@ -339,41 +329,35 @@ def as_times(number: Number, name: str = "at_most_times") -> Fraction:
 
 def check_agreement(earlier: Requirement, later: Requirement) -> None:
     """Two limits for one adversary and value are a contradiction, or one has no effect."""
-    for one in earlier.points:
-        for two in later.points:
-            if one.adversary != two.adversary or one.below == two.below:
-                continue
-            if one.relative != two.relative:  # what one asks, the other need not
-                continue
-            if earlier.values is None and later.values is None:
-                strict, loose = (earlier, later) if one.below < two.below else (later, earlier)
-                if set(strict.excluded) <= set(loose.excluded):
-                    raise PolicyError(
-                        f"{later.name}: every value must stay below {two} here and below "
-                        f"{one} in {earlier.name}, against the same {two.adversary}; keep "
-                        "one, or exclude those values from the stricter requirement (except)"
-                    )
-                continue
-            if earlier.values is not None and later.values is not None:
-                shared = [v for v in later.values if v in earlier.values]
-                if shared:
-                    raise PolicyError(
-                        f"{later.name}: {shared[0]!r} must stay below {two} here and below "
-                        f"{one} in {earlier.name}, against the same {two.adversary}"
-                    )
-            else:
-                _check_effect(earlier, one.below, later, two.below)
-                _check_effect(later, two.below, earlier, one.below)
+    for one, two in product(earlier.points, later.points):
+        if one.adversary != two.adversary or one.below == two.below:
+            continue
+        if one.relative != two.relative:  # what one asks, the other need not
+            continue
+        here = f"must stay below {two} here and below {one} in {earlier.name}, against the same"
+        if earlier.values is None and later.values is None:
+            strict, loose = (earlier, later) if one.below < two.below else (later, earlier)
+            if set(strict.excluded) <= set(loose.excluded):
+                raise PolicyError(
+                    f"{later.name}: every value {here} {two.adversary}; keep one, or exclude "
+                    "those values from the stricter requirement (except)"
+                )
+        elif earlier.values is not None and later.values is not None:
+            shared = [v for v in later.values if v in earlier.values]
+            if shared:
+                raise PolicyError(f"{later.name}: {shared[0]!r} {here} {two.adversary}")
+        else:
+            both = [(earlier, one), (later, two)]
+            general, special = both if earlier.values is None else both[::-1]
+            _check_effect(*general, *special)
 
 
-def _check_effect(
-    general: Requirement, general_below: Fraction, special: Requirement, below: Fraction
-) -> None:
-    if general.values is not None or special.values is None or below < general_below:
-        return
-    idle = [v for v in special.values if v not in general.excluded]
-    if idle:
+def _check_effect(general: Requirement, usual: Point, special: Requirement, point: Point) -> None:
+    """A looser limit for some values has no effect where the stricter is about every value."""
+    idle = [v for v in special.values or () if v not in general.excluded]
+    if idle and point.below >= usual.below:
         raise PolicyError(
-            f"{special.name}: below {below} for {idle[0]!r} has no effect, since {general.name} "
-            f"asks below {general_below} of every value; add except = [{idle[0]!r}] there"
+            f"{special.name}: below {point.below} for {idle[0]!r} has no effect, since "
+            f"{general.name} asks below {usual.below} of every value; add except = [{idle[0]!r}] "
+            "there"
         )

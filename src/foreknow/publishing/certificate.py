@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
@@ -30,6 +30,8 @@ NOT_MINIMAL = (
     "help the adversary, so groups may be larger than necessary"
 )
 
+_OF_ALL_VERSIONS = ("policy", "method", "source", "seeded", "versions", "version")
+
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
@@ -49,23 +51,22 @@ class Certificate:
         The anonymizer and its settings.
     findings : tuple of mappings
         Per requirement and point: the exact worst probability, the value and the group.
-    files : mapping of file name to SHA-256 digest
-        Empty until the release is written.
     source : mapping
-        Rows of the original table and its keyed digest. The key stays with the owner, since a
-        plain digest would let anybody test guesses of the whole table.
+        Rows of the original table and its digest, by a key that stays with the owner: a plain
+        digest would let anybody test guesses of the whole table.
     seeded : bool
-        Whether the order of rows came from a seed. The seed itself stays with the owner too: with
-        it, the order could be undone.
+        Whether the order of rows came from a seed, which stays with the owner too.
     escaped : bool
         Whether texts that look like formulas were written with an apostrophe before them.
     semantics : "single", "set" or "multiset"
-        Whether a person has one sensitive value, a set, or a bag of values.
     minimal : bool
         Whether no group can be divided further in the ways that the method tries.
     notes : tuple of str
         What the owner should know of the release, in plain words.
+    files : mapping of file name to SHA-256 digest
+        Empty until the release is written.
     versions : mapping
+        Of Foreknow, Python and what the result rests on.
     version : int
         Of the format that it was read from.
     """
@@ -102,8 +103,7 @@ class Certificate:
     @property
     def beside(self) -> tuple[str, ...]:
         """Columns that are published of people as they are, and that nothing judges."""
-        schema = self.policy.get("schema", {})
-        return tuple(schema.get("other", ()))
+        return tuple(self.policy.get("schema", {}).get("other", ()))
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -183,27 +183,15 @@ class Certificate:
             If the file is not a certificate that this version knows, or contradicts itself.
         """
         table = read_certificate(Path(path))
-        release = table["release"]
-        return cls(
-            policy=table["policy"],
-            form=release["form"],
-            format=release["format"],
-            groups=tuple(release["groups"]),
-            sensitive=release["sensitive"],
-            people=release["people"],
-            n_groups=release["n_groups"],
-            method=table["method"],
-            findings=tuple(table["findings"]),
-            source=table["source"],
-            seeded=table["seeded"],
-            escaped=release["escape_formulas"],
-            semantics=release.get("semantics", "single"),
-            minimal=table.get("minimal", False),
-            notes=tuple(table.get("notes", ())),
-            files=release["files"],
-            versions=table["versions"],
-            version=table["version"],
-        )
+        release = dict(table["release"])
+        read = {key: table[key] for key in _OF_ALL_VERSIONS} | {
+            "escaped": release.pop("escape_formulas"),
+            "minimal": table.get("minimal", False),
+            "notes": tuple(table.get("notes", ())),
+            "findings": tuple(table["findings"]),
+            "groups": tuple(release.pop("groups")),
+        }
+        return cls(**release, **read)
 
     def __repr__(self) -> str:
         word = "safe" if self.safe else "UNSAFE"
@@ -235,8 +223,7 @@ class Certificate:
         """
         # What judges stands on certificates, so it is entered by name.
         judge = import_module("foreknow.publishing.verification").judge
-        problems: list[str] = judge(self, Path(release), priors=priors)[1]
-        return problems
+        return list(judge(self, Path(release), priors=priors)[1])
 
 
 def finding_to_dict(finding: Finding | Reached) -> dict[str, Any]:
@@ -284,12 +271,9 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def versions(packages: Sequence[str] = ("duckdb", "numpy", "pyarrow")) -> dict[str, str]:
+def versions() -> dict[str, str]:
     """Versions of what the result rests on."""
     from importlib.metadata import version
 
-    return {
-        "foreknow": __version__,
-        "python": platform.python_version(),
-        **{package: version(package) for package in packages},
-    }
+    packages = {package: version(package) for package in ("duckdb", "numpy", "pyarrow")}
+    return {"foreknow": __version__, "python": platform.python_version(), **packages}

@@ -5,7 +5,8 @@ Nothing here may reach an engine: old versions of pydantic keep what a model's f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,6 +16,7 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
+    Strict,
     Tag,
     ValidationError,
     create_model,
@@ -37,20 +39,20 @@ KEPT_VERSION = 1
 _MOST_BYTES = 256 << 20
 
 
-def _limit(text: str) -> str:
-    as_threshold(text)
-    return text
+def _reads(read: Callable[[str], Fraction]) -> AfterValidator:
+    """A text that can be read as a number, kept as it is."""
+
+    def check(text: str) -> str:
+        read(text)
+        return text
+
+    return AfterValidator(check)
 
 
-def _times(text: str) -> str:
-    if as_fraction(text) < 1:
+def _as_times(text: str) -> Fraction:
+    if (times := as_fraction(text)) < 1:
         raise ValueError("it must be 1 or more")
-    return text
-
-
-def _probability(text: str) -> str:
-    as_fraction(text)
-    return text
+    return times
 
 
 def _each_once(names: list[str]) -> list[str]:
@@ -60,9 +62,9 @@ def _each_once(names: list[str]) -> list[str]:
 
 
 _Amount = Annotated[int, Field(ge=0, le=10**18)]
-_Limit = Annotated[str, AfterValidator(_limit)]
-_Times = Annotated[str, AfterValidator(_times)]
-_Exact = Annotated[str, AfterValidator(_probability)]
+_Limit = Annotated[str, _reads(as_threshold)]
+_Times = Annotated[str, _reads(_as_times)]
+_Exact = Annotated[str, _reads(as_fraction)]
 _Names = Annotated[list[str], AfterValidator(_each_once)]
 _SomeNames = Annotated[list[str], Field(min_length=1), AfterValidator(_each_once)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
@@ -72,19 +74,13 @@ _Semantics = Literal["single", "set", "multiset"]
 class _TableOfPriors(Settings):
     attributes: _SomeNames
     values: _SomeNames
-    rows: list[Annotated[list[Any], Field(min_length=2, max_length=2)]]
+    rows: list[Annotated[tuple[list[str | None], list[str]], Strict(False)]]
 
     @model_validator(mode="after")
     def _check_rows(self) -> _TableOfPriors:
-        chances = set()
-        for signature, row in self.rows:
-            labels = isinstance(signature, list) and len(signature) == len(self.attributes)
-            if not labels or not all(part is None or isinstance(part, str) for part in signature):
-                raise ValueError("each row needs a text or null for each attribute")
-            if not isinstance(row, list) or not all(isinstance(chance, str) for chance in row):
-                raise ValueError("each row needs probabilities that are texts")
-            chances.update(row)
-        for chance in chances:
+        if any(len(signature) != len(self.attributes) for signature, _ in self.rows):
+            raise ValueError("each row needs a text or null for each attribute")
+        for chance in {chance for _, row in self.rows for chance in row}:
             as_fraction(chance)
         return self
 
@@ -257,40 +253,37 @@ class _Certificate(Settings):
 
 def read_certificate(path: Path) -> dict[str, Any]:
     """Read the tables of a certificate."""
-    name = repr(str(path))
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise CertificateError(f"{name} is no file, but a pipe or a device")
-    try:
-        return checked(from_json(read_text(path, _MOST_BYTES, CertificateError, name)), name)
-    except InputError:
-        raise
-    except ValueError as error:
-        raise CertificateError(
-            f"{name} is not JSON: {error}; give the folder of a release, or its {CERTIFICATE}"
-        ) from None
+        raise CertificateError(f"{str(path)!r} is no file, but a pipe or a device")
+    return checked(
+        _read(path, f"give the folder of a release, or its {CERTIFICATE}"), repr(str(path))
+    )
 
 
 def read_kept(path: Path) -> dict[str, Any]:
     """Read the owner's file of priors that a certificate names by their digests."""
-    name = repr(str(path))
     if path.exists() and not path.is_file():
-        raise CertificateError(f"{name} is no file")
+        raise CertificateError(f"{str(path)!r} is no file")
+    table = _read(path, f"give the {PRIORS} that publish wrote")
     try:
-        table = from_json(read_text(path, _MOST_BYTES, CertificateError, name))
         _KeptPriors.model_validate(table)
     except ValidationError as error:
         raise CertificateError(
-            f"{name} does not hold the priors of a release, as publish writes them to {PRIORS}: "
-            f"it {_explain(error)}"
-        ) from None
-    except InputError:
-        raise
-    except ValueError as error:
-        raise CertificateError(
-            f"{name} is not JSON: {error}; give the {PRIORS} that publish wrote"
+            f"{str(path)!r} does not hold the priors of a release, as publish writes them to "
+            f"{PRIORS}: it {_explain(error)}"
         ) from None
     found: dict[str, Any] = table
     return found
+
+
+def _read(path: Path, advice: str) -> Any:
+    name = repr(str(path))
+    try:
+        return from_json(read_text(path, _MOST_BYTES, CertificateError, name))
+    except InputError:
+        raise
+    except ValueError as error:
+        raise CertificateError(f"{name} is not JSON: {error}; {advice}") from None
 
 
 def checked(table: Any, name: str) -> dict[str, Any]:

@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from foreknow.adversaries.disclosure import Disclosure
-from foreknow.auditing.audit import Audit, audit
+from foreknow.auditing.audit import Audit, Verdict, audit
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import write_csv, write_parquet
 from foreknow.data.generalization import KnownLabels
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
-from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
 from foreknow.errors import (
     CertificateError,
@@ -45,17 +43,16 @@ from foreknow.publishing.certificate import (
 )
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.tables import (
-    COUNT,
     GROUP,
     bucketized,
     coarsened_columns,
-    generalized_tables,
+    generalized,
     refuse_borrowed_priors,
 )
-from foreknow.publishing.verification import findings_of
+from foreknow.publishing.verification import as_release, findings_of
 from foreknow.result import page_of
 from foreknow.utility.utility import utility_of
-from foreknow.verifier.verify import Finding, Reached, Written, same_groups
+from foreknow.verifier.verify import Finding, Reached, Written
 
 _log = logging.getLogger(__name__)
 
@@ -114,11 +111,20 @@ class Publication:
             If the folder exists or cannot be written.
         """
         with whole_folder(folder) as aside:
-            paths = {name: self._write_table(name, aside) for name in self.tables}
-            said = self.certificate
+            paths = {name: aside / f"{name}.{self._options.format}" for name in self.tables}
+            for name, path in paths.items():
+                if self._options.format == "parquet":
+                    write_parquet(self.tables[name], path)
+                else:
+                    escape = self._options.escape_formulas
+                    write_csv(self.tables[name], path, escape_formulas=escape)
+            said, kept = self.certificate, self._kept
             _log.info("reading the written release back")
-            held = replace(said.written(self.tables), escaped=False)
-            _require_same(said.written(paths), held, said, self._kept)
+            required = said.policy["require"]
+            written, held = said.written(paths), replace(said.written(self.tables), escaped=False)
+            found = findings_of(written, required if kept is None else kept.filled(required))
+            if _certified(found, kept) != said.findings or written.held != held.held:
+                raise InternalError("the release differs from what was written")
             digests = {path.name: digest_of(path) for path in paths.values()}
             certificate = replace(said, files=digests)
             certificate.to_json(aside / CERTIFICATE)
@@ -128,19 +134,9 @@ class Publication:
                 page = page_of(self.audit.lattice).html(form=self._options.form)
                 write_whole(aside / LATTICE, page, private=True)
             write_whole(aside / OWNER, as_json(dict(self._private)), private=True)
-            if self._kept is not None:
-                write_whole(aside / PRIORS, as_json(self._kept.to_dict()), private=True)
+            if kept is not None:
+                write_whole(aside / PRIORS, as_json(kept.to_dict()), private=True)
         return certificate
-
-    def _write_table(self, name: str, folder: Path) -> Path:
-        table = self.tables[name]
-        if self._options.format == "parquet":
-            path = folder / f"{name}.parquet"
-            write_parquet(table, path)
-        else:
-            path = folder / f"{name}.csv"
-            write_csv(table, path, escape_formulas=self._options.escape_formulas)
-        return path
 
     def __repr__(self) -> str:
         notes = "".join(f", {note.partition(':')[0]}" for note in self.certificate.notes)
@@ -222,7 +218,7 @@ def publish(
     if options.form == "generalized":
         coarse = coarsened_columns(microdata, groups, n_groups, options.labels, floors)
         refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
-        tables = generalized_tables(microdata, groups, coarse, random)
+        tables = generalized(microdata, groups, coarse, random)
         labels = {column.attribute.name: column.known for column in coarse}
         columns = tuple(microdata.schema.quasi_identifiers)
     else:
@@ -230,7 +226,8 @@ def publish(
         columns, labels = (GROUP,), {}
     if options.format == "csv":
         _refuse_empty_lines(tables)
-    release = _release(tables, options.form, microdata.schema)
+    schema = microdata.schema
+    release = as_release(tables, options.form, columns, schema.sensitive, schema.semantics)
     _log.info("judging the release")
     coarsened = options.form == "generalized"  # the other form keeps quasi-identifiers exact
     utility = utility_of(release.counts, *((microdata, groups, floors) if coarsened else ()))
@@ -262,30 +259,6 @@ def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int
     if several and not np.array_equal(microdata.rows_of(groups), of_row):
         raise InternalError(f"{name} put one person into two groups")
     return groups, n_groups
-
-
-def _release(tables: Mapping[str, pa.Table], form: str, schema: Schema) -> Release:
-    """Take the tables for what a reader makes of them."""
-    if "release" in tables:
-        return Release.from_generalized(
-            tables["release"],
-            quasi_identifiers=schema.quasi_identifiers,
-            sensitive=schema.sensitive,
-        )
-    return Release.from_bucketized(
-        tables["sensitive"],
-        group=GROUP if form == "bucketized" else schema.quasi_identifiers,
-        sensitive=schema.sensitive,
-        count=COUNT,
-        semantics=schema.semantics,
-        people=tables["people"],
-    )
-
-
-def _is_minimal(anonymizer: Anonymizer, policy: Policy) -> bool:
-    """Whether the method says that it divides as far as the policy allows."""
-    says = traits_of(anonymizer).minimal
-    return policy.monotone() and says is not None and bool(says(policy))
 
 
 def _refuse_empty_texts(microdata: Microdata) -> None:
@@ -330,12 +303,11 @@ def _certify(
         findings = findings_of(written, policy.to_dict()["require"])
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
-    if not _all_agree(verdicts, findings) or not verdicts.safe:
+    if not _agree(verdicts, findings):
         judged = [finding_to_dict(finding) for finding in findings]
         raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
     key = secrets.token_hex(32)
-    notes = traits_of(anonymizer).notes
-    settings = settings_of(anonymizer)
+    notes, minimal = traits_of(anonymizer).notes, traits_of(anonymizer).minimal
     said, learned = policy.published(), learned_tables(policy)
     kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
     if kept is not None:
@@ -348,8 +320,8 @@ def _certify(
         sensitive=microdata.schema.sensitive,
         people=verdicts.counts.n_people,
         n_groups=verdicts.counts.n_groups,
-        method={**settings, "name": type(anonymizer).__name__},
-        findings=_told(findings, kept),
+        method={**settings_of(anonymizer), "name": type(anonymizer).__name__},
+        findings=_certified(findings, kept),
         source={
             "rows": microdata.n_rows,
             "digest": microdata.digest(bytes.fromhex(key)),
@@ -358,7 +330,7 @@ def _certify(
         seeded=seed is not None,
         escaped=options.escape_formulas and options.format == "csv",
         semantics=semantics,
-        minimal=_is_minimal(anonymizer, policy),
+        minimal=policy.monotone() and minimal is not None and bool(minimal(policy)),
         notes=(
             *([learned_note(learned)] if learned else []),
             *_notes(policy, verdicts.counts, microdata.schema.sensitive),
@@ -369,24 +341,22 @@ def _certify(
     return certificate, private, kept
 
 
-def _all_agree(verdicts: Audit, findings: Sequence[Finding | Reached]) -> bool:
+def _agree(verdicts: Audit, findings: Sequence[Finding | Reached]) -> bool:
     """Whether the verifier found, of each requirement, what the audit did; and that it is safe."""
     points = [finding for finding in findings if isinstance(finding, Finding)]
     reached = [finding for finding in findings if isinstance(finding, Reached)]
     return (
-        len(points) == len(verdicts.verdicts)
-        and len(reached) == len(verdicts.criteria)
+        verdicts.safe
         and all(finding.safe for finding in findings)
-        and all(_agree(v.disclosure, f) for v, f in zip(verdicts.verdicts, points, strict=True))
-        and all(
-            v.attained.amount == f.attained and v.safe == f.safe
-            for v, f in zip(verdicts.criteria, reached, strict=True)
-        )
+        and len(points) == len(verdicts.verdicts)
+        and all(map(_is_found, verdicts.verdicts, points))
+        and [v.attained.amount for v in verdicts.criteria] == [f.attained for f in reached]
     )
 
 
-def _agree(claimed: Disclosure, found: Finding) -> bool:
+def _is_found(verdict: Verdict, found: Finding) -> bool:
     """Whether the verifier found what the audit did; at most as much, where that is a bound."""
+    claimed = verdict.disclosure
     # Several may be as far from limits of their own: what counts is how far.
     one, other = (claimed.prior or 1, found.prior or 1) if found.times else (1, 1)
     if claimed.exact is None:
@@ -408,19 +378,9 @@ def _notes(policy: Policy, counts: GroupCounts, sensitive: str) -> tuple[str, ..
     return tuple(notes)
 
 
-def _told(
+def _certified(
     findings: Sequence[Finding | Reached], kept: KeptPriors | None
 ) -> tuple[dict[str, Any], ...]:
     """Findings as a certificate has them: without what tells of priors that are kept."""
     said = [finding_to_dict(finding) for finding in findings]
     return tuple(said if kept is None else map(kept.withheld_finding, said))
-
-
-def _require_same(
-    written: Written, held: Written, certificate: Certificate, kept: KeptPriors | None
-) -> None:
-    required = certificate.policy["require"]
-    findings = findings_of(written, required if kept is None else kept.filled(required))
-    agreed = _told(findings, kept) == tuple(dict(f) for f in certificate.findings)
-    if not agreed or not same_groups(written, held):
-        raise InternalError("the release differs from what was written")

@@ -46,23 +46,10 @@ def coarsened_columns(
 def generalized(
     microdata: Microdata,
     groups: IntArray,
-    n_groups: int,
-    styles: Mapping[str, str],
-    random: np.random.Generator,
-    floors: Mapping[str, IntArray] | None = None,
-) -> dict[str, pa.Table]:
-    """Make the tables of a release with coarsened quasi-identifiers."""
-    columns = coarsened_columns(microdata, groups, n_groups, styles, floors)
-    return generalized_tables(microdata, groups, columns, random)
-
-
-def generalized_tables(
-    microdata: Microdata,
-    groups: IntArray,
     columns: Sequence[Coarsened],
     random: np.random.Generator,
 ) -> dict[str, pa.Table]:
-    """Make them of what the groups have in common."""
+    """The tables of a release with coarsened quasi-identifiers."""
     keys = [rank_of_labels(column.labels, column.places) for column in columns]
     # Groups with the same labels are one group to a reader: they get one rank, and are mixed.
     _, one_of, rank = np.unique(
@@ -78,9 +65,9 @@ def generalized_tables(
     people = {name: column.take(of_person) for name, column in written.items()}
     people.update(_other(microdata, order))
     if microdata.schema.semantics == "single":
-        values = pa.array(_texts_of_values(microdata), pa.string())
         codes = pa.array(microdata.sensitive_codes[order])
-        people[microdata.schema.sensitive] = pa.DictionaryArray.from_arrays(codes, values)
+        values = pa.DictionaryArray.from_arrays(codes, _values(microdata))
+        people[microdata.schema.sensitive] = values
         return {"release": pa.table(people)}
     for column in (*microdata.schema.quasi_identifiers, microdata.schema.sensitive):
         if column == COUNT:
@@ -111,17 +98,14 @@ def refuse_borrowed_priors(
         for g in np.flatnonzero(~exact).tolist():
             signature = tuple(written[g] for written in labels)
             if signature in known:
+                labelled = ", ".join(f"{n!r} {x!r}" for n, x in zip(own, signature, strict=True))
                 raise NoSafeRelease(
                     f"{table.name}: a group of people who differ, or are written less exactly, "
-                    f"would be published with {_as_labels(own, signature)}. The priors have a "
+                    f"would be published with {labelled}. The priors have a "
                     "row for it, which is about other people. Publish with "
                     'form = "bucketized", which keeps these columns as they are; or by '
                     'method = "art", which keeps people with different priors apart'
                 )
-
-
-def _as_labels(names: Sequence[str], labels: Sequence[str | None]) -> str:
-    return ", ".join(f"{n!r} {x!r}" for n, x in zip(names, labels, strict=True))
 
 
 def _are_exact(
@@ -159,7 +143,9 @@ def bucketized(
     ids = random.permutation(n_groups) + 1
     order = _shuffled(ids[groups], random)
     people: dict[str, Any] = {
-        attribute.name: _exact(attribute).take(pa.array(attribute.codes[order]))
+        attribute.name: pa.array(exact_labels(attribute), pa.string()).take(
+            pa.array(attribute.codes[order])
+        )
         for attribute in microdata.attributes
     }
     people.update(_other(microdata, order))
@@ -179,16 +165,15 @@ def _tally(
     offsets, codes, counts = count_pairs(
         groups[held.people], held.values, n_groups, len(microdata.values)
     )
-    values = pa.array(_texts_of_values(microdata), pa.string())
     of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
     return of_cell, {
-        microdata.schema.sensitive: values.take(pa.array(codes)),
+        microdata.schema.sensitive: _values(microdata).take(pa.array(codes)),
         COUNT: pa.array(counts),
     }
 
 
-def _texts_of_values(microdata: Microdata) -> list[str]:
-    return [str(value) for value in microdata.values]
+def _values(microdata: Microdata) -> pa.Array:
+    return pa.array([str(value) for value in microdata.values], pa.string())
 
 
 def _other(microdata: Microdata, order: IntArray) -> dict[str, Any]:
@@ -196,10 +181,6 @@ def _other(microdata: Microdata, order: IntArray) -> dict[str, Any]:
         return {}
     rows = microdata.other()
     return {name: rows.column(name).take(pa.array(order)) for name in rows.column_names}
-
-
-def _exact(attribute: Attribute) -> pa.Array:
-    return pa.array(exact_labels(attribute), pa.string())
 
 
 def _shuffled(rank: NDArray[Any], random: np.random.Generator) -> IntArray:

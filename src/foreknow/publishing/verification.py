@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -25,28 +25,21 @@ from foreknow.data.schema import Schema, check_semantics
 from foreknow.engine import Stamp
 from foreknow.errors import CertificateError, InputError, SchemaError, memory_for
 from foreknow.policy.policy import Policy
-from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS, REPORT
+from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
 from foreknow.publishing.certificate_file import is_kept
 from foreknow.publishing.priors import KeptPriors
 from foreknow.verifier.verify import GAUGES, VERIFIERS, Finding, Reached, Written, count_people
 from foreknow.verifier.verify import verify as verify_written
 
-# What `publish` writes beside the release, and whether it is for the owner only.
-_COMPANIONS = {
-    CERTIFICATE: False,
-    REPORT: False,
-    LATTICE: True,
-    OWNER: True,
-    PRIORS: True,
-}
+_FOR_THE_OWNER = frozenset((LATTICE, OWNER, PRIORS))
 # A file that looks like a table, by itself or packed, is part of what is published.
 _TABLES = """
 csv tsv tab psv txt dat parquet pq parq arrow feather ipc orc avro jsonl ndjson xls xlsx xlsm xlsb
 ods sav zsav por dta sas7bdat xpt rds rdata db db3 sqlite sqlite3 duckdb ddb mdb accdb h5 hdf5 npy
 npz pkl pickle sql gz bz2 xz zst lz4 br z zip 7z tar tgz rar
 """
-_SUFFIXES = f" {' '.join(_TABLES.split())} "
+_SUFFIXES = frozenset(_TABLES.split())
 _NAMES = frozenset(("release", "people", "sensitive"))
 
 
@@ -158,77 +151,6 @@ def verify(
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Files:
-    """The files of a release, what is wrong with them, and what lies beside them."""
-
-    paths: Mapping[str, Path]  # by part
-    stamp: Stamp  # what is digested is what is judged
-    problems: list[str]
-    others: list[str]
-    to_keep: list[str]
-
-    @classmethod
-    def of(cls, known: Certificate, release: Path) -> _Files:
-        """Find the files that a certificate names, and compare their digests."""
-        problems: list[str] = []
-        others: list[str] = []
-        to_keep: list[str] = []
-        if release.is_file() and len(known.files) == 1:
-            paths = {known.parts[0]: release}
-        else:
-            folder = release if release.is_dir() else release.parent
-            paths = {part: folder / f"{part}.{known.format}" for part in known.parts}
-            names = [path.name for path in paths.values()]
-            problems = _unaccounted(folder, names, (others, to_keep))
-        stamp = Stamp(list(paths.values()))
-        for part, path in paths.items():
-            if path.is_symlink() and path is not release:
-                problems.append(f"{path.name} is a link, and no file of the folder")
-            if not path.is_file():
-                raise CertificateError(f"there is no file {str(path)!r}")
-            if digest_of(path) != known.files[f"{part}.{known.format}"]:
-                problems.append(f"{path.name} is not the file that was certified (digest differs)")
-        return cls(paths, stamp, problems, others, to_keep)
-
-
-@dataclass(frozen=True, eq=False)
-class _Required:
-    """By which requirements a release is judged, and which of them cannot be."""
-
-    tables: Sequence[Mapping[str, Any]]
-    kept: KeptPriors | None = None
-    unjudged: frozenset[int] = frozenset()  # for lack of priors that the owner has
-
-    @classmethod
-    def of_certificate(
-        cls, known: Certificate, priors: str | Path | None, folder: Path
-    ) -> _Required:
-        """The requirements of the publisher, with the owner's priors where they are at hand."""
-        tables = known.policy["require"]
-        unjudged = frozenset(place for place, table in enumerate(tables) if is_kept(table))
-        kept = _kept(priors, folder) if unjudged else None
-        return cls(tables, None, unjudged) if kept is None else cls(kept.filled(tables), kept)
-
-    @property
-    def lacking(self) -> str:
-        """Say which requirements cannot be checked."""
-        named = " and ".join(f"require[{place}]" for place in sorted(self.unjudged))
-        return (
-            f"{named} cannot be checked without the priors, which are kept with the owner: ask "
-            f"for {PRIORS}, and name it by --priors FILE"
-        )
-
-    def findings(self, written: Written) -> list[Finding | Reached]:
-        """What the verifier finds of each requirement that it can judge."""
-        return [
-            replace(finding, requirement=place)
-            for place, table in enumerate(self.tables)
-            if place not in self.unjudged
-            for finding in findings_of(written, [table])
-        ]
-
-
 @memory_for("judging the release afresh")
 def judge(
     known: Certificate,
@@ -243,54 +165,88 @@ def judge(
         raise CertificateError("the certificate certifies nothing: it has no findings")
     if not release.exists():
         raise CertificateError(f"there is no file or folder {str(release)!r}")
-    files = _Files.of(known, release)
-    if policy is None:
-        required = _Required.of_certificate(known, priors, next(iter(files.paths.values())).parent)
+    if release.is_file() and len(known.files) == 1:
+        folder, paths, others = release.parent, {known.parts[0]: release}, []
     else:
-        known, required = _by_policy(known, policy)
-    if priors is not None and required.kept is None:
+        folder = release if release.is_dir() else release.parent
+        paths = {part: folder / f"{part}.{known.format}" for part in known.parts}
+        own = {CERTIFICATE, *(path.name for path in paths.values())}
+        others = sorted(path.name for path in folder.iterdir() if path.name not in own)
+    stamp = Stamp(list(paths.values()))  # what is digested is what is judged
+    problems = [*_uncertified(folder, others), *_changed(known, paths, release)]
+    if policy is not None:
+        known = _by_policy(known, policy)
+    required, unjudged, kept = known.policy["require"], set(), None
+    if policy is None:
+        # What needs priors of the owner is judged where these are at hand.
+        unjudged = {place for place, table in enumerate(required) if is_kept(table)}
+        if unjudged and (priors is not None or (folder / PRIORS).is_file()):
+            kept = KeptPriors.load(folder / PRIORS if priors is None else priors)
+            required, unjudged = kept.filled(required), set()
+    if priors is not None and kept is None:
         raise CertificateError(
             "no requirement needs priors that are kept with the owner; leave --priors out"
         )
-    written, problems = known.written(files.paths), files.problems
+    written = known.written(paths)
     try:
-        findings = required.findings(written)
+        findings = [
+            replace(finding, requirement=place)
+            for place, table in enumerate(required)
+            if place not in unjudged
+            for finding in findings_of(written, [table])
+        ]
         people, n_groups = count_people(written)
-        files.stamp.check()
+        stamp.check()
     except InputError as error:
         return None, [*problems, str(error)]
-    except UnicodeDecodeError:
-        return None, [*problems, "the release cannot be read: it is not UTF-8"]
-    except csv.Error as error:
-        return None, [*problems, f"the release cannot be read: {error}"]
+    except (UnicodeDecodeError, csv.Error) as error:
+        why = error if isinstance(error, csv.Error) else "it is not UTF-8"
+        return None, [*problems, f"the release cannot be read: {why}"]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         raise CertificateError("the policy or findings of the certificate are malformed") from None
     values = {value for _, bag in written.held.values() for value in bag}
-    problems += _unknown(required.tables, values)
+    problems += _unknown(required, values)
     problems += [_excess(finding) for finding in findings if not finding.safe]
     if policy is None:
-        problems += _differences(known, findings, (people, n_groups), required)
-    if required.unjudged:
-        if not problems:
-            raise CertificateError(
-                f"not verified: all else is as certified, but {required.lacking}"
+        certified = [then for then in known.findings if then["requirement"] not in unjudged]
+        problems += _differences(known, findings, certified, kept)
+        if (people, n_groups) != (known.people, known.n_groups):
+            problems.append(
+                f"the release has {people} people in {n_groups} groups; certified are "
+                f"{known.people} in {known.n_groups}"
             )
-        problems.append(required.lacking)
+    if unjudged:
+        named = " and ".join(f"require[{place}]" for place in sorted(unjudged))
+        lacking = (
+            f"{named} cannot be checked without the priors, which are kept with the owner: ask "
+            f"for {PRIORS}, and name it by --priors FILE"
+        )
+        if not problems:
+            raise CertificateError(f"not verified: all else is as certified, but {lacking}")
+        problems.append(lacking)
     found = Verification(
-        files=tuple(path.name for path in files.paths.values()),
+        files=tuple(path.name for path in paths.values()),
         people=people,
         n_groups=n_groups,
         groups=tuple(known.groups),
         sensitive=known.sensitive,
         beside=known.beside,
         findings=tuple(findings),
-        requirements=tuple(required.tables),
+        requirements=tuple(required),
         own_policy=policy is not None,
-        not_judged=tuple(files.others),
-        to_keep=tuple(files.to_keep),
+        not_judged=tuple(others),
+        to_keep=tuple(name for name in others if name in _FOR_THE_OWNER),
         claimed=known.notes if policy is None else (),
     )
     return found, problems
+
+
+def _by_policy(known: Certificate, policy: Policy) -> Certificate:
+    """The certificate with the columns and requirements of another policy."""
+    if policy.schema is None:
+        raise SchemaError("the policy has no [schema] table, which says what the columns are")
+    refuse_other_schema(known, policy.schema)
+    return replace(known, policy=policy.published())
 
 
 def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Finding | Reached]:
@@ -301,58 +257,36 @@ def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list
     return verify_written(written, required, judges, gauges)
 
 
-def _kept(given: str | Path | None, folder: Path) -> KeptPriors | None:
-    """The priors that are kept with the owner, where they are at hand."""
-    beside = folder / PRIORS
-    if given is None and not beside.is_file():
-        return None
-    return KeptPriors.load(beside if given is None else given)
+def _uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
+    """Refuse what looks like a table and that nothing has judged."""
+    for name in others:
+        path = folder / name
+        inside = path.is_dir() and not path.is_symlink()
+        files = (Path(at, n) for at, _, names in os.walk(path) for n in names) if inside else [path]
+        for file in files:
+            if _is_table(file):
+                yield (
+                    f"{file.relative_to(folder)} lies beside the release, looks like a table, and "
+                    "is not certified: nothing has judged it; move it elsewhere"
+                )
+                break
 
 
-def _by_policy(known: Certificate, policy: Policy) -> tuple[Certificate, _Required]:
-    """The certificate with the columns and requirements of another policy."""
-    if policy.schema is None:
-        raise SchemaError("the policy has no [schema] table, which says what the columns are")
-    refuse_other_schema(known, policy.schema)
-    table = policy.published()
-    return replace(known, policy=table), _Required(table["require"])
-
-
-def _unaccounted(
-    folder: Path, names: Sequence[str], beside: tuple[list[str], list[str]]
-) -> list[str]:
-    """Refuse what looks like a table; note what else lies in the folder."""
-    others, to_keep = beside
-    problems = []
-    for path in sorted(folder.iterdir()):
-        if path.name in names or path.name == CERTIFICATE:
-            continue
-        if path.is_dir() and not path.is_symlink():
-            found = next((file for file in _files_below(path) if _is_table(file)), None)
-            seen = None if found is None else str(found.relative_to(folder))
-        else:
-            seen = path.name if _is_table(path) else None
-        if seen is not None:
-            problems.append(
-                f"{seen} lies beside the release, looks like a table, and is not certified: "
-                "nothing has judged it; move it elsewhere"
-            )
-        others.append(path.name)
-        if _COMPANIONS.get(path.name, False):
-            to_keep.append(path.name)
-    return problems
-
-
-def _files_below(folder: Path) -> Any:
-    for place, _, names in os.walk(folder):
-        for name in names:
-            yield Path(place, name)
+def _changed(known: Certificate, paths: Mapping[str, Path], given: Path) -> Iterator[str]:
+    """Compare digests of files with those that are certified."""
+    for part, path in paths.items():
+        if path.is_symlink() and path is not given:
+            yield f"{path.name} is a link, and no file of the folder"
+        if not path.is_file():
+            raise CertificateError(f"there is no file {str(path)!r}")
+        if digest_of(path) != known.files[f"{part}.{known.format}"]:
+            yield f"{path.name} is not the file that was certified (digest differs)"
 
 
 def _is_table(path: Path) -> bool:
     """Whether a name is that of a table, or of a part of a release; packed or renamed, too."""
     stem, *suffixes = path.name.lower().rstrip("~").split(".")
-    return stem in _NAMES or any(f" {suffix} " in _SUFFIXES for suffix in suffixes)
+    return stem in _NAMES or not _SUFFIXES.isdisjoint(suffixes)
 
 
 def _unknown(required: Sequence[Mapping[str, Any]], values: set[str]) -> list[str]:
@@ -382,50 +316,37 @@ def _excess(finding: Finding | Reached) -> str:
 def _differences(
     known: Certificate,
     findings: Sequence[Finding | Reached],
-    size: tuple[int, int],
-    required: _Required,
-) -> list[str]:
+    certified: Sequence[Mapping[str, Any]],
+    kept: KeptPriors | None,
+) -> Iterator[str]:
     """Where the certificate claims something else than is found.
 
     Every field must be equal, the value and the group too: of several that are as bad, the
     verifier takes the first by a fixed order. Before version 3 of the format that order was
     another, so there the value and the group may differ; only what is found is ever shown.
     """
-    problems = []
-    free = {"exact"} if known.version >= 3 else {"exact", "value", "group"}
-    certified = [then for then in known.findings if then["requirement"] not in required.unjudged]
+    free = () if known.version >= 3 else ("value", "group")
     for finding, then in zip(findings, certified, strict=False):
-        if not finding.safe:
-            continue
         now = finding_to_dict(finding)
-        if required.kept is not None:
-            now = required.kept.withheld_finding(now)
-        place = f"require[{now['requirement']}]"
-        if isinstance(finding, Reached) or "criterion" in then:
-            if _plain(now) != _plain(then):
-                problems.append(f"{place}: found is {_shown(now)}; certified is {_shown(then)}")
+        now = now if kept is None else kept.withheld_finding(now)
+        other = [
+            k for k in dict.fromkeys([*now, *then]) if k not in free and not _same(k, now, then)
+        ]
+        if not finding.safe or not other:
             continue
-        if now["below"] != then["below"] or not _agree(now["exact"], then["exact"]):
-            problems.append(
+        key, place = other[0], f"require[{now['requirement']}]"
+        if {"exact", "below"} & set(other) and "exact" in then:
+            yield (
                 f"{place}: the worst probability is {now['exact']} and the limit {now['below']}; "
                 f"certified are {then['exact']} and {then['below']}"
             )
-            continue
-        for key in dict.fromkeys([*now, *then]):
-            if key not in free and _plain(now.get(key)) != _plain(then.get(key)):
-                problems.append(
-                    f"{place}: the {_FIELDS.get(key, key)} is {_shown(now.get(key))}; certified "
-                    f"is {_shown(then.get(key))}"
-                )
-                break
+        else:
+            yield (
+                f"{place}: the {_FIELDS.get(key, key)} is {_shown(now.get(key))}; certified is "
+                f"{_shown(then.get(key))}"
+            )
     if len(findings) != len(certified):
-        problems.append(f"{len(findings)} points are judged, {len(certified)} are certified")
-    if size != (known.people, known.n_groups):
-        problems.append(
-            f"the release has {size[0]} people in {size[1]} groups; certified are "
-            f"{known.people} in {known.n_groups}"
-        )
-    return problems
+        yield f"{len(findings)} points are judged, {len(certified)} are certified"
 
 
 _FIELDS = {
@@ -436,6 +357,14 @@ _FIELDS = {
 }
 
 
+def _same(key: str, now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
+    """Whether a field is as certified; a probability may have all its digits, as of old."""
+    one, other = now.get(key), then.get(key)
+    if key == "exact" and one is not None and other is not None:
+        return bool(one == other or one == exact_text(Fraction(other)))
+    return _plain(one) == _plain(other)
+
+
 def _plain(value: Any) -> str:
     """As JSON writes it, where true is not 1; but a float may be written as a whole number."""
     return json.dumps(float(value) if type(value) is int else value, sort_keys=True, default=str)
@@ -444,13 +373,6 @@ def _plain(value: Any) -> str:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-def _agree(now: str | None, then: str | None) -> bool:
-    """Whether two probabilities are written alike; of old, all digits were written."""
-    if now is None or then is None:
-        return now == then
-    return now == then or now == exact_text(Fraction(then))
 
 
 @dataclass(frozen=True, repr=False)
@@ -487,19 +409,25 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
     if known.escaped:
         columns = [disarm_name(column) for column in columns]
     *groups, sensitive = columns
+    release = as_release(tables, known.form, groups, sensitive, known.semantics)
+    return Published(release.rearmed() if known.escaped else release, known)
+
+
+def as_release(
+    tables: Mapping[str, Any], form: str, groups: Sequence[str], sensitive: str, semantics: str
+) -> Release:
+    """Take the tables for what a reader makes of them."""
     if "release" in tables:
-        release = Release.from_generalized(
+        return Release.from_generalized(
             tables["release"], quasi_identifiers=groups, sensitive=sensitive
         )
-    else:
-        release = Release.from_bucketized(
-            tables["sensitive"],
-            group=groups[0] if known.form == "bucketized" else groups,
-            sensitive=sensitive,
-            semantics=check_semantics(known.semantics),
-            people=tables["people"],
-        )
-    return Published(release.rearmed() if known.escaped else release, known)
+    return Release.from_bucketized(
+        tables["sensitive"],
+        group=groups[0] if form == "bucketized" else groups,
+        sensitive=sensitive,
+        semantics=check_semantics(semantics),
+        people=tables["people"],
+    )
 
 
 def _folder_of(path: Path) -> Path:

@@ -15,21 +15,11 @@ Ratio: TypeAlias = tuple[int, int]
 
 
 class Cell(NamedTuple):
-    """What the theorem asks of one group and one value.
-
-    Attributes
-    ----------
-    people : int
-    holders : int
-        Occurrences of the value; never 0.
-    others : tuple of int
-        Occurrences of the l most frequent other values, or of all if there are fewer; where only
-        their sum matters, this.
-    """
+    """What the theorem asks of one group and one value."""
 
     people: int
-    holders: int
-    others: tuple[int, ...]
+    holders: int  # occurrences of the value; never 0
+    others: tuple[int, ...]  # of the l most frequent other values; or their sum, if that decides
 
 
 def worst_of(

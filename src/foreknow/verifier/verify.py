@@ -68,10 +68,8 @@ class Finding:
     probability : Fraction
     inclusive : bool
         Whether the limit may be reached.
-    times : Fraction or None
-        How many times the prior the limit is, where it is relative.
-    prior : Fraction or None
-        How likely it was before, where the limit is relative.
+    times, prior : Fraction or None
+        Where the limit is relative: how many times the prior it is, and the prior.
     """
 
     requirement: int
@@ -160,23 +158,12 @@ class Written:
 
 
 class Asked(NamedTuple):
-    """What one requirement asks of a written release.
-
-    Attributes
-    ----------
-    held : mapping of group to (people, bag)
-        What is counted: each value by itself, in the groups of the release.
-    about : set of str
-        The values that it is about.
-    written : Written
-    relative : bool
-        Whether the limit is so many times a prior.
-    """
+    """What one requirement asks of a written release: of which values, in groups as it counts."""
 
     held: Mapping[Group, tuple[int, Bag]]
     about: Collection[str]
     written: Written
-    relative: bool
+    relative: bool  # whether the limit is so many times a prior
 
 
 # Of one kind of knowledge: from what is asked and its settings to the worst value, its group, the
@@ -255,11 +242,6 @@ def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> Aske
 def count_people(written: Written) -> tuple[int, int]:
     """People and groups of a written release."""
     return sum(people for people, _ in written.held.values()), len(written.held)
-
-
-def same_groups(one: Written, other: Written) -> bool:
-    """Whether two writings hold the same groups: as many people, the same bags of values."""
-    return one.held == other.held
 
 
 def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fraction]]:
@@ -473,8 +455,7 @@ def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
     path = written.tables[table]
     if written.columns is None or not isinstance(path, Path) or path.suffix != ".parquet":
         return
-    keys = metadata_of(connection, path)
-    if keys:
+    if keys := metadata_of(connection, path):
         raise CertificateError(
             f"{path.name} holds metadata beside its columns: {keys[0]!r}; publish writes none"
         )
@@ -482,21 +463,17 @@ def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:
     """Refuse a column that is not accounted for, or one that is there twice."""
-    wanted = None if written.columns is None else written.columns[table]
-    further = [name for name in header if wanted is not None and name not in wanted]
-    if further:
-        raise CertificateError(
-            f"the table {table!r} has a column {further[0]!r}, which its policy does not account "
-            "for"
-        )
-    twice = [name for i, name in enumerate(header) if name in header[:i]]
-    if twice or readable != len(header):
-        raise CertificateError(
-            f"the table {table!r} has the column {twice[0]!r} twice"
-            if twice
-            else f"the columns of the table {table!r} are not plain"
-        )
-    for name in wanted or ():
+    wanted = header if written.columns is None else written.columns[table]
+    for name in header:
+        if name not in wanted:
+            raise CertificateError(
+                f"the table {table!r} has a column {name!r}, which its policy does not account for"
+            )
+        if header.count(name) > 1:
+            raise CertificateError(f"the table {table!r} has the column {name!r} twice")
+    if readable != len(header):
+        raise CertificateError(f"the columns of the table {table!r} are not plain")
+    for name in wanted:
         if name not in header:
             raise CertificateError(f"the table {table!r} has no column {name!r}")
 

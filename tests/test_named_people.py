@@ -90,6 +90,9 @@ def test_texts_and_sentence_under_single():
         "if Ed has it can be 60% sure that Tom has AIDS."
     )
     assert repr(named) == "NamedWitness('Tom' has 'AIDS': 0.6 given 3 statements)"
+    said = named.to_dict()
+    assert said["statements"] == list(named.statements)
+    assert (said["target"], said["value"], said["exact"]) == ("Tom", "AIDS", "3/5")
 
 
 def test_a_name_that_is_a_word_of_the_language_is_quoted():
@@ -126,19 +129,6 @@ def test_under_multiset_the_worst_case_may_be_one_that_is_not_so():
     assert named.statements == named.untrue == ("x not in B",)
     known = fk.Statements(*named.statements)
     assert known.posterior(release, "A", "x").exact == named.exact
-
-
-def test_who_is_named_does_not_depend_on_chance():
-    release, _ = drawn("single", 3)
-    found = fk.Facts(1, 1, 1).disclosure(release, "Flu")
-    assert fk.name_people(release, found) == fk.name_people(drawn("single", 3)[0], found)
-
-
-def test_a_dictionary_for_json():
-    release = release_of(WARD)
-    told = fk.name_people(release, fk.Facts(1, 0, 0).disclosure(release, "AIDS")).to_dict()
-    assert told["statements"] == ["Tom != Flu"]
-    assert (told["target"], told["value"], told["exact"]) == ("Tom", "AIDS", "1/3")
 
 
 def test_missing_values_are_counted_and_named_alike():

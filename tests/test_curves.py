@@ -8,7 +8,7 @@ import pytest
 from tests import adult
 
 import foreknow as fk
-from foreknow.auditing.curves import curves_at, deciding_groups
+from foreknow.auditing.curves import curves_at
 from foreknow.errors import DataError, InputError, UnsupportedError
 
 BAGS = [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Mumps"]]
@@ -36,19 +36,6 @@ def test_every_point_is_what_the_adversary_attains_on_all_groups(seed, value):
         assert worst.exact == fk.Implications(k).disclosure(fresh, value).exact
         assert mild.exact == fk.Negations(k).disclosure(fresh, value).exact
         assert mild.exact <= worst.exact
-
-
-def test_a_curve_of_a_value_needs_few_groups():
-    counts = random_counts(0, groups=2000, people=9000)
-    few = deciding_groups(counts, 6, counts.code("v1"))
-    assert few.n_groups < 30
-    same = fk.Implications(6).disclosure(few, "v1").exact
-    assert same == fk.Implications(6).disclosure(counts, "v1").exact
-
-
-def test_groups_that_are_alike_are_kept_once():
-    counts = fk.GroupCounts.from_bags([["a", "b", "b", "c"]] * 500)
-    assert deciding_groups(counts, 3, counts.code("a")).n_groups == 1
 
 
 def test_some_points_only():
