@@ -33,6 +33,8 @@ from foreknow.utility.lines import (
 from foreknow.utility.utility import groups_of_people
 
 FloatArray: TypeAlias = NDArray[np.float64]
+# What some cells have for some queries, shape (cells, queries).
+Factor: TypeAlias = Callable[[slice], NDArray[Any]]
 
 # How many random numbers are drawn at once.
 _DRAWN = 1 << 20
@@ -174,12 +176,12 @@ class Boxes:
         counts = self.counts
         codes = [*(cover.of_group[counts.cell_groups] for cover in self.covers), counts.codes]
 
-        def tables(chosen: slice) -> list[NDArray[Any]]:
+        def factors(chosen: slice) -> list[Factor]:
             pairs = zip(self.covers, queries.asked, strict=True)
             shares = [cover.shares(asked[:, chosen]) for cover, asked in pairs]
-            return [*shares, queries.values[:, chosen]]
+            return _looked_up([*shares, queries.values[:, chosen]], codes)
 
-        return _summed(codes, tables, counts.counts, len(queries), max(map(len, self.covers)))
+        return _summed(factors, counts.counts, len(queries), max(map(len, self.covers)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,20 +198,27 @@ class Buckets:
 
     def answers(self, queries: Queries) -> FloatArray:
         """As if everybody in a group were equally likely to have each value of its bag."""
-        counts = self.counts
-        some = np.flatnonzero(np.diff(counts.offsets))
 
-        def tables(chosen: slice) -> list[NDArray[Any]]:
-            found = queries.values[:, chosen].astype(float)[counts.codes]
-            found *= counts.counts[:, None]
-            shares = np.zeros((counts.n_groups, found.shape[1]))
-            if len(some):
-                shares[some] = np.add.reduceat(found, counts.offsets[some], axis=0)
-            shares /= counts.sizes[:, None]
-            return [*(asked[:, chosen] for asked in queries.asked), shares]
+        def factors(chosen: slice) -> list[Factor]:
+            asked = _looked_up([wanted[:, chosen] for wanted in queries.asked], self.codes)
+            wanted = queries.values[:, chosen].astype(float)
+            return [*asked, lambda block: self._shares(self.of_cell[block], wanted)]
 
-        codes = [*self.codes, self.of_cell]
-        return _summed(codes, tables, self.people, len(queries), len(counts.codes))
+        return _summed(factors, self.people, len(queries))
+
+    def _shares(self, groups: IntArray, wanted: FloatArray) -> FloatArray:
+        """Occurrences of wanted values per person of some groups, which are in order."""
+        counts, first, end = self.counts, int(groups[0]), int(groups[-1]) + 1
+        offsets = counts.offsets[first : end + 1]
+        cells = slice(int(offsets[0]), int(offsets[-1]))
+        found = wanted[counts.codes[cells]]
+        found *= counts.counts[cells, None]
+        shares = np.zeros((end - first, wanted.shape[1]))
+        some = np.diff(offsets) > 0
+        if some.any():
+            shares[some] = np.add.reduceat(found, offsets[:-1][some] - offsets[0], axis=0)
+        shares /= counts.sizes[first:end, None]
+        return shares[groups - first]
 
 
 def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
@@ -223,36 +232,40 @@ def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
     asked = [*queries.asked, queries.values]
     cell, first = combine([*columns, held.values], [len(wanted) for wanted in asked])
     codes = [column[first] for column in (*columns, held.values)]
-    return _summed(
-        codes,
-        lambda chosen: [wanted[:, chosen] for wanted in asked],
-        np.bincount(cell),
-        len(queries),
-    )
+
+    def factors(chosen: slice) -> list[Factor]:
+        return _looked_up([wanted[:, chosen] for wanted in asked], codes)
+
+    return _summed(factors, np.bincount(cell), len(queries))
+
+
+def _looked_up(tables: Sequence[NDArray[Any]], codes: Sequence[NDArray[Any]]) -> list[Factor]:
+    """What the codes of a block of cells have in each table."""
+
+    def factor(table: NDArray[Any], code: NDArray[Any]) -> Factor:
+        return lambda block: table[code[block]]
+
+    return [factor(table, code) for table, code in zip(tables, codes, strict=True)]
 
 
 def _summed(
-    codes: list[Any],
-    tables: Callable[[slice], list[NDArray[Any]]],
-    weights: IntArray,
-    n_queries: int,
-    n_rows: int = 1,
+    factors: Callable[[slice], list[Factor]], weights: IntArray, n_queries: int, n_rows: int = 1
 ) -> FloatArray:
-    """Sum the weights of cells, each times what its codes have in the tables of some queries.
+    """Sum the weights of cells, each times its factors for some queries.
 
     As many queries at a time as tables of so many rows allow.
     """
     step = min(_QUERIES, max(1, _MOST_NUMBERS // max(1, n_rows)))
     answers = []
     for first in range(0, n_queries, step):
-        now = tables(slice(first, first + step))
-        total = np.zeros(now[0].shape[1])
+        *others, last = factors(slice(first, first + step))
+        total: Any = 0.0
         for start in range(0, len(weights), _BLOCK):
             block = slice(start, start + _BLOCK)
-            found = now[0][codes[0][block]]
-            for code, table in zip(codes[1:-1], now[1:-1], strict=True):
-                found *= table[code[block]]
-            total += weights[block].astype(float) @ (found * now[-1][codes[-1][block]])
+            found = others[0](block)
+            for other in others[1:]:
+                found *= other(block)
+            total = total + weights[block].astype(float) @ (found * last(block))
         answers.append(total)
     return np.concatenate(answers)
 
