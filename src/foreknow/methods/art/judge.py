@@ -36,6 +36,18 @@ def safe_lists(problem: ArtProblem, groups: Sequence[IntArray]) -> NDArray[np.bo
     )
 
 
+def safe_bags(problem: ArtProblem, bags: Sequence[tuple[int, ...]]) -> list[bool]:
+    """Whether each group, given by its sorted keys, keeps all limits; like ones are judged once."""
+    judged = problem.judged
+    new = [bag for bag in dict.fromkeys(bags) if bag not in judged]
+    if new:
+        profiles, values = np.divmod(np.concatenate(new), problem.n_values)
+        group = np.repeat(np.arange(len(new)), [len(bag) for bag in new])
+        found = safe_groups(problem, group, profiles, values, len(new))
+        judged.update(zip(new, found.tolist(), strict=True))
+    return [judged[bag] for bag in bags]
+
+
 def safe_groups(
     problem: ArtProblem,
     group: IntArray,
@@ -143,12 +155,16 @@ def guess_of_each(
     """Guess the same for a group of pairs (profile, value) with each of `more` pairs added."""
     base = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     worst = np.zeros(len(more))
-    values, counts = _amounts(base[:, 1], more[:, 1])
     for known in problem.known:
+        # Profiles of one signature are alike to this adversary.
         owners = known.signature_of
-        signatures, people = _amounts(owners[base[:, 0]], owners[more[:, 0]])
+        codes = owners[more[:, 0]] * problem.n_values + more[:, 1]
+        different, which = np.unique(codes, return_inverse=True)
+        own, value = np.divmod(different, problem.n_values)
+        signatures, people = _amounts(owners[base[:, 0]], own)
+        values, counts = _amounts(base[:, 1], value)
         cells = np.ix_(signatures, values)
-        np.maximum(worst, _nearness(known, cells, people, counts), out=worst)
+        np.maximum(worst, _nearness(known, cells, people, counts)[which], out=worst)
     return worst
 
 
@@ -206,6 +222,6 @@ def _fitted(weights: FloatArray, people: FloatArray, counts: FloatArray, times: 
     """By option, the chance of each value for one of each signature (Sinkhorn's scaling)."""
     for _ in range(times):
         expected = (weights * people[:, :, None]).sum(axis=1, keepdims=True)
-        weights = weights * (counts[:, None, :] / np.maximum(expected, 1e-300))
-        weights = weights / np.maximum(weights.sum(axis=2, keepdims=True), 1e-300)
+        weights *= counts[:, None, :] / np.maximum(expected, 1e-300)
+        weights /= np.maximum(weights.sum(axis=2, keepdims=True), 1e-300)
     return weights
