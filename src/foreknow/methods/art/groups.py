@@ -241,7 +241,7 @@ class Mixer:
         largest = int(problem.sizes[problem.table > 0].max(initial=1))
         self._weight = float(largest * problem.n_people + 1)
         self._near: dict[int, tuple[IntArray, FloatArray]] = {}
-        self._changes: dict[tuple[int, bytes], list[tuple[int, float]]] = {}
+        self._changes: dict[tuple[int, bytes, bool], list[tuple[int, float]]] = {}
 
     def excess(self, rows: IntArray, profiles: IntArray) -> FloatArray:
         """What stands in the way, by row: 0 if and only if a profile can be grouped by itself.
@@ -344,12 +344,8 @@ class Mixer:
             rows = self.table[profile]
             if profile in taken:
                 rows = rows - np.bincount(taken[profile], minlength=len(rows))
-            leaving = self._leaving(profile, rows)
-            some = [
-                (x, change)
-                for x, change in leaving
-                if x not in held and (profile == home or change <= 0)
-            ][:_VALUES]
+            leaving = self._leaving(profile, rows, profile != home)
+            some = [(x, change) for x, change in leaving if x not in held][:_VALUES]
             options += [(profile, x) for x, _ in some]
             changes += [change for _, change in some]
             asked += bool(some)
@@ -358,9 +354,9 @@ class Mixer:
         least = self.problem.least
         return np.array(options), np.clip(changes, -least, least)
 
-    def _leaving(self, profile: int, rows: IntArray) -> list[tuple[int, float]]:
-        """Values that occur, most frequent first; how the excess changes if one of each leaves."""
-        key = profile, rows.tobytes()
+    def _leaving(self, profile: int, rows: IntArray, spare: bool) -> list[tuple[int, float]]:
+        """Values, most frequent first, of whom one may leave; how the excess changes then."""
+        key = profile, rows.tobytes(), spare
         if key not in self._changes:
             values = np.argsort(-rows, kind="stable")[: np.count_nonzero(rows > 0)]
             same = np.full(len(values), profile)
@@ -368,7 +364,8 @@ class Mixer:
             change = self.excess(rows - one, same) - self.excess(rows[None], same[:1])
             if len(self._changes) > 10_000:
                 self._changes.clear()
-            self._changes[key] = list(zip(values.tolist(), change.tolist(), strict=True))
+            pairs = zip(values.tolist(), change.tolist(), strict=True)
+            self._changes[key] = [pair for pair in pairs if not spare or pair[1] <= 0]
         return self._changes[key]
 
     def _times(self, recipe: Counter[Pair]) -> int:

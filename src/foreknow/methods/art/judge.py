@@ -155,16 +155,15 @@ def guess_of_each(
     """Guess the same for a group of pairs (profile, value) with each of `more` pairs added."""
     base = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     worst = np.zeros(len(more))
+    values, counts = _amounts(base[:, 1], more[:, 1])
     for known in problem.known:
         # Profiles of one signature are alike to this adversary.
         owners = known.signature_of
         codes = owners[more[:, 0]] * problem.n_values + more[:, 1]
-        different, which = np.unique(codes, return_inverse=True)
-        own, value = np.divmod(different, problem.n_values)
-        signatures, people = _amounts(owners[base[:, 0]], own)
-        values, counts = _amounts(base[:, 1], value)
+        _, first, which = np.unique(codes, return_index=True, return_inverse=True)
+        signatures, people = _amounts(owners[base[:, 0]], owners[more[first, 0]])
         cells = np.ix_(signatures, values)
-        np.maximum(worst, _nearness(known, cells, people, counts)[which], out=worst)
+        np.maximum(worst, _nearness(known, cells, people, counts[first])[which], out=worst)
     return worst
 
 
@@ -220,8 +219,10 @@ def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray) -> FloatAr
 
 def _fitted(weights: FloatArray, people: FloatArray, counts: FloatArray, times: int) -> FloatArray:
     """By option, the chance of each value for one of each signature (Sinkhorn's scaling)."""
+    # Options run along the last axis, next to each other in memory.
+    weights = np.ascontiguousarray(weights.transpose(1, 2, 0))
+    people, counts = np.ascontiguousarray(people.T)[:, None], np.ascontiguousarray(counts.T)
     for _ in range(times):
-        expected = (weights * people[:, :, None]).sum(axis=1, keepdims=True)
-        weights *= counts[:, None, :] / np.maximum(expected, 1e-300)
-        weights /= np.maximum(weights.sum(axis=2, keepdims=True), 1e-300)
-    return weights
+        weights *= counts / np.add.reduce(weights * people, axis=0, initial=1e-300)
+        weights /= np.add.reduce(weights, axis=1, keepdims=True, initial=1e-300)
+    return weights.transpose(2, 0, 1)
