@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.signature_groups import FloatArray
 from foreknow.data.sparse import IntArray
-from foreknow.methods.art.judge import guess_of_each, guess_of_one, safe_groups, safe_lists
+from foreknow.methods.art.judge import guess_of_each, guess_of_one, safe_bags, safe_lists
 from foreknow.methods.art.problem import ArtProblem
 
 _log = logging.getLogger(__name__)
@@ -241,6 +241,7 @@ class Mixer:
         largest = int(problem.sizes[problem.table > 0].max(initial=1))
         self._weight = float(largest * problem.n_people + 1)
         self._near: dict[int, tuple[IntArray, FloatArray]] = {}
+        self._changes: dict[tuple[int, bytes, bool], list[tuple[int, float]]] = {}
 
     def excess(self, rows: IntArray, profiles: IntArray) -> FloatArray:
         """What stands in the way, by row: 0 if and only if a profile can be grouped by itself.
@@ -321,9 +322,8 @@ class Mixer:
             best = int(np.argmin(cost + _PRESSURE * needed / problem.least * change))
             pairs.append((int(options[best, 0]), int(options[best, 1])))
             if len(pairs) >= problem.least and worst[best] < 1.1:
-                profiles, values = np.array(pairs).T
-                group = np.zeros(len(pairs), dtype=np.int64)
-                if safe_groups(problem, group, profiles, values, 1)[0]:
+                bag = tuple(sorted(s * problem.n_values + x for s, x in pairs))
+                if safe_bags(problem, [bag])[0]:
                     recipe = Counter(sorted(pairs))
                     return recipe if self._times(recipe) else None
         return None
@@ -331,30 +331,42 @@ class Mixer:
     def _options(self, pairs: list[Pair], at_home: bool) -> tuple[IntArray, FloatArray]:
         """Who may be added, of others whom their profiles can spare; how their excess changes."""
         home = pairs[0][0]
-        left = self.table.copy()
-        for pair in pairs:
-            left[pair] -= 1
-        open_ = left > 0
-        if self.wanted.unique:
-            open_[:, [x for _, x in pairs]] = False
-        open_[home] &= at_home
+        taken: dict[int, list[int]] = {}
+        for profile, value in pairs:
+            taken.setdefault(profile, []).append(value)
+        held = {x for _, x in pairs} if self.wanted.unique else set()
         options: list[Pair] = []
         changes: list[float] = []
         asked = 0
         for profile in self._neighbours(home)[0].tolist():
-            rows = left[profile]
-            same = np.full(len(rows), profile)
-            after = self.excess(rows - np.eye(len(rows), dtype=np.int64), same)
-            change = after - self.excess(rows[None], same[:1])
-            some = open_[profile] & ((profile == home) | (change <= 0))
-            values = [x for x in np.argsort(-rows, kind="stable").tolist() if some[x]][:_VALUES]
-            options += [(profile, x) for x in values]
-            changes += change[values].tolist()
-            asked += bool(values)
+            if profile == home and not at_home:
+                continue
+            rows = self.table[profile]
+            if profile in taken:
+                rows = rows - np.bincount(taken[profile], minlength=len(rows))
+            leaving = self._leaving(profile, rows, profile != home)
+            some = [(x, change) for x, change in leaving if x not in held][:_VALUES]
+            options += [(profile, x) for x, _ in some]
+            changes += [change for _, change in some]
+            asked += bool(some)
             if asked == _NEIGHBOURS:
                 break
         least = self.problem.least
         return np.array(options), np.clip(changes, -least, least)
+
+    def _leaving(self, profile: int, rows: IntArray, spare: bool) -> list[tuple[int, float]]:
+        """Values, most frequent first, of whom one may leave; how the excess changes then."""
+        key = profile, rows.tobytes(), spare
+        if key not in self._changes:
+            values = np.argsort(-rows, kind="stable")[: np.count_nonzero(rows > 0)]
+            same = np.full(len(values), profile)
+            one = np.eye(len(rows), dtype=np.int64)[values]
+            change = self.excess(rows - one, same) - self.excess(rows[None], same[:1])
+            if len(self._changes) > 10_000:
+                self._changes.clear()
+            pairs = zip(values.tolist(), change.tolist(), strict=True)
+            self._changes[key] = [pair for pair in pairs if not spare or pair[1] <= 0]
+        return self._changes[key]
 
     def _times(self, recipe: Counter[Pair]) -> int:
         """How often a recipe is best carried out: the excess is convex in it."""

@@ -36,6 +36,18 @@ def safe_lists(problem: ArtProblem, groups: Sequence[IntArray]) -> NDArray[np.bo
     )
 
 
+def safe_bags(problem: ArtProblem, bags: Sequence[tuple[int, ...]]) -> list[bool]:
+    """Whether each group, given by its sorted keys, keeps all limits; like ones are judged once."""
+    judged = problem.judged
+    new = [bag for bag in dict.fromkeys(bags) if bag not in judged]
+    if new:
+        profiles, values = np.divmod(np.concatenate(new), problem.n_values)
+        group = np.repeat(np.arange(len(new)), [len(bag) for bag in new])
+        found = safe_groups(problem, group, profiles, values, len(new))
+        judged.update(zip(new, found.tolist(), strict=True))
+    return [judged[bag] for bag in bags]
+
+
 def safe_groups(
     problem: ArtProblem,
     group: IntArray,
@@ -145,10 +157,13 @@ def guess_of_each(
     worst = np.zeros(len(more))
     values, counts = _amounts(base[:, 1], more[:, 1])
     for known in problem.known:
+        # Profiles of one signature are alike to this adversary.
         owners = known.signature_of
-        signatures, people = _amounts(owners[base[:, 0]], owners[more[:, 0]])
+        codes = owners[more[:, 0]] * problem.n_values + more[:, 1]
+        _, first, which = np.unique(codes, return_index=True, return_inverse=True)
+        signatures, people = _amounts(owners[base[:, 0]], owners[more[first, 0]])
         cells = np.ix_(signatures, values)
-        np.maximum(worst, _nearness(known, cells, people, counts), out=worst)
+        np.maximum(worst, _nearness(known, cells, people, counts[first])[which], out=worst)
     return worst
 
 
@@ -204,8 +219,10 @@ def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray) -> FloatAr
 
 def _fitted(weights: FloatArray, people: FloatArray, counts: FloatArray, times: int) -> FloatArray:
     """By option, the chance of each value for one of each signature (Sinkhorn's scaling)."""
+    # Options run along the last axis, next to each other in memory.
+    weights = np.ascontiguousarray(weights.transpose(1, 2, 0))
+    people, counts = np.ascontiguousarray(people.T)[:, None], np.ascontiguousarray(counts.T)
     for _ in range(times):
-        expected = (weights * people[:, :, None]).sum(axis=1, keepdims=True)
-        weights = weights * (counts[:, None, :] / np.maximum(expected, 1e-300))
-        weights = weights / np.maximum(weights.sum(axis=2, keepdims=True), 1e-300)
-    return weights
+        weights *= counts / np.add.reduce(weights * people, axis=0, initial=1e-300)
+        weights /= np.add.reduce(weights, axis=1, keepdims=True, initial=1e-300)
+    return weights.transpose(2, 0, 1)

@@ -108,6 +108,11 @@ class ArtProblem:
         """People by profile and value."""
         return self.counted(np.arange(self.n_people))
 
+    @cached_property
+    def judged(self) -> dict[tuple[int, ...], bool]:
+        """Whether groups that were judged before are safe, by their sorted keys."""
+        return {}
+
     def counted(self, people: IntArray) -> IntArray:
         """Some people by profile and value."""
         found = np.bincount(self.keys[people], minlength=self.n_profiles * self.n_values)

@@ -12,7 +12,7 @@ from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import InternalError, NoSafeRelease
 from foreknow.methods.art.groups import LARGEST, Mixer, like_parts, uniform_groups
 from foreknow.methods.art.infeasibility import ArtNames, asked, impossible, in_the_way
-from foreknow.methods.art.judge import safe_groups, safe_lists
+from foreknow.methods.art.judge import safe_bags, safe_groups, safe_lists
 from foreknow.methods.art.problem import ArtProblem
 
 _log = logging.getLogger(__name__)
@@ -190,16 +190,19 @@ def _loss(places: np.ndarray) -> float:
 def _joined(problem: ArtProblem, groups: list[IntArray], left: IntArray) -> IntArray:
     """Let people join near groups that stay safe, in place; who does not find one."""
     first = np.array([group[0] for group in groups], dtype=np.int64)
+    keys = [problem.keys[group].tolist() for group in groups] if len(left) else []
     staying = []
     for one in left.tolist():
         distance = problem.distances(int(problem.profiles[one]))[problem.profiles[first]]
         if problem.places.shape[1]:
             distance += np.abs(problem.places[first] - problem.places[one]).mean(axis=1)
         near = np.argsort(distance, kind="stable")[:_LOOKED].tolist()
-        good = safe_lists(problem, [np.append(groups[g], one) for g in near])
-        if good.any():
-            g = near[int(np.argmax(good))]
+        key = int(problem.keys[one])
+        good = safe_bags(problem, [tuple(sorted([*keys[g], key])) for g in near])
+        if any(good):
+            g = near[good.index(True)]
             groups[g] = np.append(groups[g], one)
+            keys[g].append(key)
         else:
             staying.append(one)
     return np.array(staying, dtype=np.int64)
