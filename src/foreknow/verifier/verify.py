@@ -233,10 +233,26 @@ def _findings(
 def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> Asked:
     """What a requirement counts: the one place where secrets and sights enter the verifier."""
     about = {value for _, bag in written.held.values() for value in bag}
+    if "any_of" in table:
+        members = [str(value) for value in table["any_of"]]
+        if written.semantics != "single" or about <= set(members):
+            raise CertificateError("any_of is for one value per person, and not for every value")
+        one = " or ".join(members)
+        while one in about - set(members):
+            one += "+"
+        held = {g: (n, _united(bag, members, one)) for g, (n, bag) in written.held.items()}
+        return Asked(held, {one}, written, relative)
     if "values" in table:
         about &= {str(value) for value in table["values"]}
     about -= {str(value) for value in table.get("except", ())}
     return Asked(written.held, about, written, relative)
+
+
+def _united(bag: Bag, members: Collection[str], name: str) -> Bag:
+    """A bag in which the members of a set are one value."""
+    rest = {value: count for value, count in bag.items() if value not in members}
+    together = sum(count for value, count in bag.items() if value in members)
+    return {**rest, name: together} if together else rest
 
 
 def count_people(written: Written) -> tuple[int, int]:
@@ -247,7 +263,7 @@ def count_people(written: Written) -> tuple[int, int]:
 def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fraction]]:
     """Each kind of knowledge, its settings and its limit."""
     limits = [key for key in ("below", "at_most", "at_most_times") if key in table]
-    kinds = [key for key in table if key not in ("name", "values", "except", *limits)]
+    kinds = [key for key in table if key not in ("name", "values", "except", "any_of", *limits)]
     if limits not in ([], ["below"]) and (
         len(limits) > 1 or kinds != ["priors"] or not isinstance(table["priors"], Mapping)
     ):

@@ -16,6 +16,7 @@ from foreknow.adversaries.implications.implications import Negations
 from foreknow.adversaries.implications.witness import ImplicationsWitness
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
+from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, Verdict
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
@@ -240,6 +241,9 @@ def requirement_title(requirement: Requirement, place: int) -> str:
 
 def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> str:
     """Say which values a requirement is about."""
+    if requirement.any_of is not None:
+        members = listing([named(value) for value in requirement.any_of], "or", most=most)
+        return f"any of {members}"
     if requirement.values is not None:
         return listing([named(value) for value in requirement.values], most=most)
     if not requirement.excluded:
@@ -319,7 +323,8 @@ def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
 
 
 def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
-    counts, noun = audit.counts, sensitive_noun(audit.policy)
+    counts = counts_of(verdict.requirement.counted(audit.counts))
+    noun = sensitive_noun(audit.policy)
     found, adversary = verdict.disclosure, verdict.point.adversary
     section = _heading(audit, verdict) | {
         "sentence": verdict_sentence(verdict, noun),
