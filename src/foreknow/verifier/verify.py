@@ -25,6 +25,7 @@ from foreknow.errors import (
     UnsupportedError,
     short_of_memory,
 )
+from foreknow.verifier.diversity import gauge_alpha_k, gauge_l_diversity
 from foreknow.verifier.facts import Cell, Group, worst_of
 from foreknow.verifier.files import (
     File,
@@ -39,6 +40,8 @@ from foreknow.verifier.priors import Chances, Worst, worst_priors
 
 Bag = dict[str, int]
 
+# Criteria of groups whose people may have several values.
+_OF_SIZES = {"k_anonymity"}
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 _ARMED = re.compile(r"[=+\-@\t\r]")
@@ -100,7 +103,8 @@ class Reached:
         Its position in the policy.
     criterion : mapping
         What stands for it in the policy.
-    attained : Fraction
+    attained : Fraction or None
+        None where it is infinite.
     group : str or None
         The first group that attains it, by the texts of its columns.
     safe : bool
@@ -109,7 +113,7 @@ class Reached:
 
     requirement: int
     criterion: Mapping[str, Any]
-    attained: Fraction
+    attained: Fraction | None
     group: str | None
     safe: bool
 
@@ -170,7 +174,9 @@ class Asked(NamedTuple):
 # probability, and how likely it was before (1 where there are no priors).
 Judge: TypeAlias = Callable[[Asked, Any], Worst]
 # Of a criterion: from the groups and its settings to what is attained, where, and whether it holds.
-Gauge: TypeAlias = Callable[[Mapping[Group, tuple[int, Bag]], Any], tuple[Fraction, Group, bool]]
+Gauge: TypeAlias = Callable[
+    [Mapping[Group, tuple[int, Bag]], Any], tuple[Fraction | None, Group, bool]
+]
 
 
 def verify(
@@ -203,6 +209,8 @@ def verify(
         elif set(table) - {"name", key}:
             raise CertificateError(f"{key} is about whole groups, and stands by itself")
         else:
+            if written.semantics != "single" and key not in _OF_SIZES:
+                raise CertificateError(f"{key} is about one value per person")
             attained, group, holds = gauges[key](written.held, table[key])
             findings.append(Reached(position, {key: table[key]}, attained, _name(group), holds))
     return findings
@@ -365,7 +373,11 @@ VERIFIERS: dict[str, Judge] = {
     "negations": _judge_negations,
     "priors": _judge_priors,
 }
-GAUGES: dict[str, Gauge] = {"k_anonymity": _gauge_k_anonymity}
+GAUGES: dict[str, Gauge] = {
+    "k_anonymity": _gauge_k_anonymity,
+    "l_diversity": gauge_l_diversity,
+    "alpha_k": gauge_alpha_k,
+}
 
 
 def _read(written: Written) -> dict[Group, tuple[int, Bag]]:
