@@ -170,7 +170,7 @@ def _listed(labels: Iterable[Any], most: int = 6) -> str:
 def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
-    from foreknow.report.words import named
+    from foreknow.report.words import named, setting_text
     from foreknow.verifier.verify import Reached
 
     of_whom = "of your policy " if found.own_policy else ""
@@ -182,7 +182,7 @@ def _say_verified(found: Verification) -> None:
         if isinstance(finding, Reached):
             ((criterion, required),) = finding.criterion.items()
             lines.append(
-                f"  {criterion} = {required}: attained is {finding.attained}; this is about "
+                f"  {criterion} = {setting_text(required)}: attained is {finding.attained}; this is about "
                 "groups, and not about what anyone can infer of a person"
             )
             continue

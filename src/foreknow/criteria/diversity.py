@@ -154,7 +154,7 @@ class LDiversity(_OfValues):
             "entropy": f"the least diverse group is as diverse as {_short(amount)} values that are "
             f"equally frequent, the least is {self.l}",
             "recursive": "in the least diverse group the most frequent value occurs "
-            f"{_short(amount)} times as often as the {self.l}-th and all after it, together; it "
+            f"{_short(amount)} times as often as all from the {_ordinal(self.l)} on, together; it "
             f"must be below {self.c}",
         }[self.kind]
         holds = not self._fails(counts).any()
@@ -296,6 +296,16 @@ def _entropies(counts: GroupCounts) -> FloatArray:
 
 def _plain(number: Fraction) -> int | str:
     return int(number) if number.denominator == 1 else str(number)
+
+
+def _ordinal(place: Any) -> str:
+    """Write a place from 2 on.
+
+    >>> _ordinal(2), _ordinal(3), _ordinal(11), _ordinal(22)
+    ('2nd', '3rd', '11th', '22nd')
+    """
+    last = "" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "")
+    return f"{place}{last or 'th'}"
 
 
 def _short(amount: numbers.Number | float) -> str:

@@ -47,6 +47,7 @@ from foreknow.report.words import (
     percent,
     point_limit,
     reaches_just,
+    setting_text,
     some,
     times_text,
     visible,
@@ -224,7 +225,8 @@ def _criteria(audit: Audit) -> list[tuple[bool, str]]:
 def _criterion_text(requirement: Requirement) -> str:
     """A criterion as a policy file has it."""
     assert requirement.criterion is not None
-    return ", ".join(f"{key} = {value}" for key, value in requirement.criterion.to_dict().items())
+    ((key, setting),) = requirement.criterion.to_dict().items()
+    return f"{key} = {setting_text(setting)}"
 
 
 def sensitive_noun(policy: Policy) -> str:
