@@ -182,8 +182,8 @@ def _say_verified(found: Verification) -> None:
         if isinstance(finding, Reached):
             ((criterion, required),) = finding.criterion.items()
             lines.append(
-                f"  {criterion} = {setting_text(required)}: attained is {finding.attained}; this is about "
-                "groups, and not about what anyone can infer of a person"
+                f"  {criterion} = {setting_text(required)}: attained is {finding.attained}; this "
+                "is about groups, and not about what anyone can infer of a person"
             )
             continue
         ((kind, amounts),) = finding.adversary.items()
