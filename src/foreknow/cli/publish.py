@@ -155,7 +155,8 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
 
 def _about(required: Mapping[str, Any]) -> str:
     """Which values a requirement is about, where it is not about all."""
-    for key, words in (("values", "about"), ("except", "about all but")):
+    keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
+    for key, words in keys.items():
         if key in required:
             return f", {words} {_listed(required[key], most=20)}"
     return ""
