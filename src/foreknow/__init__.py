@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from foreknow.auditing.named_people import NamedWitness, name_people
     from foreknow.auditing.skyline import SkylineReport, skyline_report
     from foreknow.auditing.survey import LatticeSurvey, SurveyedNode, survey
+    from foreknow.criteria.diversity import AlphaK, LDiversity
     from foreknow.criteria.properties import (
         All,
         Distinct,
@@ -98,6 +99,7 @@ _ROOMS = {
     "auditing.named_people": ["NamedWitness", "name_people"],
     "auditing.skyline": ["SkylineReport", "skyline_report"],
     "auditing.survey": ["LatticeSurvey", "SurveyedNode", "survey"],
+    "criteria.diversity": ["AlphaK", "LDiversity"],
     "criteria.properties": [
         "All",
         "Distinct",
@@ -143,6 +145,7 @@ __all__ = [
     "ART",
     "Algorithm",
     "All",
+    "AlphaK",
     "Anatomy",
     "Attack",
     "Audit",
@@ -166,6 +169,7 @@ __all__ = [
     "Intervals",
     "Jump",
     "KAnonymity",
+    "LDiversity",
     "LatticeResult",
     "LatticeSurvey",
     "Limit",

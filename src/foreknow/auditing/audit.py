@@ -61,6 +61,7 @@ class Verdict:
             "requirement": self.requirement.name,
             "values": None if about is None else [str(v) for v in about],
             "except": [str(v) for v in self.requirement.excluded],
+            **({"any_of": list(of)} if (of := self.requirement.any_of) is not None else {}),
             "adversary": self.point.adversary.to_dict(),
             self.point.key: str(self.point.below),
             **({"limit": str(self.limit)} if self.point.relative else {}),
@@ -154,7 +155,7 @@ class Audit(Result):
         free = np.ones(self.counts.n_values, dtype=bool)
         for requirement in self.policy.requirements:
             if requirement.points:
-                free &= ~requirement.mask(self.counts.values)
+                free &= ~requirement.about(self.counts.values)
         return tuple(self.counts.values[code] for code in np.flatnonzero(free).tolist())
 
     @cached_property

@@ -155,7 +155,8 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
 
 def _about(required: Mapping[str, Any]) -> str:
     """Which values a requirement is about, where it is not about all."""
-    for key, words in (("values", "about"), ("except", "about all but")):
+    keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
+    for key, words in keys.items():
         if key in required:
             return f", {words} {_listed(required[key], most=20)}"
     return ""
@@ -170,7 +171,7 @@ def _listed(labels: Iterable[Any], most: int = 6) -> str:
 def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
-    from foreknow.report.words import named
+    from foreknow.report.words import named, setting_text
     from foreknow.verifier.verify import Reached
 
     of_whom = "of your policy " if found.own_policy else ""
@@ -182,8 +183,8 @@ def _say_verified(found: Verification) -> None:
         if isinstance(finding, Reached):
             ((criterion, required),) = finding.criterion.items()
             lines.append(
-                f"  {criterion} = {required}: attained is {finding.attained}; this is about "
-                "groups, and not about what anyone can infer of a person"
+                f"  {criterion} = {setting_text(required)}: attained is {finding.attained}; this "
+                "is about groups, and not about what anyone can infer of a person"
             )
             continue
         ((kind, amounts),) = finding.adversary.items()

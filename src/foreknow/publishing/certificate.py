@@ -232,7 +232,7 @@ def finding_to_dict(finding: Finding | Reached) -> dict[str, Any]:
         return {
             "requirement": finding.requirement,
             "criterion": dict(finding.criterion),
-            "attained": exact_text(finding.attained),
+            "attained": "inf" if finding.attained is None else exact_text(finding.attained),
             "group": finding.group,
             "safe": finding.safe,
         }

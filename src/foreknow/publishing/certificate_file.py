@@ -111,6 +111,7 @@ class _RequireBase(Settings):
     name: str | None = None
     values: _SomeNames | None = None
     excluded: _SomeNames | None = Field(default=None, alias="except")
+    any_of: _SomeNames | None = None
     below: _Limit | None = None
     at_most: _Limit | None = None
     at_most_times: _Times | None = None
@@ -123,13 +124,14 @@ class _RequireBase(Settings):
         wanted = [each.key for each in criteria.CRITERIA if getattr(self, each.key) is not None]
         alone = [own for own in given.values() if not isinstance(own, list)]
         limits = [self.below, self.at_most, self.at_most_times]
-        about = self.values is not None or self.excluded is not None
+        given_values = [self.values, self.excluded, self.any_of]
+        about = any(named is not None for named in given_values)
         if wanted:
             if given or len(wanted) > 1 or about or limits != [None] * 3:
                 raise ValueError(f"{wanted[0]} stands by itself")
             return self
-        if self.values is not None and self.excluded is not None:
-            raise ValueError("it has both values and except")
+        if sum(named is not None for named in given_values) > 1:
+            raise ValueError("it has two of values, except and any_of")
         if not given or (alone and len(given) > 1):
             raise ValueError("it needs one adversary, or points")
         if sum(limit is not None for limit in limits) != len(alone):

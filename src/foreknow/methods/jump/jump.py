@@ -200,7 +200,7 @@ class InOrder:
             a release.
         """
         for requirement in policy.requirements if policy is not None else ():
-            requirement.mask(microdata.values)
+            requirement.about(microdata.values)
         own = self.settled(microdata)
         if self._kind != "naive":  # which claims nothing
             own._refuse_lookalikes(policy is not None and policy.options.form == "generalized")

@@ -16,6 +16,7 @@ from foreknow.adversaries.implications.implications import Negations
 from foreknow.adversaries.implications.witness import ImplicationsWitness
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
+from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, Verdict
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
@@ -46,6 +47,7 @@ from foreknow.report.words import (
     percent,
     point_limit,
     reaches_just,
+    setting_text,
     some,
     times_text,
     visible,
@@ -223,7 +225,8 @@ def _criteria(audit: Audit) -> list[tuple[bool, str]]:
 def _criterion_text(requirement: Requirement) -> str:
     """A criterion as a policy file has it."""
     assert requirement.criterion is not None
-    return ", ".join(f"{key} = {value}" for key, value in requirement.criterion.to_dict().items())
+    ((key, setting),) = requirement.criterion.to_dict().items()
+    return f"{key} = {setting_text(setting)}"
 
 
 def sensitive_noun(policy: Policy) -> str:
@@ -240,6 +243,9 @@ def requirement_title(requirement: Requirement, place: int) -> str:
 
 def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> str:
     """Say which values a requirement is about."""
+    if requirement.any_of is not None:
+        members = listing([named(value) for value in requirement.any_of], "or", most=most)
+        return f"any of {members}"
     if requirement.values is not None:
         return listing([named(value) for value in requirement.values], most=most)
     if not requirement.excluded:
@@ -319,7 +325,8 @@ def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
 
 
 def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
-    counts, noun = audit.counts, sensitive_noun(audit.policy)
+    counts = counts_of(verdict.requirement.counted(audit.counts))
+    noun = sensitive_noun(audit.policy)
     found, adversary = verdict.disclosure, verdict.point.adversary
     section = _heading(audit, verdict) | {
         "sentence": verdict_sentence(verdict, noun),
