@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from foreknow.auditing.skyline import SkylineReport, skyline_report
     from foreknow.auditing.survey import LatticeSurvey, SurveyedNode, survey
     from foreknow.criteria.diversity import AlphaK, LDiversity
+    from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
     from foreknow.criteria.properties import (
         All,
         Distinct,
@@ -100,6 +101,7 @@ _ROOMS = {
     "auditing.skyline": ["SkylineReport", "skyline_report"],
     "auditing.survey": ["LatticeSurvey", "SurveyedNode", "survey"],
     "criteria.diversity": ["AlphaK", "LDiversity"],
+    "criteria.likeness": ["BetaLikeness", "DeltaDisclosure", "TCloseness"],
     "criteria.properties": [
         "All",
         "Distinct",
@@ -149,9 +151,11 @@ __all__ = [
     "Anatomy",
     "Attack",
     "Audit",
+    "BetaLikeness",
     "BeyondReach",
     "Certificate",
     "DateLevels",
+    "DeltaDisclosure",
     "Disclosure",
     "DisclosureCurves",
     "DisclosureSet",
@@ -200,6 +204,7 @@ __all__ = [
     "Statements",
     "Streamliner",
     "SurveyedNode",
+    "TCloseness",
     "Traits",
     "Tree",
     "Utility",

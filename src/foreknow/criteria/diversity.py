@@ -53,11 +53,12 @@ class _OfValues:
 
     def ledger(self, semantics: Semantics = "single") -> EachGroup:
         """Start a ledger for a search."""
-        _require_single(self, semantics)
+        require_single(self, semantics)
         return EachGroup(self._fails)
 
 
-def _require_single(criterion: Any, semantics: Semantics) -> None:
+def require_single(criterion: Any, semantics: Semantics) -> None:
+    """Refuse people with several values."""
     if semantics != "single":
         raise UnsupportedError(
             f"{criterion.key} is about one value per person, and unsupported under {semantics!r}; "
@@ -65,9 +66,10 @@ def _require_single(criterion: Any, semantics: Semantics) -> None:
         )
 
 
-def _counted(criterion: Any, release: HasCounts) -> GroupCounts:
+def counted(criterion: Any, release: HasCounts) -> GroupCounts:
+    """The counts of a release that such a criterion can be about."""
     counts = counts_of(release)
-    _require_single(criterion, counts.semantics)
+    require_single(criterion, counts.semantics)
     if not counts.n_groups:
         raise DataError("the release has no groups")
     return counts
@@ -146,25 +148,25 @@ class LDiversity(_OfValues):
 
     def attained(self, release: HasCounts) -> Attained:
         """The least diverse group of a release."""
-        counts = _counted(self, release)
+        counts = counted(self, release)
         amount, group = getattr(self, f"_{self.kind}")(counts)
         words = {
             "distinct": f"the least diverse group has {amount} different values, the least is "
             f"{self.l}",
-            "entropy": f"the least diverse group is as diverse as {_short(amount)} values that are "
-            f"equally frequent, the least is {self.l}",
+            "entropy": f"the least diverse group is as diverse as {shortened(amount)} values that "
+            f"are equally frequent, the least is {self.l}",
             "recursive": "in the least diverse group the most frequent value occurs "
-            f"{_short(amount)} times as often as all from the {_ordinal(self.l)} on, together; it "
-            f"must be below {self.c}",
+            f"{shortened(amount)} times as often as all from the {_ordinal(self.l)} on, together; "
+            f"it must be below {self.c}",
         }[self.kind]
         holds = not self._fails(counts).any()
         return Attained(amount, holds, words, counts.group_label(group))
 
     def to_dict(self) -> dict[str, Any]:
         """``{"l_diversity": {...}}``, as in a policy file."""
-        l = self.l if isinstance(self.l, int) else _plain(as_fraction(self.l))  # noqa: E741
+        l = self.l if isinstance(self.l, int) else plain(as_fraction(self.l))  # noqa: E741
         table: dict[str, Any] = {"l": l, "kind": self.kind}
-        return {self.key: table if self.c is None else {**table, "c": _plain(as_fraction(self.c))}}
+        return {self.key: table if self.c is None else {**table, "c": plain(as_fraction(self.c))}}
 
     def _fails(self, counts: GroupCounts) -> Mask:
         if self.kind == "distinct":
@@ -253,22 +255,22 @@ class AlphaK(_OfValues):
 
     def attained(self, release: HasCounts) -> Attained:
         """The largest share of a value in a group of a release."""
-        counts = _counted(self, release)
+        counts = counted(self, release)
         most, sizes = counts.top_sums(1), counts.sizes
         shares = most / sizes
         near = np.flatnonzero(shares >= shares.max() - CLOSE).tolist()
         share = max(Fraction(int(most[g]), int(sizes[g])) for g in near)
         group = next(g for g in near if Fraction(int(most[g]), int(sizes[g])) == share)
         words = (
-            f"the largest share of a value in a group is {_short(share)}, the most is {self.alpha};"
-            f" the smallest group has {int(sizes.min())} people, the least is {self.k}"
+            f"the largest share of a value in a group is {shortened(share)}, the most is "
+            f"{self.alpha}; the smallest group has {int(sizes.min())} people, the least is {self.k}"
         )
         holds = share <= as_fraction(self.alpha) and int(sizes.min()) >= self.k
         return Attained(share, holds, words, counts.group_label(group))
 
     def to_dict(self) -> dict[str, Any]:
         """``{"alpha_k": {...}}``, as in a policy file."""
-        return {self.key: {"alpha": _plain(as_fraction(self.alpha)), "k": self.k}}
+        return {self.key: {"alpha": plain(as_fraction(self.alpha)), "k": self.k}}
 
     def _fails(self, counts: GroupCounts) -> Mask:
         alpha = as_fraction(self.alpha)
@@ -294,7 +296,8 @@ def _entropies(counts: GroupCounts) -> FloatArray:
     return entropies
 
 
-def _plain(number: Fraction) -> int | str:
+def plain(number: Fraction) -> int | str:
+    """A fraction as a policy file has it."""
     return int(number) if number.denominator == 1 else str(number)
 
 
@@ -308,5 +311,6 @@ def _ordinal(place: Any) -> str:
     return f"{place}{last or 'th'}"
 
 
-def _short(amount: numbers.Number | float) -> str:
+def shortened(amount: numbers.Number | float) -> str:
+    """A number for people."""
     return f"{float(amount):.4g}"

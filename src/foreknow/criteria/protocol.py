@@ -70,7 +70,11 @@ class Criterion(Protocol):
         ...
 
     def ledger(self, semantics: Semantics = "single") -> Ledger:
-        """Start a ledger for a search."""
+        """Start a ledger for a search.
+
+        One that declares ``compares_table = True`` takes ``whole``, too: an int64 array, how many
+        people of the whole table have each value.
+        """
         ...
 
     def to_dict(self) -> dict[str, Any]:

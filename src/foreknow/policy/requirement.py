@@ -25,7 +25,7 @@ from foreknow.adversaries.protocol import (
     counts_of,
 )
 from foreknow.criteria.protocol import Criterion
-from foreknow.data.counts import Semantics, require_single
+from foreknow.data.counts import GroupCounts, Semantics, require_single
 from foreknow.data.labels import Label, Labels
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean
 from foreknow.numbers import Number, as_fraction, as_threshold, shown
@@ -266,10 +266,18 @@ class Requirement:
                 mask[codes[str(label)]] = key != "except"
         return mask
 
-    def ledgers(self, values: Labels, semantics: Semantics) -> list[Ledger]:
-        """Start its ledgers, over what it counts: one for each point, or the criterion's."""
+    def ledgers(
+        self, values: Labels, semantics: Semantics, everyone: GroupCounts | None = None
+    ) -> list[Ledger]:
+        """Start its ledgers, over what it counts: one for each point, or the criterion's.
+
+        `everyone` is the whole table, for a criterion that compares groups with it.
+        """
         if self.criterion is not None:
-            return [self.criterion.ledger(semantics)]
+            more = {}
+            if getattr(self.criterion, "compares_table", False) and everyone is not None:
+                more = {"whole": everyone.totals}
+            return [self.criterion.ledger(semantics, **more)]
         if self.any_of is not None:
             require_single(semantics)
         mask, ledgers = self.mask(self.labels(values)), []

@@ -24,9 +24,9 @@ def gauge_l_diversity(held: Held, table: Any) -> tuple[Fraction | None, Group, b
     """The least diverse group, by the kind that is asked for."""
     if not isinstance(table, Mapping) or not {"l"} <= set(table) <= {"l", "kind", "c"}:
         raise CertificateError(f"l_diversity must be a table of l, kind and c, not {table!r}")
-    kind, least = table.get("kind", "distinct"), _number(table["l"])
+    kind, least = table.get("kind", "distinct"), number_of(table["l"])
     if kind == "recursive":
-        return _recursive(held, least, _number(table.get("c")))
+        return _recursive(held, least, number_of(table.get("c")))
     if "c" in table or kind not in ("distinct", "entropy") or least < 1:
         raise CertificateError(f"l_diversity cannot be {dict(table)}")
     if kind == "distinct":
@@ -67,7 +67,7 @@ def gauge_alpha_k(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     """The largest share of a value in a group; and whether all groups are large enough."""
     if not isinstance(table, Mapping) or set(table) != {"alpha", "k"}:
         raise CertificateError(f"alpha_k must be a table of alpha and k, not {table!r}")
-    alpha, k = _number(table["alpha"]), _number(table["k"])
+    alpha, k = number_of(table["alpha"]), number_of(table["k"])
     if not 0 < alpha <= 1 or k < 1 or k.denominator > 1:
         raise CertificateError(f"alpha_k cannot be {dict(table)}")
     shares = {g: Fraction(max(bag.values()), people) for g, (people, bag) in held.items()}
@@ -76,7 +76,8 @@ def gauge_alpha_k(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     return shares[group], group, shares[group] <= alpha and large
 
 
-def _number(given: Any) -> Fraction:
+def number_of(given: Any) -> Fraction:
+    """A number of a certificate."""
     try:
         if isinstance(given, bool) or given is None:
             raise ValueError

@@ -36,6 +36,11 @@ from foreknow.verifier.files import (
     open_written,
 )
 from foreknow.verifier.implications import worst_implications
+from foreknow.verifier.likeness import (
+    gauge_beta_likeness,
+    gauge_delta_disclosure,
+    gauge_t_closeness,
+)
 from foreknow.verifier.priors import Chances, Worst, worst_priors
 
 Bag = dict[str, int]
@@ -377,6 +382,9 @@ GAUGES: dict[str, Gauge] = {
     "k_anonymity": _gauge_k_anonymity,
     "l_diversity": gauge_l_diversity,
     "alpha_k": gauge_alpha_k,
+    "t_closeness": gauge_t_closeness,
+    "beta_likeness": gauge_beta_likeness,
+    "delta_disclosure": gauge_delta_disclosure,
 }
 
 
