@@ -170,7 +170,7 @@ def _listed(labels: Iterable[Any], most: int = 6) -> str:
 def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
-    from foreknow.report.scope import sentences
+    from foreknow.report.scope import HEADING, sentences
     from foreknow.report.words import named, noun_of
     from foreknow.verifier.verify import Reached
 
@@ -197,7 +197,8 @@ def _say_verified(found: Verification) -> None:
             f"{exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"
         )
     lines.append(f"Judged: {', '.join(found.files)}.")
-    lines += sentences(found.scope, noun_of(found.sensitive), found.semantics)
+    beside = sentences(found.scope, noun_of(found.sensitive), found.semantics)
+    lines += [HEADING, *(f"  – {said}" for said in beside)]
     rest = [name for name in found.not_judged if name not in found.to_keep]
     if rest:
         lines.append(f"In the same folder, and not judged: {_listed(rest)}.")

@@ -24,9 +24,9 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
     said, of_value = [], ("time", "times") if semantics == "multiset" else ("person", "people")
     if scope.unprotected:
         values = [f"{named(v)} ({some(n, *of_value)})" for v, n in scope.unprotected.items()]
-        them = "them" if len(values) > 1 else "it"
         said.append(
-            f"No requirement is about: {_several(values)}. The release may tell {them} outright."
+            f"No requirement is about: {_several(values)}. The release may disclose "
+            f"{'them' if len(values) > 1 else 'it'} outright."
         )
     if scope.beside:
         these = "these" if len(scope.beside) > 1 else "this"
