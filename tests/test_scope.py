@@ -445,3 +445,26 @@ def test_a_forger_who_changes_the_rows_and_their_digest_is_found(folder):
     edit(folder, lambda t: t["release"]["files"].update({"release.csv": digest_of(path)}))
     with pytest.raises(CertificateError, match="scope: unprotected"):
         fk.verify(folder)
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_a_published_column_by_which_priors_are_known_is_judged(learned, tmp_path):
+    rows = [{"age": i % 4, "job": "ab"[i % 2], "shoe": i, "ill": "xyz"[i % 3]} for i in range(24)]
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["job", "shoe"])
+    microdata = fk.Microdata(pa.Table.from_pylist(rows), roles)
+    chances = [
+        {"job": job, "value": ill, "probability": p}
+        for job in "ab"
+        for ill, p in (("x", "1/2"), ("y", "1/4"), ("z", "1/4"))
+    ]
+    given = fk.Priors(pa.Table.from_pylist(chances))
+    priors = fk.Priors.learn(pa.Table.from_pylist(rows), ["job"], "ill") if learned else given
+    policy = fk.Policy([fk.Requirement(priors, at_most=1)], roles)
+    made = fk.publish(microdata, policy, method=fk.Anatomy(2))
+    made.write(tmp_path / "out")
+    found = fk.verify(tmp_path / "out")
+    assert made.certificate.scope["beside"] == ["shoe"]
+    assert found.beside == found.scope.beside == ("shoe",)
+    edit(tmp_path / "out", lambda table: table["scope"].update(beside=["job", "shoe"]))
+    with pytest.raises(CertificateError, match="scope: beside"):
+        fk.verify(tmp_path / "out")
