@@ -127,6 +127,9 @@ def test_publish_says_it_in_terminal_report_and_certificate_and_verify_again(war
     assert f"The publisher notes, which is not verified: {left}" in verified
     assert f"Judged: release.csv. {HEADING} – No requirement is about: " in verified
     assert "Not judged: job. An adversary who knows this of a person" in verified
+    first = max(expected["unprotected"], key=expected["unprotected"].get)
+    for text in (out, verified):
+        assert f"No requirement is about: {first} (" in text
     # What a reader of the release can count, an audit of the folder says again.
     again = ward.says("audit", "out", "-p", "ward.toml")
     assert "Not judged: job." in again
@@ -428,6 +431,7 @@ def test_what_is_certified_is_what_the_verifier_finds(form, fmt, semantics, tmp_
     counted = Counter(table["disease"].to_pylist())
     del counted[ill]
     assert known.scope["unprotected"] == counted
+    assert list(found.scope.unprotected) == list(known.scope["unprotected"])
     # and an audit of the written folder, which is read by other code, says the same
     again = fk.audit(opened(tmp_path / "out"), replace(policy, schema=roles)).scope.to_dict()
     assert {k: again[k] for k in own} == own

@@ -33,7 +33,8 @@ class Scope:
     without_value : int
         People in groups in which nobody has a sensitive value.
     unprotected : mapping of str to int
-        Sensitive values that no requirement is about, and how often each occurs.
+        Sensitive values that no requirement is about, and how often each occurs; the most frequent
+        first.
     beside : tuple of str or None
         Columns of the table that no requirement looks at.
     suppressed : tuple of str or None
@@ -56,6 +57,10 @@ class Scope:
     method: str | None = None
     linked: bool = False
 
+    def __post_init__(self) -> None:
+        frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
+        object.__setattr__(self, "unprotected", dict(frequent_first))
+
     @classmethod
     def of(cls, release: HasCounts, policy: Policy | None = None) -> Scope:
         """What is known of a release; which values are judged is only said by a policy."""
@@ -71,7 +76,7 @@ class Scope:
             smallest_group=int(counts.sizes.min()) if counts.n_groups else 0,
             groups_of_one=int((counts.sizes == 1).sum()),
             without_value=int(counts.sizes[np.diff(counts.offsets) == 0].sum()),
-            unprotected=dict(sorted((+free).items(), key=lambda item: (-item[1], item[0]))),
+            unprotected=+free,
             beside=None if table is None else tuple(table.unseen(known, roles)),
             suppressed=None if table is None else table.suppressed,
             method=None if policy is None else NOT_JUDGED,
