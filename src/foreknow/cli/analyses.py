@@ -69,7 +69,8 @@ def audit(
     rules = Policy.load(policy)
     refuse_inputs(html, json, (release, policy))
     with progress("Counting the release", quiet):
-        found = auditing.audit(open_release(release, rules, group), rules)
+        judged = open_release(release, rules, group)
+        found = auditing.audit(judged, rules)
     show_result(found, html, json, quiet)
     raise typer.Exit(0 if found.safe else UNSAFE)
 

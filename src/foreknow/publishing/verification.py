@@ -257,7 +257,7 @@ def judge(
         to_keep=tuple(name for name in others if name in _FOR_THE_OWNER),
         claimed=known.notes if policy is None else (),
         scope=scope,
-        claimed_scope=Scope() if policy or known.scope is None else _claims(known.scope),
+        claimed_scope=Scope() if policy is not None else _claims(known.scope),
         semantics=known.semantics,
     )
     return found, problems
@@ -337,8 +337,10 @@ def _each(points: Any) -> Sequence[Any]:
     return [points] if isinstance(points, Mapping) else points
 
 
-def _claims(certified: Mapping[str, Any]) -> Scope:
+def _claims(certified: Mapping[str, Any] | None) -> Scope:
     """What a certificate says and files do not tell."""
+    if certified is None:
+        return Scope()
     method = certified["method"]
     return Scope(left_out=certified["left_out"], method=None if method == NOT_JUDGED else method)
 
