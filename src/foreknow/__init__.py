@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from foreknow.auditing.audit import Audit, Verdict, audit
     from foreknow.auditing.curves import DisclosureCurves, disclosure_curves
     from foreknow.auditing.named_people import NamedWitness, name_people
+    from foreknow.auditing.scope import Scope
     from foreknow.auditing.skyline import SkylineReport, skyline_report
     from foreknow.auditing.survey import LatticeSurvey, SurveyedNode, survey
     from foreknow.criteria.diversity import AlphaK, LDiversity
@@ -98,6 +99,7 @@ _ROOMS = {
     "auditing.audit": ["Audit", "Verdict", "audit"],
     "auditing.curves": ["DisclosureCurves", "disclosure_curves"],
     "auditing.named_people": ["NamedWitness", "name_people"],
+    "auditing.scope": ["Scope"],
     "auditing.skyline": ["SkylineReport", "skyline_report"],
     "auditing.survey": ["LatticeSurvey", "SurveyedNode", "survey"],
     "criteria.diversity": ["AlphaK", "LDiversity"],
@@ -199,6 +201,7 @@ __all__ = [
     "Run",
     "Safe",
     "Schema",
+    "Scope",
     "SecretChoice",
     "SkylineReport",
     "Statements",

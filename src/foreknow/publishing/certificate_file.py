@@ -33,7 +33,8 @@ from foreknow.publishing import CERTIFICATE, PRIORS
 from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
-FORMAT_VERSION = 4  # 1 knew one value per person only, 2 no priors that are kept, 3 no criteria
+# 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope
+FORMAT_VERSION = 5
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
 _MOST_BYTES = 256 << 20
@@ -230,6 +231,17 @@ _AnyFinding = Annotated[
 ]
 
 
+class _Scope(Settings):
+    left_out: _Amount
+    smallest_group: _Amount
+    groups_of_one: _Amount
+    without_value: _Amount
+    unprotected: dict[str, _Amount]
+    beside: _Names
+    suppressed: _Names
+    method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
+
+
 class _KeptPriors(Settings):
     format: Literal["foreknow priors"]
     version: Literal[1]
@@ -244,6 +256,7 @@ class _Certificate(Settings):
     safe: bool
     minimal: bool = False
     notes: list[str] = Field(default=[])
+    scope: _Scope | None = None
     policy: _Policy
     release: _Release
     method: dict[str, Any]
@@ -350,6 +363,11 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         return "priors are named by a digest from version 3 on"
     if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
         return "criteria are certified from version 4 on"
+    if read.scope is not None:
+        if read.version < 5:
+            return "a scope is certified from version 5 on"
+        if release.semantics != "single" and read.scope.left_out:
+            return "people without a value are left out where everybody has one, and only there"
     for finding in read.findings:
         if isinstance(finding, _Reached):
             continue

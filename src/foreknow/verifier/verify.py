@@ -268,6 +268,34 @@ def _united(bag: Bag, members: Collection[str], name: str) -> Bag:
     return {**rest, name: together} if together else rest
 
 
+def scope_of(
+    written: Written, requirements: Sequence[Mapping[str, Any]], criteria: Collection[str]
+) -> dict[str, Any]:
+    """What no requirement looks at, as far as the files of a release tell."""
+    held = written.held
+    sizes = [people for people, _ in held.values()]
+    free: dict[str, int] = {}
+    for _, bag in held.values():
+        for value, times in bag.items():
+            free[value] = free.get(value, 0) + times
+    for table in requirements:
+        about = [] if criteria & table.keys() else _counted(written, table, False).about
+        for value in map(str, table.get("any_of", about)):
+            free.pop(value, None)
+    labelled = written.groups if written.form == "generalized" else ()
+    return {
+        "smallest_group": min(sizes, default=0),
+        "groups_of_one": sizes.count(1),
+        "without_value": sum(people for people, bag in held.values() if not bag),
+        "unprotected": free,
+        "suppressed": [
+            column
+            for place, column in enumerate(labelled)
+            if all(set(group[place] or "") == {"*"} for group in held)
+        ],
+    }
+
+
 def count_people(written: Written) -> tuple[int, int]:
     """People and groups of a written release."""
     return sum(people for people, _ in written.held.values()), len(written.held)

@@ -35,6 +35,7 @@ from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document, sc
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.priors import priors_section
+from foreknow.report.scope import HEADING, sentences
 from foreknow.report.words import (
     average_text,
     group_text,
@@ -87,6 +88,12 @@ class AuditPage(Page[Audit]):
         verb = "fails" if failing == 1 else "fail"
         return f"Not safe: {number(failing)} of {number(total)} requirements {verb}"
 
+    @property
+    def notes(self) -> list[str]:
+        """What the verdicts did not look at."""
+        audit = self.result
+        return sentences(audit.scope, sensitive_noun(audit.policy), audit.counts.semantics)
+
     def html(self, *, published: bool = False) -> str:
         """Write the page; one that is published does not show what learned priors disclose."""
         audit, noun = self.result, sensitive_noun(self.result.policy)
@@ -98,7 +105,8 @@ class AuditPage(Page[Audit]):
             name=audit.name,
             mood=self.mood,
             scope=utility_line(worth),
-            unprotected=unprotected_sentence(audit),
+            notes=self.notes,
+            notes_heading=HEADING,
             terms=Terms(noun, audit.counts.semantics),
             legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
             sections=_sections(audit, published=published),
@@ -136,9 +144,9 @@ class AuditPage(Page[Audit]):
         failing = [(False, s["sentence"]) for s in sections if not s["safe"]]
         for safe, said in (*_criteria(audit), *failing):
             yield Sentence(f"{'✓' if safe else '✗'} {said}", "safe" if safe else "unsafe")
-        warning = unprotected_sentence(audit)
-        if warning is not None:
-            yield Sentence(f"Note: {warning}", "warning")
+        if self.notes:
+            yield Sentence(HEADING, "strong")
+            yield from [Sentence(f"– {said}") for said in self.notes]
         yield Sentence(f"Utility: {utility_line(audit.utility)}", "aside")
         if audit.lattice is not None:
             yield Sentence(lattice_line(audit.lattice, audit.policy.options.form), "aside")
@@ -191,17 +199,6 @@ def group_of(verdict: Verdict) -> str:
         case FactsWitness() | ImplicationsWitness() as witness:
             return group_text(witness.target_group)
     return "–"
-
-
-def unprotected_sentence(audit: Audit) -> str | None:
-    """Warn of values that no requirement is about; None where there are none."""
-    if not audit.unprotected:
-        return None
-    named_values = listing([named(value) for value in audit.unprotected])
-    return (
-        f"No requirement is about {named_values}: anyone who has one of these may be found out, "
-        "even with certainty. Add a requirement without values to cover every value."
-    )
 
 
 def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
