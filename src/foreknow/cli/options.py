@@ -39,6 +39,10 @@ Sensitive = Annotated[
     str | None, typer.Option("--sensitive", "-s", help="The column of sensitive values.")
 ]
 Person = Annotated[str | None, typer.Option("--person", help="The column that names people.")]
+Members = Annotated[
+    Path | None,
+    typer.Option("--members", help="The owner's members.parquet (default: of FOLDER.owner)."),
+]
 SemanticsOption = Annotated[
     str | None, typer.Option("--semantics", help="single, set or multiset (default: single).")
 ]
