@@ -148,8 +148,8 @@ def _publish(
         publishing.PRIORS: "the priors that were learned; verify asks for them",
     }
     order = list(notes)
-    for folder, whose in ((out, "may be published"), (owner, "is for you only")):
-        line = f"\nWritten to {visible(folder)}, which {whose}:"
+    for folder, begins in ((out, "Written to"), (owner, "For you only, in")):
+        line = f"\n{begins} {visible(folder)}:"
         say.print(line, markup=False, highlight=False, soft_wrap=True)
         names = sorted(path.name for path in folder.iterdir())
         for name in sorted(names, key=lambda n: order.index(n) if n in order else -1):

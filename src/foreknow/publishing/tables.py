@@ -170,10 +170,9 @@ def members_of(
     `published` is how each group is called in the release, by column.
     """
     schema, of_row = microdata.schema, microdata.rows_of(groups)
-    names = dict.fromkeys(
-        [*([] if schema.person is None else [schema.person]), *schema.identifiers]
-    )
-    own = microdata.source.arrow([name for name in names if name not in schema.quasi_identifiers])
+    given = dict.fromkeys(filter(None, [schema.person, *schema.identifiers]))
+    names = [name for name in given if name not in schema.quasi_identifiers]
+    own = microdata.source.arrow(names) if names else pa.table({})
     at = pa.array(of_row, mask=of_row < 0)
     made = {name: labels.take(at) for name, labels in published.items()}
     who: dict[str, Any] = {}
