@@ -104,7 +104,7 @@ def print_plain(text: str, **options: Any) -> None:
 
 
 def refuse_inputs(html: Path | None, json: Path | None, inputs: Sequence[Path | None]) -> None:
-    """No output may replace what is read, nor the other output."""
+    """No output may replace what is read, nor the other output; a page is an HTML file."""
     targets = [target for target in (html, json) if target is not None]
     for target in targets:
         place = target.resolve()
@@ -112,6 +112,11 @@ def refuse_inputs(html: Path | None, json: Path | None, inputs: Sequence[Path | 
             inside = source.is_dir() and source in place.parents and place.exists()
             if place == source or inside:
                 raise OutputError(f"{str(target)!r} is an input; name another file to write to")
+    if html is not None and html.suffix.lower() not in ("", ".htm", ".html"):
+        raise OutputError(
+            f"--html writes a web page: name it {str(html.with_suffix('.html'))!r}, not "
+            f"{html.suffix}; a browser opens it, and can print it to a PDF file"
+        )
     if len({target.resolve() for target in targets}) < len(targets):
         raise OutputError("--html and --json name the same file")
 
