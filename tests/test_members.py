@@ -247,7 +247,7 @@ def test_a_worst_case_of_ones_own_release_names_people(desk):
     desk.says(*desk.publish("-q"))
     call = ["skyline", "out", "-c", "0.9", "-v", "flu", "--name-people"]
     said = desk.refused(*call)
-    assert "'out' does not tell who has which value; add --table TABLE" in said
+    assert "'out' names nobody; add --table TABLE, the table that it was made of" in said
     assert "add --policy FILE" in desk.refused(*call, "--table", "table.csv")
     found = desk.says(*call, "--table", "table.csv", "--policy", "policy.toml")
     assert "For the owner" in found or "for the owner" in found
@@ -380,6 +380,46 @@ def test_members_in_the_folder_are_refused_and_other_files_of_the_owner_said(des
         with pytest.raises(fk.errors.CertificateError, match="it is for the owner only"):
             fk.verify(desk.folder / "out")
         moved.rename(own / "members.parquet")
+
+
+@pytest.mark.parametrize("option", ["--html", "--json"])
+def test_no_page_for_the_owner_is_written_into_what_is_published(desk, option):
+    desk.says(*desk.publish("-q"))
+    name = f"out/page.{option[2:]}"
+    said = desk.refused(*desk.audit(option, name, release="out"))
+    assert f"'{name}' would lie in a folder that is to be published, and is for you only" in said
+    assert "write it into 'out.owner'" in said
+    desk.says(*desk.audit(option, f"out.owner/page.{option[2:]}", "-q", release="out"))
+
+
+# ---- words of the command line -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["skyline", "out", "-c", "95%"], "'95%' is not a number; write one such as 0.95"),
+        (["audit", "out", "-p", "one.toml"], "one.toml: write [[require]], in two brackets"),
+        (["audit", "out", "-p", "policy.toml", "--html", "r.pdf"], "name it 'r.html', not .pdf"),
+    ],
+)
+def test_a_refusal_says_what_to_type(desk, arguments, said):
+    desk.says(*desk.publish("-q"))
+    desk.put(
+        "one.toml", (desk.folder / "policy.toml").read_text().replace("[[require]]", "[require]")
+    )
+    assert said in desk.refused(*arguments)
+    desk.says(*desk.audit("--html", "page.HTM", "-q", release="out"))
+
+
+def test_a_report_says_how_it_was_published_only_of_what_was_published(desk, monkeypatch):
+    monkeypatch.setattr(fk.Audit, "to_html", WRITE_REPORT)
+    desk.says(*desk.publish("-q", "--method", "fulldomain"))
+    desk.says(*desk.audit("--html", "page.html", "-q", release="out"))
+    assert "generalized, by fulldomain" in (desk.folder / "out" / "report.html").read_text()
+    read = (desk.folder / "page.html").read_text()
+    assert "by mondrian" not in read
+    assert "by fulldomain" not in read
 
 
 # ---- the method that was used ------------------------------------------------------------------

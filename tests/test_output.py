@@ -16,7 +16,6 @@ import pytest
 from foreknow.errors import OutputError
 from foreknow.output import require_new, whole_folders, write_whole
 
-
 BOTH = ["out", "out.owner"]
 PUBLISHED = ["certificate.json", "release.csv", "report.html"]
 
@@ -108,7 +107,7 @@ def test_what_is_published_and_what_is_kept_are_never_one_folder(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OutputError, match="'out' is to be published, and cannot be the owner's"):
         require_new("out", tmp_path / "out")
-    with pytest.raises(OutputError, match="'out/own': the folder '.*out' does not exist"):
+    with pytest.raises(OutputError, match=r"'out/own': the folder '.*out' does not exist"):
         require_new("out", "out/own")
 
 

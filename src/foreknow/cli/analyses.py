@@ -131,8 +131,8 @@ def skyline(
     own = name_people and is_published(release)
     if own and table is None:
         raise InputError(
-            f"{str(release)!r} does not tell who has which value; add --table TABLE, the table "
-            "that it was made of"
+            f"{str(release)!r} names nobody; add --table TABLE, the table that it was made of, and "
+            "--policy FILE"
         )
     if not own and (table or members):
         raise InputError("--table and --members are for --name-people of a published folder")

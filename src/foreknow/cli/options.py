@@ -104,7 +104,9 @@ def print_plain(text: str, **options: Any) -> None:
 
 
 def refuse_inputs(html: Path | None, json: Path | None, inputs: Sequence[Path | None]) -> None:
-    """No output may replace what is read, nor the other output; a page is an HTML file."""
+    """No output may replace what is read, nor the other output, nor lie in what is published."""
+    from foreknow.publishing import CERTIFICATE, owners_folder
+
     targets = [target for target in (html, json) if target is not None]
     for target in targets:
         place = target.resolve()
@@ -112,6 +114,11 @@ def refuse_inputs(html: Path | None, json: Path | None, inputs: Sequence[Path | 
             inside = source.is_dir() and source in place.parents and place.exists()
             if place == source or inside:
                 raise OutputError(f"{str(target)!r} is an input; name another file to write to")
+        if (place.parent / CERTIFICATE).is_file():
+            raise OutputError(
+                f"{str(target)!r} would lie in a folder that is to be published, and is for you "
+                f"only; write it into {str(owners_folder(target.parent))!r}"
+            )
     if html is not None and html.suffix.lower() not in ("", ".htm", ".html"):
         raise OutputError(
             f"--html writes a web page: name it {str(html.with_suffix('.html'))!r}, not "

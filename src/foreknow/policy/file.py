@@ -118,8 +118,8 @@ def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
         raise PolicyError(f"{name}: expected the tables of a policy, not {type(table).__name__}")
     if isinstance(table.get("require"), Mapping):
         raise PolicyError(
-            f"{name}: write [[require]], in two brackets, above each requirement (a list of tables), "
-            "not [require]"
+            f"{name}: write [[require]], in two brackets, above each requirement (a list of "
+            "tables), not [require]"
         )
     given = table.get("publish")
     tables = policy_settings(given if isinstance(given, Mapping) else ())
