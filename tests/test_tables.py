@@ -9,7 +9,7 @@ from tests.people import EASY, generalized, made, people, schema
 
 import foreknow as fk
 from foreknow.errors import PolicyError, SchemaError
-from foreknow.publishing.tables import bucketized
+from foreknow.publishing.tables import bucketized, group_ids
 
 
 def covers(label, value):
@@ -78,7 +78,7 @@ def drawn(form, columns, groups, random, times):
         if form == "generalized":
             yield generalized(microdata, groups, n, {}, random)["release"]
         else:
-            yield bucketized(microdata, groups, n, random)["people"]
+            yield bucketized(microdata, groups, group_ids(n, random), random)["people"]
 
 
 def test_rows_of_a_group_stand_together_in_every_order_equally_often():

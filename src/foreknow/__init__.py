@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from foreknow.policy.policy import Policy, PublishOptions
     from foreknow.policy.requirement import Requirement
     from foreknow.publishing.certificate import Certificate
+    from foreknow.publishing.members import named_release
     from foreknow.publishing.publish import Publication, publish
     from foreknow.publishing.verification import Verification, verify
     from foreknow.utility.query_error import QueryError, query_error, query_error_of_groups
@@ -137,6 +138,7 @@ _ROOMS = {
     "policy.policy": ["Policy", "PublishOptions"],
     "policy.requirement": ["Requirement"],
     "publishing.certificate": ["Certificate"],
+    "publishing.members": ["named_release"],
     "publishing.publish": ["Publication", "publish"],
     "publishing.verification": ["Verification", "verify"],
     "utility.query_error": ["QueryError", "query_error", "query_error_of_groups"],
@@ -224,6 +226,7 @@ __all__ = [
     "knowledge_skyline",
     "knowledge_skylines",
     "name_people",
+    "named_release",
     "optimal_discernibility",
     "publish",
     "query_error",

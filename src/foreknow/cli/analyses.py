@@ -11,6 +11,7 @@ from foreknow.cli.inputs import (
     Columns,
     is_published,
     open_by,
+    open_own,
     open_raw,
     open_release,
     open_table_by,
@@ -23,6 +24,7 @@ from foreknow.cli.options import (
     Group,
     Html,
     Json,
+    Members,
     Person,
     PolicyPath,
     QuasiIdentifiers,
@@ -95,6 +97,13 @@ def skyline(
     name_people: Annotated[
         bool, typer.Option("--name-people", help="Print who the worst case is about, by name.")
     ] = False,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--table", help="The raw table, to name the people of a folder you published."
+        ),
+    ] = None,
+    members: Members = None,
     policy: SomePolicy = None,
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
@@ -115,10 +124,21 @@ def skyline(
     if (above is not None or name_people) and not value:
         raise InputError("--above and --name-people are about values; add --value")
     columns = Columns(group, quasi_identifiers, sensitive, person, semantics)
-    refuse_inputs(html, json, (release, policy))
+    refuse_inputs(html, json, (release, policy, table, members))
+    own = name_people and is_published(release)
+    if own and table is None:
+        raise InputError(
+            f"{str(release)!r} names nobody; add --table TABLE, the table that it was made of, and "
+            "--policy FILE"
+        )
+    if not own and (table or members):
+        raise InputError("--table and --members are for --name-people of a published folder")
     point = None if above is None else _amounts(above)
     with progress("Counting the release", quiet):
-        opened = open_by(release, policy, columns)
+        if own:
+            opened = open_own(release, policy, columns, members, table)
+        else:
+            opened = open_by(release, policy, columns)
         if name_people:
             _refuse_nameless(opened)
         texts = list(dict.fromkeys(value or ()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +13,7 @@ from foreknow.cli.options import (
     UNSAFE,
     Html,
     Json,
+    Members,
     Person,
     PolicyPath,
     Quiet,
@@ -28,6 +31,7 @@ from foreknow.errors import InputError
 if TYPE_CHECKING:
     from foreknow.data.microdata import Microdata
     from foreknow.policy.policy import Policy
+    from foreknow.publishing.members import OwnRelease
 
 _MOST_SEEDS = 10_000
 
@@ -67,6 +71,11 @@ def attack(
     nothing: Annotated[
         bool, typer.Option("--nothing", help="Analyse a refusal to publish TABLE.")
     ] = False,
+    release: Annotated[
+        Path | None,
+        typer.Option("--release", help="The folder that publish wrote of TABLE: attack just that."),
+    ] = None,
+    members: Members = None,
     name_people: Annotated[
         bool, typer.Option("--name-people", help="Print people by name, not by row.")
     ] = False,
@@ -78,28 +87,40 @@ def attack(
     """Attack your own release as an adversary who knows the method, its settings and policy.
 
     TABLE is the raw table. The method is run on it, and on all tables that look the same to a
-    reader; those that it would have published otherwise are struck out. What is written names
-    rows of the table: it is for the owner.
+    reader; those that it would have published otherwise are struck out. With --release, its very
+    groups are attacked. What is written names rows of the table: it is for the owner.
     """
     from foreknow.adversaries.algorithm import attack as run
     from foreknow.data.microdata import Microdata
     from foreknow.policy.policy import Policy
+    from foreknow.publishing.members import OwnRelease
 
-    refuse_inputs(html, json, (table, policy))
+    refuse_inputs(html, json, (table, policy, release, members))
     own = method_from(method) if method is not None and names_file(method) else None
     if own is not None and settings:
         raise InputError("--set is for methods by name; set those of your own in their file")
     named = None if own is not None else method
-    rules = chosen(Policy.load(policy), settings, method=named, form=form)
+    rules, published = Policy.load(policy), None
+    if release is not None:
+        if groups is not None or nothing or form is not None:
+            raise InputError("--release says it all: leave out --groups, --nothing and --form")
+        published = OwnRelease.open(release, members, schema_of(rules))
+        rules = _as_published(published, rules, said=bool(method or settings))
+    elif members is not None:
+        raise InputError("--members goes with --release FOLDER")
+    rules = chosen(rules, settings, method=named, form=form)
     schema = schema_of(rules)
+    used = _method_of(rules) if own is None else own
+    if published is not None and own is None:
+        _refuse_other_method(published, used)
     with progress("Attacking", quiet):
         microdata = Microdata(table, schema)
         names = _names(microdata, person) if name_people else None
         found = run(
             microdata,
-            _method_of(rules) if own is None else own,
+            used,
             rules,
-            groups=None if groups is None else _groups(microdata, groups),
+            groups=_groups(microdata, groups, published),
             nothing=nothing,
             worlds=worlds,
             seconds=seconds,
@@ -120,11 +141,37 @@ def _method_of(rules: Policy) -> Any:
     return method_of(rules.options.method, rules)
 
 
-def _groups(microdata: Microdata, column: str) -> Any:
-    """The group of each row, as a column of the table says."""
+def _as_published(own: OwnRelease, rules: Policy, said: bool) -> Policy:
+    """The policy with the options of a release; its own method where another is said."""
+    from foreknow.policy.policy import PublishOptions
+
+    options = PublishOptions.from_dict(own.published.certificate.policy["publish"])
+    if said:
+        before = rules.options
+        options = replace(options, method=before.method, settings=before.settings)
+    return replace(rules, options=options)
+
+
+def _refuse_other_method(own: OwnRelease, method: Any) -> None:
+    """Refuse a method by name that is not the one of the certificate."""
+    made = own.published.certificate.method["name"]
+    if made != type(method).__name__:
+        raise InputError(
+            f"{own.published.release.name} was made by {made}, not by {type(method).__name__}: "
+            "leave out --method, or name a method of your own by --method FILE.py:NAME"
+        )
+
+
+def _groups(microdata: Microdata, column: str | None, own: OwnRelease | None) -> Any:
+    """The group of each row, as the owner's file of a release or a column of the table says."""
     from foreknow.adversaries.algorithm.observation import groups_from
     from foreknow.data.engines.columns import fetch
 
+    if own is not None:
+        own.refuse_other(microdata)
+        return own.groups
+    if column is None:
+        return None
     return groups_from(fetch(microdata.source, [column]).column(column), f"column {column!r}")
 
 

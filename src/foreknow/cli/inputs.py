@@ -38,6 +38,15 @@ class Columns:
                 option = f"--{name.replace('_', '-')}"
                 raise SchemaError(f"{option} contradicts --policy, which says it; give one of them")
 
+    def refuse_beside_certificate(self, path: Path) -> None:
+        """Raise `SchemaError` for an option that says what a certificate says already."""
+        for name, column in vars(self).items():
+            if column:
+                raise SchemaError(
+                    f"the columns of {str(path)!r} are in its certificate; leave out "
+                    f"--{name.replace('_', '-')}"
+                )
+
     def open(self, path: Path, *, named: bool = False) -> Release:
         """Open a table by its columns; with `named`, one of which names people."""
         from foreknow.data.engines import open_table
@@ -63,15 +72,32 @@ def open_by(path: Path, policy: Path | None, columns: Columns) -> Release:
     if policy is None and not is_published(path):
         return columns.open(path)
     if policy is None:
-        for name, column in vars(columns).items():
-            if column:
-                raise SchemaError(
-                    f"the columns of {str(path)!r} are in its certificate; leave out "
-                    f"--{name.replace('_', '-')}"
-                )
+        columns.refuse_beside_certificate(path)
         return open_published(path, None)
     columns.refuse_beside_policy()
     return open_release(path, Policy.load(policy), columns.group, columns.person)
+
+
+def open_own(
+    path: Path,
+    policy: Path | None,
+    columns: Columns,
+    members: Path | None,
+    table: Path | None = None,
+) -> Release:
+    """Open what its owner published with the names of its people; with TABLE, who has what."""
+    from foreknow.data.microdata import Microdata
+    from foreknow.policy.policy import Policy
+    from foreknow.publishing.members import OwnRelease
+
+    replace(columns, person=None).refuse_beside_certificate(path)
+    schema = None if policy is None else schema_of(Policy.load(policy))
+    own = OwnRelease.open(path, members, schema)
+    if table is None:
+        return own.named(columns.person)
+    if schema is None:
+        raise SchemaError("--table is read as a policy says; add --policy FILE")
+    return own.named(columns.person, Microdata(table, schema))
 
 
 def person_of(schema: Schema, person: str | None) -> str:

@@ -39,6 +39,10 @@ Sensitive = Annotated[
     str | None, typer.Option("--sensitive", "-s", help="The column of sensitive values.")
 ]
 Person = Annotated[str | None, typer.Option("--person", help="The column that names people.")]
+Members = Annotated[
+    Path | None,
+    typer.Option("--members", help="The owner's members.parquet (default: of FOLDER.owner)."),
+]
 SemanticsOption = Annotated[
     str | None, typer.Option("--semantics", help="single, set or multiset (default: single).")
 ]
@@ -100,7 +104,9 @@ def print_plain(text: str, **options: Any) -> None:
 
 
 def refuse_inputs(html: Path | None, json: Path | None, inputs: Sequence[Path | None]) -> None:
-    """No output may replace what is read, nor the other output."""
+    """No output may replace what is read, nor the other output, nor lie in what is published."""
+    from foreknow.publishing import CERTIFICATE, owners_folder
+
     targets = [target for target in (html, json) if target is not None]
     for target in targets:
         place = target.resolve()
@@ -108,6 +114,16 @@ def refuse_inputs(html: Path | None, json: Path | None, inputs: Sequence[Path | 
             inside = source.is_dir() and source in place.parents and place.exists()
             if place == source or inside:
                 raise OutputError(f"{str(target)!r} is an input; name another file to write to")
+        if (place.parent / CERTIFICATE).is_file():
+            raise OutputError(
+                f"{str(target)!r} would lie in a folder that is to be published, and is for you "
+                f"only; write it into {str(owners_folder(target.parent))!r}"
+            )
+    if html is not None and html.suffix.lower() not in ("", ".htm", ".html"):
+        raise OutputError(
+            f"--html writes a web page: name it {str(html.with_suffix('.html'))!r}, not "
+            f"{html.suffix}; a browser opens it, and can print it to a PDF file"
+        )
     if len({target.resolve() for target in targets}) < len(targets):
         raise OutputError("--html and --json name the same file")
 

@@ -27,7 +27,7 @@ def priors(
     from foreknow.adversaries.priors.priors import Priors
     from foreknow.report.words import visible
 
-    refuse_inputs(out, None, (table,))
+    refuse_inputs(None, out, (table,))
     with progress("Counting", quiet):
         columns = [name.strip() for name in by.split(",")]
         (learned,) = Priors.learn(table, columns, sensitive).tables

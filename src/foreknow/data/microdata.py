@@ -93,7 +93,8 @@ class Microdata:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
         people = [] if schema.person is None else [schema.person]
         require(opened, [*(c for c in schema.columns if c != schema.group), *people])
-        read = [*schema.quasi_identifiers, schema.sensitive, *schema.other, *people]
+        known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers]
+        read = [*known, schema.sensitive, *people]
         self._table: Table = settled(opened, read)
         if schema.semantics != "single":
             listed = not self._table.untyped

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from html import escape
@@ -228,6 +229,13 @@ class Release:
         bare = Release(self._tables, escaped=True)
         bare.__dict__["_counted"] = self._counted
         return bare
+
+    def naming(self, members: Members, holdings: Holdings | None = None) -> Release:
+        """The same release for its owner, who knows who is in which group, and who has what."""
+        own = copy(self)
+        known = {"members": members, "holdings": holdings}
+        own.__dict__.update((key, given) for key, given in known.items() if given is not None)
+        return own
 
     @cached_property
     def _counted(self) -> GroupCounts:

@@ -117,6 +117,11 @@ def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
     """Check the tables of a policy file and make the policy; `name` begins each message."""
     if not isinstance(table, Mapping):
         raise PolicyError(f"{name}: expected the tables of a policy, not {type(table).__name__}")
+    if isinstance(table.get("require"), Mapping):
+        raise PolicyError(
+            f"{name}: write [[require]], in two brackets, above each requirement (a list of "
+            "tables), not [require]"
+        )
     given = table.get("publish")
     tables = policy_settings(given if isinstance(given, Mapping) else ())
     try:

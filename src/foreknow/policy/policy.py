@@ -71,6 +71,12 @@ class PublishOptions:
             table["escape_formulas"] = True
         return {**table, **{name: dict(given) for name, given in self.settings.items()}}
 
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> PublishOptions:
+        """Read what `to_dict` gives."""
+        own = {key: given for key, given in table.items() if key in cls.__dataclass_fields__}
+        return cls(**own, settings={key: table[key] for key in table if key not in own})
+
 
 @dataclass(frozen=True)
 class Policy:

@@ -214,7 +214,7 @@ class Certificate:
             The folder that was written, or its release file.
         priors : path, optional
             The ``priors.json`` of the owner, where priors were learned and so are not in the
-            certificate; the one beside the release when left out.
+            certificate; the one in ``FOLDER.owner`` when left out.
 
         Returns
         -------

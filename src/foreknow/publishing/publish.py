@@ -30,23 +30,34 @@ from foreknow.errors import (
     memory_for,
 )
 from foreknow.methods.protocol import Anonymizer, Traits, grouping_of, settings_of, traits_of
-from foreknow.methods.registry import method_of
+from foreknow.methods.registry import METHODS, kind_of, method_of
 from foreknow.numbers import whole_number
-from foreknow.output import as_json, whole_folder, write_whole
+from foreknow.output import as_json, whole_folders, write_whole
 from foreknow.policy.policy import Policy, PublishOptions
-from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS, REPORT
+from foreknow.publishing import (
+    CERTIFICATE,
+    LATTICE,
+    MEMBERS,
+    OWNER,
+    PRIORS,
+    REPORT,
+    owners_folder,
+)
 from foreknow.publishing.certificate import (
     NOT_MINIMAL,
     Certificate,
     digest_of,
     finding_to_dict,
 )
+from foreknow.publishing.members import write_members
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.tables import (
     GROUP,
     bucketized,
     coarsened_columns,
     generalized,
+    group_ids,
+    members_of,
     refuse_borrowed_priors,
 )
 from foreknow.publishing.verification import as_release, findings_of
@@ -80,25 +91,29 @@ class Publication:
     tables: Mapping[str, pa.Table]
     _options: PublishOptions = field(repr=False)
     _private: Mapping[str, Any] = field(repr=False)
+    _members: pa.Table = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
 
     @memory_for("writing and verifying the release")
-    def write(self, folder: str | Path) -> Certificate:
-        """Write the release, its certificate and its report into a new folder.
+    def write(self, folder: str | Path, owner: str | Path | None = None) -> Certificate:
+        """Write the release, its certificate and its report into a new folder; the rest apart.
 
         Everything is written aside first. The tables are read back and judged afresh before the
-        folder gets its name; if anything fails, nothing is left.
+        folders get their names; if anything fails, nothing is left.
 
         Parameters
         ----------
         folder : path
-            Must not exist. It will hold the tables (to be published), ``certificate.json`` and
-            ``report.html`` (which may accompany them), and ``owner.json`` (to be kept: the key of
-            the source's digest, and the seed). After a full-domain search also ``lattice.html``
-            (to be kept: what else was safe, and what was not, tells more than the release).
-            Where priors were learned from the table also ``priors.json`` (to be kept: they can
-            state someone's value as certain; `foreknow verify` asks for them).
+            Must not exist. It will hold what may be published, and nothing else: the tables,
+            ``certificate.json`` and ``report.html``.
+        owner : path, optional
+            Must not exist; ``FOLDER.owner`` when left out. It is to be kept, and only you can look
+            into it: ``owner.json`` (the key of the source's digest, and the seed) and
+            ``members.parquet`` (who is in which group). After a full-domain search also
+            ``lattice.html`` (what else was safe, and what was not, tells more than the release).
+            Where priors were learned from the table also ``priors.json`` (they can state someone's
+            value as certain; `foreknow verify` asks for them).
 
         Returns
         -------
@@ -108,9 +123,10 @@ class Publication:
         Raises
         ------
         OutputError
-            If the folder exists or cannot be written.
+            If one of the folders exists or cannot be written.
         """
-        with whole_folder(folder) as aside:
+        kept_in = owners_folder(folder) if owner is None else owner
+        with whole_folders(folder, kept_in) as (aside, own):
             paths = {name: aside / f"{name}.{self._options.format}" for name in self.tables}
             for name, path in paths.items():
                 if self._options.format == "parquet":
@@ -132,10 +148,11 @@ class Publication:
             self.audit.to_html(aside / REPORT, published=True)
             if self.audit.lattice is not None:
                 page = page_of(self.audit.lattice).html(form=self._options.form)
-                write_whole(aside / LATTICE, page, private=True)
-            write_whole(aside / OWNER, as_json(dict(self._private)), private=True)
+                write_whole(own / LATTICE, page, private=True)
+            write_whole(own / OWNER, as_json(dict(self._private)), private=True)
+            write_members(self._members, own / MEMBERS, digests)
             if kept is not None:
-                write_whole(aside / PRIORS, as_json(kept.to_dict()), private=True)
+                write_whole(own / PRIORS, as_json(kept.to_dict()), private=True)
         return certificate
 
     def __repr__(self) -> str:
@@ -204,9 +221,11 @@ def publish(
     options = options or policy.options
     if not isinstance(options, PublishOptions):
         raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
-    # What is certified and reported is what was done, not what a file said before.
-    policy = marked(replace(policy, schema=microdata.schema, options=options), microdata)
+    policy = replace(policy, schema=microdata.schema, options=options)
     anonymizer = method_of(method if method is not None else options.method, policy)
+    # What is certified and reported is what was done, not what a file said before.
+    options = options if method is None else _with_method(options, anonymizer, method)
+    policy = marked(replace(policy, options=options), microdata)
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
@@ -221,9 +240,11 @@ def publish(
         tables = generalized(microdata, groups, coarse, random)
         labels = {column.attribute.name: column.known for column in coarse}
         columns = tuple(microdata.schema.quasi_identifiers)
+        called = {c.attribute.name: pa.array(c.labels, pa.string()) for c in coarse}
     else:
-        tables = bucketized(microdata, groups, n_groups, random)
-        columns, labels = (GROUP,), {}
+        ids = group_ids(n_groups, random)
+        tables = bucketized(microdata, groups, ids, random)
+        columns, labels, called = (GROUP,), {}, {GROUP: pa.array(ids)}
     if options.format == "csv":
         _refuse_empty_lines(tables)
     schema = microdata.schema
@@ -244,7 +265,25 @@ def publish(
     certificate, private, kept = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
-    return Publication(release, verdicts, certificate, tables, options, private, kept, labels)
+    members = members_of(microdata, groups, called)
+    return Publication(
+        release, verdicts, certificate, tables, options, private, members, kept, labels
+    )
+
+
+def _with_method(
+    options: PublishOptions, anonymizer: Anonymizer, given: Anonymizer | str
+) -> PublishOptions:
+    """The options with the method that is used, and with its settings if it is an object."""
+    kind = type(anonymizer)
+    key = str(vars(kind).get("key", kind.__name__))
+    settings = {name: own for name, own in options.settings.items() if name != key}
+    if isinstance(given, str):
+        settings = dict(options.settings)
+    elif key in dict(METHODS):
+        known, own = kind_of(key).settings.known_keys(), settings_of(anonymizer).items()
+        settings[key] = {name: x for name, x in own if name in known and x is not None}
+    return replace(options, method=key, settings=settings)
 
 
 def _of_method(traits: Traits, policy: Policy) -> str:

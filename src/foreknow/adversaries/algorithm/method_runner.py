@@ -130,7 +130,9 @@ class Runs:
         possible = False
         if self.chances:
             try:
+                # Groups of one label may be several of the method's.
                 possible = self._chance_of(codes, groups) > 0
+                possible = possible or self.refined.number is None or self._weight(codes) > 0
             except UnsupportedError:  # too large a table for chances
                 possible = True
         else:

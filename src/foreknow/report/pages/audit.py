@@ -123,7 +123,7 @@ class AuditPage(Page[Audit]):
                 ],
             ),
             levels=audit.lattice and chosen_sentence(audit.lattice, audit.policy.options.form),
-            policy=policy_rows(audit.policy, audit.counts.semantics),
+            policy=policy_rows(audit.policy, audit.counts.semantics, published=published),
         )
 
     def brief(self) -> Iterator[Block]:
@@ -415,8 +415,10 @@ _SEVERAL = {
 }
 
 
-def policy_rows(policy: Policy, semantics: Semantics = "single") -> list[tuple[str, list[str]]]:
-    """Say everything that a policy asks: what each row is about, and its lines."""
+def policy_rows(
+    policy: Policy, semantics: Semantics = "single", *, published: bool = False
+) -> list[tuple[str, list[str]]]:
+    """Say everything that a policy asks, and how it was published, where it was."""
     noun = sensitive_noun(policy)
     rows = []
     for place, requirement in enumerate(policy.requirements, 1):
@@ -434,7 +436,7 @@ def policy_rows(policy: Policy, semantics: Semantics = "single") -> list[tuple[s
     if policy.schema is not None:
         options = policy.options
         how = f"{visible(options.form)}, by {visible(options.method)}"
-        rows += [*_schema_rows(policy.schema), ("When published", [how])]
+        rows += [*_schema_rows(policy.schema), *([("Published", [how])] if published else [])]
     return rows
 
 
