@@ -219,6 +219,12 @@ class Runs:
         # No groups at all: labels came from elsewhere, of which nothing was asked.
         return False if said and all(one is False for one in said) else None
 
+    def replay(self, codes: Codes) -> Replay | None:
+        """A run on a world that says of which others the release is made; None if there is none."""
+        if not self.chances and not self._seeded:
+            self.weight(codes)
+        return self._replay
+
     def _replayed(self, codes: Codes) -> Replay | None:
         """What one run, on a world that the release is made of, says of runs on others."""
         apart = not self._labelled or all(
