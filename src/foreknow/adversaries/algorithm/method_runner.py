@@ -233,6 +233,8 @@ class Runs:
         replay = self.known.replay
         if not apart or replay is None or self._policy is None or self.seen.what != "groups":
             return None
+        if not self._settled:  # an adversary of the user's own
+            return None
         found: Replay | None = replay(self.microdata.with_sensitive(codes), self._policy)
         # A reader takes groups of one label for one: their bags are then not known one by one.
         same = found is not None and np.array_equal(numbered(found.groups), self.seen.groups)

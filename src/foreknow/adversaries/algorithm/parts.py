@@ -82,9 +82,10 @@ def by_parts(
         for cell, row in zip(part.cells.tolist(), own, strict=True):
             fractions[cell] = row
             mean[cell] = low[cell] = high[cell] = [float(x) for x in row]
-    _draw(left, most, clock, random)
+    early = clock.part(_IDLE)
     for part in left:
-        part.walk(clock, random)
+        part.walk(early, random)
+    _draw(left, most, clock, random)
     n_open = max(1, int(worlds.open[~exact].sum()))
     met = np.ones(worlds.n_cells, dtype=bool)
     searched = np.zeros(worlds.n_cells, dtype=bool)
@@ -334,8 +335,9 @@ class _Part:
         sums, base = tables.cumsum(axis=2, dtype=np.int64), int(self.sizes.max()) + 1
         pairs, place = np.unique(sums * base + tables, return_inverse=True)
         each = [math.comb(*divmod(pair, base)) for pair in pairs.tolist()]
-        found: NDArray[Any] = np.array(each, dtype=kind)[place.reshape(len(tables), -1)]
-        return found.prod(axis=1)
+        chosen = np.array(each, dtype=kind)[place.reshape(len(tables), -1)]
+        found: NDArray[Any] = chosen.prod(axis=1)
+        return found
 
     # ---- from the true world ------------------------------------------------------------------
 
