@@ -10,6 +10,7 @@ from tests.examples import NIGHTLY
 from tests.oracle.algorithm_worlds import posteriors
 
 import foreknow as fk
+from foreknow.methods.mondrian.replay import Replay
 
 REQUIREMENTS = [
     DIVERSE.requirements,
@@ -20,6 +21,16 @@ REQUIREMENTS = [
     [fk.Requirement(fk.Implications(1), below="9/10")],
     [fk.Requirement(fk.Facts(), below="4/5"), fk.Requirement(fk.KAnonymity(3))],
     [fk.Requirement(fk.Facts(l=1), below=1), fk.Requirement(fk.Facts(m=1), below="3/4")],
+]
+LARGER = [
+    [fk.Requirement(fk.Facts(1, 1, 0), below="3/4")],
+    [fk.Requirement(fk.Facts(1, 2, 1), below="4/5")],
+    [fk.Requirement(fk.Implications(2), below="9/10")],
+    [fk.Requirement(fk.Facts(0, 3, 0), below="5/6")],
+    [
+        fk.Requirement(fk.Facts(2, 2, 0), below="9/10", values=["a", "b"]),
+        fk.Requirement(fk.Facts(0, 0, 2), below="2/3"),
+    ],
 ]
 
 
@@ -127,6 +138,49 @@ def test_a_release_of_copies_has_the_posteriors_of_each():
     assert len(found.certain) == 3 * len(one.certain) == 9
     assert found.parts > 1
     assert "the posteriors are exact" in found._repr_html_()
+
+
+@pytest.mark.parametrize("seed", range(120 if NIGHTLY else 24))
+def test_decisions_say_what_runs_make_of_larger_worlds(seed):
+    """Tables of 20 to 150 people, and worlds near the true one: a run makes the same groups or not.
+
+    Requirements with k and m make refusals depend on what was accepted before, in the same turn.
+    """
+    random = np.random.default_rng(seed)
+    n = int(random.integers(20, 150))
+    values = random.choice(list("abcdef"), n, p=[0.3, 0.25, 0.2, 0.1, 0.1, 0.05]).tolist()
+    columns = {
+        "age": random.integers(0, 30, n).tolist(),
+        "town": random.choice(list("uvwxyz"), n).tolist(),
+    }
+    levels = {"age": fk.Intervals([5, 10])} if seed % 3 == 0 else {}
+    table = microdata(["a", "b", *values[2:]], levels, **columns)
+    policy = fk.Policy(LARGER[seed % len(LARGER)], table.schema)
+    method = fk.Mondrian(cuts=int(random.choice([1, 3, 5])))
+    try:
+        groups = method.partition(table, policy)
+    except fk.NoSafeRelease:
+        return
+    decisions = Replay.of(method, table, policy).decisions
+    for _ in range(12):
+        codes = np.asarray(table.sensitive_codes).copy()
+        for _ in range(int(random.integers(1, 4))):
+            one = int(random.integers(n))
+            other = int(random.choice(np.flatnonzero(groups == groups[one])))
+            codes[[one, other]] = codes[[other, one]]
+        try:
+            made = together(method.partition(table.with_sensitive(codes), policy).tolist())
+        except fk.NoSafeRelease:
+            made = None
+        said = all(holds(decision, codes) for decision in decisions)
+        assert said == (made == together(groups.tolist()))
+
+
+def holds(decision, codes):
+    """Whether a decision goes the same way in one world."""
+    table = np.zeros((1, *decision.fixed.shape), dtype=np.int64)
+    np.add.at(table[0], (decision.child, codes[decision.people]), 1)
+    return bool(decision.holds(table)[0])
 
 
 def people(n, seed=1):

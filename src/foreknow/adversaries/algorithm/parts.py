@@ -422,7 +422,7 @@ def _telling(
 ) -> list[_Asked]:
     """The decisions that are not seen to go as they did in every world; small ones first."""
     early, found, rest = clock.part(_IDLE), [], []
-    for one in asked:
+    for one in sorted(asked, key=lambda one: len(one.decision.people)):
         if not early.over and not one.moves(worlds, random):
             rest.append((one.many(worlds), one))
         else:

@@ -118,6 +118,8 @@ def _title(attack: Attack) -> str:
         return f"Knowing the algorithm adds nothing; {_are(many).lower()} certain without it"
     if attack.exact:
         return "Knowing the algorithm reaches no limit here"
+    if attack.how == "parts":
+        return "Nobody is certain because of the algorithm; by estimates, it reaches no limit"
     return "No limit was found to be reached; that is no proof"
 
 
@@ -174,10 +176,12 @@ def _parts_sentences(attack: Attack, worlds: str, led: str) -> str:
     if attack.exact:
         return f"{said}All parts were looked at completely: the posteriors are exact."
     whole = some(attack.n_settled, "person", "people")
+    said += f"Of {whole} the part was looked at completely: their posteriors are exact. "
+    if not attack.looked:
+        return f"{said}There was no time to draw assignments of the other parts."
     return (
-        f"{said}Of {whole} the part was looked at completely: their posteriors are exact. Of the "
-        f"other parts, {number(attack.looked)} assignments were drawn; {number(attack.consistent)} "
-        f"of them {led}, and give estimates."
+        f"{said}Of the other parts, {number(attack.looked)} assignments were drawn; "
+        f"{number(attack.consistent)} of them {led}, and give estimates."
     )
 
 
