@@ -97,10 +97,8 @@ def by_parts(
             own_mean[:, part.values] = part.total / (part.kept * part.sizes[:, None])
             reach = math.sqrt(math.log(2 * n_open / _ERROR) / (2 * part.kept))
             half = np.where(worlds.open[at], reach, 0.0)
-            low[at], high[at] = (
-                np.maximum(low[at], own_mean - half),
-                np.minimum(high[at], own_mean + half),
-            )
+            low[at] = np.maximum(low[at], own_mean - half)
+            high[at] = np.minimum(high[at], own_mean + half)
             mean[at] = np.clip(own_mean, low[at], high[at])
     several = np.isin(worlds.group_of_cell, worlds.mixed)
     doubtful = np.flatnonzero(~met & several)
@@ -231,13 +229,11 @@ class _Part:
             side = np.full(len(cells), -1)
             side[np.searchsorted(cells, worlds.cell_of[one.decision.people])] = one.decision.child
             sides.append(side)
-        made = cls(groups, asked, worlds, cells, of_group, true.sum(axis=1), values, true, sides)
-        made.total = np.zeros(true.shape, dtype=np.int64)
-        made.met = true > 0
-        return made
+        return cls(groups, asked, worlds, cells, of_group, true.sum(axis=1), values, true, sides)
 
-    total: IntArray = None  # type: ignore[assignment]
-    met: NDArray[np.bool_] = None  # type: ignore[assignment]
+    def __post_init__(self) -> None:
+        self.total = np.zeros(self.true.shape, dtype=np.int64)  # over the draws that are kept
+        self.met = self.true > 0  # in any possible world
 
     @property
     def n_people(self) -> int:
