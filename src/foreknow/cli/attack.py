@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ import typer
 
 from foreknow.cli.inputs import method_from, names_file, person_of, schema_of
 from foreknow.cli.options import (
+    UNDECIDED,
     UNSAFE,
     Html,
     Json,
@@ -49,7 +51,10 @@ def attack(
     settings: Settings = None,
     form: ReleaseForm = None,
     worlds: Annotated[
-        int, typer.Option("--worlds", help="Runs of the method; beyond this, estimate.")
+        int,
+        typer.Option(
+            "--worlds", help="Runs of the method, or worlds of a part; beyond this, estimate."
+        ),
     ] = 10_000,
     seconds: Annotated[float, typer.Option("--seconds", help="Time budget.")] = 60.0,
     seed: Annotated[int | None, typer.Option("--seed", help="Random seed for estimates.")] = None,
@@ -95,6 +100,7 @@ def attack(
     from foreknow.policy.policy import Policy
     from foreknow.publishing.members import OwnRelease
 
+    start = time.monotonic()
     refuse_inputs(html, json, (table, policy, release, members))
     own = method_from(method) if method is not None and names_file(method) else None
     if own is not None and settings:
@@ -123,16 +129,17 @@ def attack(
             groups=_groups(microdata, groups, published),
             nothing=nothing,
             worlds=worlds,
-            seconds=seconds,
+            # What reading took is part of the budget.
+            seconds=max(seconds - time.monotonic() + start, 0.01) if seconds > 0 else seconds,
             seed=seed,
             seeds=None if seeds is None else _seeds(seeds),
             symmetric=symmetric or None,
         )
-        unclean = found.found or bool(found.unsettled)  # works everything out
+        code = UNSAFE if found.found else UNDECIDED if found.undecided else 0  # works it all out
     from foreknow.report.pages.attack import AttackPage
 
     show_result(found, html, json, quiet, AttackPage(found, names))
-    raise typer.Exit(UNSAFE if unclean else 0)
+    raise typer.Exit(code)
 
 
 def _method_of(rules: Policy) -> Any:

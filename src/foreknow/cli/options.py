@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from foreknow.result import Result
 
 
-UNSAFE, BAD_INPUT, BUG = 1, 2, 3
+UNSAFE, BAD_INPUT, BUG, UNDECIDED = 1, 2, 3, 4
 
 PolicyPath = Annotated[Path, typer.Option("--policy", "-p", help="The policy file (TOML).")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

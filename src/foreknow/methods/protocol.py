@@ -7,6 +7,9 @@ from dataclasses import dataclass, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
@@ -39,6 +42,31 @@ class Kind(Protocol):
     """Its table in a policy file."""
 
 
+class Decision(Protocol):
+    """Something that a run decided by who has which value, with the bags of its groups given.
+
+    Attributes
+    ----------
+    people, child : int64 array
+        The people whose values matter, and the part that the decision puts each of them into.
+    fixed : int64 array, shape (parts, values)
+        The values of everybody else in these parts, the same in every world.
+    """
+
+    @property
+    def people(self) -> IntArray: ...  # noqa: D102
+
+    @property
+    def child(self) -> IntArray: ...  # noqa: D102
+
+    @property
+    def fixed(self) -> IntArray: ...  # noqa: D102
+
+    def holds(self, tables: IntArray) -> NDArray[np.bool_]:
+        """Whether it goes the same way, for values of the people, (worlds, parts, values)."""
+        ...
+
+
 @dataclass(frozen=True)
 class Traits:
     """What a method declares of itself.
@@ -62,7 +90,8 @@ class Traits:
         table; whatever else it says, the method is run.
     replay : callable, optional
         ``replay(microdata, policy)``: a run that says of other tables with the same bags whether
-        the same groups would be made of them; see `foreknow.methods.mondrian.replay`.
+        the same groups would be made of them; see `foreknow.methods.mondrian.replay`. Its
+        `decisions` are what must go as it did for that: a sequence of `Decision`.
     frequencies : bool
         By a proof, the posterior of everybody is the frequency in their group, for an adversary
         who sees the groups.

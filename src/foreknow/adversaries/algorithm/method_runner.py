@@ -221,6 +221,12 @@ class Runs:
         # No groups at all: labels came from elsewhere, of which nothing was asked.
         return False if said and all(one is False for one in said) else None
 
+    def replay(self, codes: Codes) -> Replay | None:
+        """A run on a world that says of which others the release is made; None if there is none."""
+        if not self.chances and not self._seeded:
+            self.weight(codes)
+        return self._replay
+
     def _replayed(self, codes: Codes) -> Replay | None:
         """What one run, on a world that the release is made of, says of runs on others."""
         apart = not self._labelled or all(
@@ -228,6 +234,8 @@ class Runs:
         )
         replay = self.known.replay
         if not apart or replay is None or self._policy is None or self.seen.what != "groups":
+            return None
+        if not self._settled:  # an adversary of the user's own
             return None
         found: Replay | None = replay(self.microdata.with_sensitive(codes), self._policy)
         # A reader takes groups of one label for one: their bags are then not known one by one.
