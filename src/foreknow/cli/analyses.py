@@ -31,21 +31,29 @@ from foreknow.cli.options import (
     SemanticsOption,
     Sensitive,
     SomePolicy,
+    Verbose,
     console,
     is_whole,
     progress,
+    read_by,
+    reads,
     refuse_inputs,
+    say_readings,
     show_result,
 )
+from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError, SchemaError
 
 if TYPE_CHECKING:
     from foreknow.auditing.skyline import Point, SkylineReport
     from foreknow.data.release import Release
 
-_Release = Annotated[Path, typer.Argument(help="CSV, Parquet, or a folder.")]
+_Release = Annotated[
+    Path, typer.Argument(help="A folder of foreknow publish, CSV, Parquet, .xlsx, ...; - is stdin.")
+]
 
 
+@reads
 def audit(
     release: _Release,
     policy: PolicyPath,
@@ -55,7 +63,9 @@ def audit(
     ] = None,
     html: Html = None,
     json: Json = None,
+    verbose: Verbose = False,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Judge a release by what adversaries who already know something could find out.
 
@@ -66,7 +76,7 @@ def audit(
     from foreknow.auditing import audit as auditing
     from foreknow.policy.policy import Policy
 
-    rules = Policy.load(policy)
+    rules = read_by(Policy.load(policy), reading)
     refuse_inputs(html, json, (release, policy))
     with progress("Counting the release", quiet):
         judged = open_release(release, rules, group)
@@ -75,12 +85,14 @@ def audit(
     if not quiet:
         other = [] if rules.schema is None else list(rules.schema.other)
         warn_of_the_rest(judged, [*other, *rules.attributes])
+        say_readings(judged, verbose)
     raise typer.Exit(0 if found.safe else UNSAFE)
 
 
 # ---- skyline --------------------------------------------------------------------------------
 
 
+@reads
 def skyline(
     release: _Release,
     confidence: Annotated[
@@ -107,6 +119,7 @@ def skyline(
     html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Show how much adversaries may know before they can become too sure.
 
@@ -121,7 +134,7 @@ def skyline(
     refuse_inputs(html, json, (release, policy))
     point = None if above is None else _amounts(above)
     with progress("Counting the release", quiet):
-        opened = open_by(release, policy, columns)
+        opened = open_by(release, policy, columns, reading)
         if name_people:
             _refuse_nameless(opened)
         texts = list(dict.fromkeys(value or ()))
@@ -176,6 +189,7 @@ def _amounts(text: str) -> Point:
 # ---- curves and survey ----------------------------------------------------------------------
 
 
+@reads
 def curves(
     release: _Release,
     levels: Annotated[
@@ -198,6 +212,7 @@ def curves(
     html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Show how sure an adversary can become who knows so many implications, or negations.
 
@@ -216,10 +231,10 @@ def curves(
     opened = None
     with progress("Counting the release", quiet):
         if wanted is None:
-            opened = open_by(release, policy, columns)
+            opened = open_by(release, policy, columns, reading)
             counts, name, column = opened.counts, opened.name, opened.sensitive
         else:
-            raw = open_raw(release, policy, columns)
+            raw = open_raw(release, policy, columns, reading)
             counts = counts_at(raw, wanted)
             name, column = f"{raw.name} at {levels}", raw.schema.sensitive
         about = None if value is None else value_named(counts, value)
@@ -245,6 +260,7 @@ def _levels(text: str) -> dict[str, int | str]:
     return levels
 
 
+@reads
 def survey(
     table: Raw,
     knowledge: Annotated[
@@ -258,6 +274,7 @@ def survey(
     html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Judge every generalization of a raw table: how even its groups are, what it discloses.
 
@@ -272,7 +289,7 @@ def survey(
     if not all(is_whole(part) for part in parts):
         raise InputError(f"--knowledge takes whole numbers such as 1,3,5, not {knowledge!r}")
     with progress("Judging every generalization", quiet):
-        raw = open_raw(table, policy, columns)
+        raw = open_raw(table, policy, columns, reading)
         kind: surveying.Kind = "negations" if negations else "implications"
         found = surveying.survey(raw, map(int, parts), kind=kind)
     show_result(found, html, json, quiet)
@@ -281,6 +298,7 @@ def survey(
 # ---- utility --------------------------------------------------------------------------------
 
 
+@reads
 def utility(
     release: Annotated[
         Path, typer.Argument(help="What foreknow publish wrote, or a CSV or Parquet file.")
@@ -305,6 +323,7 @@ def utility(
     group: Group = None,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Measure what a release is still worth: its groups, its labels, and answers to queries.
 
@@ -317,7 +336,7 @@ def utility(
     from foreknow.utility.report import utility_report
 
     refuse_inputs(None, json, (release, table, policy))
-    rules = Policy.load(policy)
+    rules = read_by(Policy.load(policy), reading)
     schema, written = schema_of(rules), is_published(release)
     if is_published(table):
         raise SchemaError(f"{str(table)!r} is published already; give the raw table")

@@ -21,8 +21,11 @@ from foreknow.cli.options import (
     SomePolicy,
     console,
     progress,
+    read_by,
+    reads,
     refuse_inputs,
 )
+from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import DataError, InputError, StatementError
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ _SHORT = 11
 _MOST_BYTES = 16 << 20
 
 
+@reads
 def ask(
     release: Annotated[Path, typer.Argument(help="CSV or Parquet with the names of people.")],
     statement: Annotated[
@@ -76,6 +80,7 @@ def ask(
     seed: Annotated[int, typer.Option("--seed", help="Random seed for estimates.")] = 0,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Say how likely people have values, before and after some statements are known.
 
@@ -97,7 +102,7 @@ def ask(
         seed=seed,
     )
     with progress("Working out the answers", quiet):
-        opened = _open(release, policy, columns)
+        opened = _open(release, policy, columns, reading)
         rows = known.posteriors(opened, people=about, values=value)
         answers = [row[each] for row in rows.values() for each in row]
         for answer in answers:
@@ -111,7 +116,7 @@ def ask(
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def _open(path: Path, policy: Path | None, columns: Columns) -> Release:
+def _open(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Release:
     """Open a release whose people have names: by the policy's person or only identifier."""
     from foreknow.policy.policy import Policy
 
@@ -121,9 +126,9 @@ def _open(path: Path, policy: Path | None, columns: Columns) -> Release:
             "with the names of people and their groups"
         )
     if policy is None:
-        return columns.open(path, named=True)
+        return columns.open(path, reading, named=True)
     columns.refuse_beside_policy()
-    schema = schema_of(Policy.load(policy))
+    schema = schema_of(read_by(Policy.load(policy), reading))
     person = person_of(schema, columns.person)
     identifiers = [column for column in schema.identifiers if column != person]
     named = replace(schema, person=person, identifiers=identifiers)

@@ -20,9 +20,12 @@ from foreknow.cli.options import (
     chosen,
     is_whole,
     progress,
+    read_by,
+    reads,
     refuse_inputs,
     show_result,
 )
+from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 _MOST_SEEDS = 10_000
 
 
+@reads
 def attack(
     table: Raw,
     policy: PolicyPath,
@@ -74,6 +78,7 @@ def attack(
     html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Attack your own release as an adversary who knows the method, its settings and policy.
 
@@ -90,7 +95,7 @@ def attack(
     if own is not None and settings:
         raise InputError("--set is for methods by name; set those of your own in their file")
     named = None if own is not None else method
-    rules = chosen(Policy.load(policy), settings, method=named, form=form)
+    rules = chosen(read_by(Policy.load(policy), reading), settings, method=named, form=form)
     schema = schema_of(rules)
     with progress("Attacking", quiet):
         microdata = Microdata(table, schema)

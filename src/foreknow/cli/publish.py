@@ -18,10 +18,15 @@ from foreknow.cli.options import (
     Raw,
     ReleaseForm,
     Settings,
+    Verbose,
     chosen,
     console,
     progress,
+    read_by,
+    reads,
+    say_readings,
 )
+from foreknow.data.reading import NOTHING, Reading
 from foreknow.text import encodable, one_line, visible
 
 if TYPE_CHECKING:
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from foreknow.publishing.verification import Verification
 
 
+@reads
 def publish(
     table: Raw,
     policy: PolicyPath,
@@ -42,7 +48,9 @@ def publish(
     seed: Annotated[
         int | None, typer.Option("--seed", help="Reproducible row order: for tests only.")
     ] = None,
+    verbose: Verbose = False,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Make a release that the policy allows, with a certificate.
 
@@ -51,8 +59,9 @@ def publish(
     """
     from foreknow.policy.policy import Policy
 
-    rules = chosen(Policy.load(policy), settings, method=method, form=form, format=file_format)
-    _publish(table, rules, out, seed, quiet)
+    rules = read_by(Policy.load(policy), reading)
+    rules = chosen(rules, settings, method=method, form=form, format=file_format)
+    _publish(table, rules, out, seed, quiet, verbose)
 
 
 def verify(
@@ -114,7 +123,9 @@ def demo(
     verify(folder / CERTIFICATE, folder, None, None, quiet=False)
 
 
-def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: bool) -> None:
+def _publish(
+    table: Path, rules: Policy, out: Path, seed: int | None, quiet: bool, verbose: bool = False
+) -> None:
     from foreknow.data.microdata import Microdata
     from foreknow.output import require_new
     from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS, REPORT
@@ -123,11 +134,13 @@ def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: boo
     schema = schema_of(rules)
     require_new(out)
     with progress("Reading the table", quiet):
-        made = publishing.publish(Microdata(table, schema), rules, seed=seed)
+        microdata = Microdata(table, schema)
+        made = publishing.publish(microdata, rules, seed=seed)
         made.write(out)
     if quiet:
         return
     say = console()
+    say_readings(microdata, verbose)
     say.print(made.audit)
     for note in made.certificate.notes:
         say.print(f"Note: {visible(note)}.", markup=False, highlight=False)
