@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
@@ -103,14 +104,12 @@ def of_sqlite(path: Path, name: str, part: str | None, reading: Reading) -> File
 
     def ask(query: str) -> tuple[list[str], list[Any]]:
         try:
-            connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
-            try:
+            place = f"file:{quote(str(path.resolve()))}?mode=ro"
+            with closing(sqlite3.connect(place, uri=True)) as connection:
                 if reading.encoding is not None:
                     connection.text_factory = lambda raw: raw.decode(reading.encoding)
-                cursor = connection.execute(query)
-                return [str(each[0]) for each in cursor.description], cursor.fetchall()
-            finally:
-                connection.close()
+                with closing(connection.execute(query)) as cursor:
+                    return [str(each[0]) for each in cursor.description], cursor.fetchall()
         except UnicodeDecodeError as error:
             raise DataError(f"{name}: a text is not {reading.encoding}: {error.reason}") from None
         except sqlite3.Error as error:
