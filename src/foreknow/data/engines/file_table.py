@@ -318,10 +318,16 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
 
     def fetch(wanted: Sequence[str]) -> list[Any]:
         values, _ = read(usecols=list(wanted))
-        return [_labelled(table, about, each, list(values[each])) for each in wanted]
+        return [_labelled(table, about, each, _known(values[each])) for each in wanted]
 
     table = FileTable(name, about.column_names, fetch, settled=True)
     return table
+
+
+def _known(values: Any) -> list[Any]:
+    """Plain values; of pyreadstat 1.3.0 these are arrays, in which NaN is what is missing."""
+    plain = values.tolist() if hasattr(values, "tolist") else values
+    return [value if value == value else None for value in plain]
 
 
 def _labelled(table: FileTable, about: Any, column: str, values: list[Any]) -> Any:
