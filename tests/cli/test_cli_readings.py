@@ -4,7 +4,9 @@ import gzip
 import inspect
 import io
 import json
+import os
 import sys
+import threading
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -143,6 +145,17 @@ def test_standard_input_takes_the_options_and_says_what_is_wrong(german, monkeyp
     assert "standard input, line 2: 1 field where the header has 2" in said
     monkeypatch.setattr(sys, "stdin", None)
     assert "standard input is closed" in german.refused(*publish[:-1], "other")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_read_once_under_its_name(desk):
+    pipe = desk.folder / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[gzip.compress(TABLE.encode())])
+    writer.start()
+    desk.says("publish", "pipe", "--policy", "policy.toml", "--out", "out")
+    writer.join()
+    assert json.loads((desk.folder / "out" / "owner.json").read_text())["source"] == "pipe"
 
 
 def test_what_is_read_is_not_written_over(desk):

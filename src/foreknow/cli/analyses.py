@@ -293,6 +293,8 @@ def survey(
         kind: surveying.Kind = "negations" if negations else "implications"
         found = surveying.survey(raw, map(int, parts), kind=kind)
     show_result(found, html, json, quiet)
+    if not quiet:
+        say_readings(raw)
 
 
 # ---- utility --------------------------------------------------------------------------------

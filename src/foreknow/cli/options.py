@@ -109,7 +109,7 @@ def read_by(rules: Policy, reading: Reading) -> Policy:
     return replace(rules, schema=replace(rules.schema, reading=reading.over(known)))
 
 
-def say_readings(opened: Any, verbose: bool) -> None:
+def say_readings(opened: Any, verbose: bool = False) -> None:
     """Print what columns look like besides; with `verbose`, what each was taken for."""
     if verbose:
         each = "; ".join(f"{visible(name)}: {said}" for name, said in opened.read_as().items())

@@ -145,6 +145,7 @@ class Release:
         semantics: Semantics = "single",
         people: Any = None,
         person: str | None = None,
+        reading: Reading | None = None,
     ) -> Release:
         """Take the table of (group, value, count) of a bucketized release.
 
@@ -164,6 +165,8 @@ class Release:
             Needed under ``set`` and ``multiset``: only it tells how many people a group has.
         person : str, optional
             The column of `people` that names them; needed for `members`.
+        reading : Reading, optional
+            As in `from_groups`.
 
         Examples
         --------
@@ -188,11 +191,11 @@ class Release:
             )
         if people is None and person is not None:
             raise SchemaError(f"person = {person!r} needs people = the table that has this column")
-        table, as_tuples = open_table(tally), not isinstance(group, str)
+        table, as_tuples = open_table(tally, reading), not isinstance(group, str)
         require(table, [*groups, sensitive, count])
         members: PeopleTable | None = None
         if people is not None:
-            opened = open_table(people)
+            opened = open_table(people, reading)
             require(opened, groups)
             if person is not None:
                 _check_roles([*groups, person])

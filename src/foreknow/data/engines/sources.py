@@ -39,11 +39,17 @@ def open_table(source: Any, reading: Reading | None = None) -> Table:
 def _open_path(given: Path, reading: Reading) -> Table:
     try:
         path, key, part = named_part(given)
-        if str(path) == STDIN:
-            from foreknow.data.engines.spool import standard_input
+        standard = str(path) == STDIN
+        if standard or path.is_fifo():  # such as of <(command)
+            from foreknow.data.engines.spool import from_pipe
 
-            path = standard_input()
-            opened = _open_file(path, "standard input", key, part, reading)
+            name = "standard input" if standard else path.name
+            path = from_pipe(None if standard else path, name)
+            try:
+                opened = _open_file(path, name, key, part, reading)
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
             weakref.finalize(opened, path.unlink, missing_ok=True)
             return opened
         exists = path.exists()

@@ -9,8 +9,9 @@ import re
 import shutil
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from foreknow.data.reading import UTF8, Reading, to_add
 from foreknow.engine import Stamp, scratch
@@ -51,22 +52,29 @@ def content_of(first: bytes) -> tuple[str, str] | None:
     return None
 
 
-def standard_input() -> Path:
-    """Copy standard input, which can be read once, to a file with the extension of its kind."""
-    if sys.stdin is None or sys.stdin.closed:
+def from_pipe(pipe: Path | None, name: str) -> Path:
+    """Copy a pipe, which can be read once, to a file with the extension of its kind.
+
+    Without a path it is standard input.
+    """
+    if pipe is None and (sys.stdin is None or sys.stdin.closed):
         raise DataError("standard input is closed; give the name of a file instead of -")
-    given = sys.stdin.buffer
     try:
-        first = given.read(_BLOCK)
-        if not first:
-            raise DataError("standard input is empty, or was read before")
-        zipped = first.startswith(b"\x1f\x8b")
-        path = _new(".csv.gz" if zipped else (content_of(first) or ("", ".csv"))[1])
-        with path.open("wb") as file:
-            file.write(first)
-            shutil.copyfileobj(given, file, _BLOCK)
+        with nullcontext(sys.stdin.buffer) if pipe is None else pipe.open("rb") as given:
+            return _copied(given, name)
     except OSError as error:
-        raise DataError(f"standard input cannot be read: {error}") from None
+        raise DataError(f"{name} cannot be read: {error}") from None
+
+
+def _copied(given: IO[bytes], name: str) -> Path:
+    first = given.read(_BLOCK)
+    if not first:
+        raise DataError(f"{name} is empty, or was read before")
+    zipped = first.startswith(b"\x1f\x8b")
+    path = _new(".csv.gz" if zipped else (content_of(first) or ("", ".csv"))[1])
+    with path.open("wb") as file:
+        file.write(first)
+        shutil.copyfileobj(given, file, _BLOCK)
     return path
 
 
