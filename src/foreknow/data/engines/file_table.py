@@ -24,6 +24,7 @@ from foreknow.errors import DataError
 _Fetch: TypeAlias = "Callable[[Sequence[str]], list[Any]]"
 
 _NUMBERS, _MOMENTS = {int, float}, {dt.date, dt.datetime}
+_ROWS = 1 << 14
 _EXACT = 1 << 53  # floats hold whole numbers up to here
 _SAYS = {str: "a text", bool: "yes or no", int: "a number", float: "a number", bytes: "bytes"}
 
@@ -102,14 +103,20 @@ def of_sqlite(path: Path, name: str, part: str | None, reading: Reading) -> File
     """Open a table or view of a SQLite file; nothing is written to it."""
     import sqlite3
 
-    def ask(query: str) -> tuple[list[str], list[Any]]:
+    def ask(query: str) -> dict[str, list[Any]]:
+        """The columns of an answer; a few rows at a time, for Python is slow with millions."""
         try:
             place = f"file:{quote(str(path.resolve()))}?mode=ro"
             with closing(sqlite3.connect(place, uri=True)) as connection:
                 if reading.encoding is not None:
                     connection.text_factory = lambda raw: raw.decode(reading.encoding)
                 with closing(connection.execute(query)) as cursor:
-                    return [str(each[0]) for each in cursor.description], cursor.fetchall()
+                    found: list[list[Any]] = [[] for _ in cursor.description]
+                    while rows := cursor.fetchmany(_ROWS):
+                        for column, values in zip(found, zip(*rows, strict=True), strict=True):
+                            column += values
+                    names = [str(each[0]) for each in cursor.description]
+                    return dict(zip(names, found, strict=True))
         except UnicodeDecodeError as error:
             raise DataError(f"{name}: a text is not {reading.encoding}: {error.reason}") from None
         except sqlite3.Error as error:
@@ -120,23 +127,19 @@ def of_sqlite(path: Path, name: str, part: str | None, reading: Reading) -> File
             raise DataError(f"{name} cannot be read as SQLite: {error}") from None
 
     listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
-    known = [row[0] for row in ask(listed)[1] if not row[0].startswith("sqlite_")]
+    known = [each for each in ask(listed)["name"] if not each.startswith("sqlite_")]
     table = choose(name, "table", known, part)
-    columns, _ = ask(f"SELECT * FROM {_quoted(table)} LIMIT 0")
-    declared = dict(
-        row for row in ask(f"SELECT name, type FROM pragma_table_info({_text(table)})")[1]
-    )
+    columns = ask(f"SELECT name, type FROM pragma_table_xinfo({_text(table)}) WHERE hidden <> 1")
+    declared = dict(zip(*columns.values(), strict=True))
 
     def fetch(wanted: Sequence[str]) -> list[Any]:
-        _, rows = ask(f"SELECT {', '.join(map(_quoted, wanted))} FROM {_quoted(table)}")
-        found = [list(values) for values in zip(*rows, strict=True)] or [[] for _ in wanted]
-        timed = [re.search("DATE|TIME", str(declared.get(each)).upper()) for each in wanted]
+        found = ask(f"SELECT {', '.join(map(_quoted, wanted))} FROM {_quoted(table)}")
         return [
-            _moments(values) if is_timed else values
-            for is_timed, values in zip(timed, found, strict=True)
+            _moments(values) if re.search("DATE|TIME", str(declared[column]).upper()) else values
+            for column, values in found.items()
         ]
 
-    return FileTable(f"{name}, table {table}", columns, fetch, settled=False)
+    return FileTable(f"{name}, table {table}", columns["name"], fetch, settled=False)
 
 
 def _quoted(name: str) -> str:
