@@ -18,7 +18,8 @@ import pyarrow as pa
 from foreknow.data.engines.table import check_columns, choose
 from foreknow.data.reading import Reading, to_add
 from foreknow.engine import Stamp
-from foreknow.errors import DataError
+from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
+from foreknow.text import one_line
 
 # Fetches some columns, in the order given; an array stays, and values become one.
 _Fetch: TypeAlias = "Callable[[Sequence[str]], list[Any]]"
@@ -186,7 +187,7 @@ def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
         _refuse_cells(path, name, title)
     except calamine.PasswordError:
         raise DataError(f"{name} has a password; save it without one") from None
-    except (calamine.CalamineError, zipfile.BadZipFile, OSError, ElementTree.ParseError) as error:
+    except (calamine.CalamineError, zipfile.BadZipFile, OSError, LookupError, SyntaxError) as error:
         raise DataError(f"{name} cannot be read as a workbook: {error}") from None
     stamp.check()
     where = f"{name}, sheet {title}"
@@ -279,7 +280,7 @@ def _member(archive: zipfile.ZipFile, title: str) -> str:
     target = {link.get("Id"): link.get("Target", "") for link in links}
     for each in book.iter():
         if each.tag.endswith("}sheet") and each.get("name") == title:
-            place = next(value for key, value in each.attrib.items() if key.endswith("}id"))
+            place = next((v for key, v in each.attrib.items() if key.endswith("}id")), "")
             inside = target[place]
             return inside[1:] if inside.startswith("/") else f"xl/{inside}"
     raise DataError(f"sheet {title!r} is not in the list of the workbook")
@@ -311,8 +312,13 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
     def read(**how: Any) -> tuple[Any, Any]:
         try:
             found = reader(str(path), output_format="dict", encoding=reading.encoding, **how)
-        except pyreadstat.ReadstatError as error:
-            raise DataError(f"{name} cannot be read: {error}") from None
+        except Exception as error:  # a broken file makes it fail in many ways
+            if short_of_memory(error):
+                raise NotEnoughMemory(f"reading {name}") from error
+            encoded = isinstance(error, UnicodeError) or "invalid byte sequence" in str(error)
+            more = f"; {to_add('encoding', 'latin-1')}" if encoded else ""
+            said = one_line(error) or type(error).__name__
+            raise DataError(f"{name} cannot be read: {said}{more}") from None
         stamp.check()
         values, about = found
         return values, about
