@@ -311,6 +311,24 @@ def test_codes_that_became_floats_are_doubted_and_read_as_texts_when_asked(tmp_p
     assert fk.Microdata(source, schema).doubts() == {}
 
 
+@pytest.mark.parametrize(
+    ("values", "doubted"),
+    [
+        (["9" * 40 + ".0", "1.00"], True),
+        (["9" * 40 + ".5"], False),
+        (["1.0", "1.5"], False),
+        (["1", "2"], False),
+        (["", ""], False),
+    ],
+)
+def test_numbers_are_doubted_only_if_all_are_whole_with_decimals(tmp_path, values, doubted):
+    schema = fk.Schema(quasi_identifiers=["x"], sensitive="d")
+    found = fk.Microdata(put(tmp_path, rows(*values)), schema)
+    assert bool(found.doubts()) == doubted
+    if not any(values):
+        assert found.read_as()["x"] == "nothing but missing values"
+
+
 def test_what_columns_were_taken_for_is_said(tmp_path):
     frame = pl.DataFrame(
         {

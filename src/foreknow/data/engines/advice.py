@@ -70,7 +70,7 @@ def described(domain: Sequence[Any], *, ordered: bool = False) -> str:
         return "nothing but missing values"
     if all(type(value) in (int, float, Decimal) for value in known):
         return f"{_span('number', known)}{some}"
-    if all(isinstance(value, dt.date) for value in known):
+    if all(isinstance(value, (dt.date, dt.time)) for value in known):
         return f"{_span('date', known)}{some}"
     many = f"{len(known):,} value{'s' if len(known) > 1 else ''}"
     return f"{'text in an order' if ordered else 'text'}, {many}{some}"
@@ -78,6 +78,12 @@ def described(domain: Sequence[Any], *, ordered: bool = False) -> str:
 
 def _span(kind: str, known: Sequence[Any]) -> str:
     return f"{kind}s {known[0]} to {known[-1]}" if len(known) > 1 else f"one {kind}, {known[0]}"
+
+
+def _is_whole_with_decimals(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return int(value.as_tuple().exponent) < 0 and value == value.to_integral_value()
+    return isinstance(value, float) and value.is_integer()
 
 
 def doubts(name: str, domain: Sequence[Any]) -> str | None:
@@ -90,7 +96,7 @@ def doubts(name: str, domain: Sequence[Any]) -> str | None:
             return f"looks like dates; if it is, {to_add('date_format', *fitting)}"
         if has_decimal_commas(known):
             return f"looks like numbers with a decimal comma; if it is, {to_add('decimal', ',')}"
-    elif all(type(value) in (float, Decimal) and value == value // 1 for value in known):
+    elif all(map(_is_whole_with_decimals, known)):
         return (
             "holds whole numbers with decimals, as pandas makes of codes where one is missing; if "
             f'they are codes, add types = {{ {json.dumps(name)} = "text" }} to the schema'
