@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from foreknow.data.counts import GroupCounts
     from foreknow.data.hierarchy import DateLevels, Intervals, Mask, Ordered, Tree
     from foreknow.data.microdata import Microdata
+    from foreknow.data.reading import Reading
     from foreknow.data.release import Release
     from foreknow.data.schema import Schema
     from foreknow.errors import ForeknowError, InputError, NoSafeRelease
@@ -119,6 +120,7 @@ _ROOMS = {
     "data.counts": ["GroupCounts"],
     "data.hierarchy": ["DateLevels", "Intervals", "Mask", "Ordered", "Tree"],
     "data.microdata": ["Microdata"],
+    "data.reading": ["Reading"],
     "data.release": ["Release"],
     "data.schema": ["Schema"],
     "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
@@ -197,6 +199,7 @@ __all__ = [
     "Publication",
     "PublishOptions",
     "QueryError",
+    "Reading",
     "Recursive",
     "Release",
     "Requirement",

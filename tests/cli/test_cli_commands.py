@@ -190,7 +190,7 @@ def test_a_table_is_opened_once(desk, monkeypatch):
     from foreknow.data.engines import sources
 
     opened, open_path = [], sources._open_path
-    monkeypatch.setattr(sources, "_open_path", lambda path: opened.append(path) or open_path(path))
+    monkeypatch.setattr(sources, "_open_path", lambda *of: opened.append(of) or open_path(*of))
     desk.says(*desk.audit(), code=1)
     desk.says("skyline", "table.csv", "-c", "1", "-s", "disease", "--quasi-identifiers", "sex")
     assert len(opened) == 2

@@ -29,8 +29,11 @@ from foreknow.cli.options import (
     SomePolicy,
     console,
     progress,
+    read_by,
+    reads,
     refuse_inputs,
 )
+from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import DataError, InputError, StatementError
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ _SHORT = 11
 _MOST_BYTES = 16 << 20
 
 
+@reads
 def ask(
     release: Annotated[
         Path, typer.Argument(help="CSV or Parquet with the names of people; or what you published.")
@@ -87,6 +91,7 @@ def ask(
     seed: Annotated[int, typer.Option("--seed", help="Random seed for estimates.")] = 0,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Say how likely people have values, before and after some statements are known.
 
@@ -109,7 +114,7 @@ def ask(
         seed=seed,
     )
     with progress("Working out the answers", quiet):
-        opened = _open(release, policy, columns, members)
+        opened = _open(release, policy, columns, members, reading)
         rows = known.posteriors(opened, people=about, values=value)
         answers = [row[each] for row in rows.values() for each in row]
         for answer in answers:
@@ -123,18 +128,20 @@ def ask(
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def _open(path: Path, policy: Path | None, columns: Columns, members: Path | None) -> Release:
+def _open(
+    path: Path, policy: Path | None, columns: Columns, members: Path | None, reading: Reading
+) -> Release:
     """Open a release whose people have names: by the policy's person or only identifier."""
     from foreknow.policy.policy import Policy
 
     if is_published(path):
-        return open_own(path, policy, columns, members)
+        return open_own(path, policy, columns, members, reading)
     if members is not None:
         raise InputError(f"--members is for a folder that publish wrote; {str(path)!r} is none")
     if policy is None:
-        return columns.open(path, named=True)
+        return columns.open(path, reading, named=True)
     columns.refuse_beside_policy()
-    schema = schema_of(Policy.load(policy))
+    schema = schema_of(read_by(Policy.load(policy), reading))
     person = person_of(schema, columns.person)
     identifiers = [column for column in schema.identifiers if column != person]
     named = replace(schema, person=person, identifiers=identifiers)

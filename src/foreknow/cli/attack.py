@@ -25,9 +25,12 @@ from foreknow.cli.options import (
     chosen,
     is_whole,
     progress,
+    read_by,
+    reads,
     refuse_inputs,
     show_result,
 )
+from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 _MOST_SEEDS = 10_000
 
 
+@reads
 def attack(
     table: Raw,
     policy: PolicyPath,
@@ -88,6 +92,7 @@ def attack(
     html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Attack your own release as an adversary who knows the method, its settings and policy.
 
@@ -106,7 +111,7 @@ def attack(
     if own is not None and settings:
         raise InputError("--set is for methods by name; set those of your own in their file")
     named = None if own is not None else method
-    rules, published = Policy.load(policy), None
+    rules, published = read_by(Policy.load(policy), reading), None
     if release is not None:
         if groups is not None or nothing or form is not None:
             raise InputError("--release says it all: leave out --groups, --nothing and --form")

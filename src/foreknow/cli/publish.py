@@ -18,10 +18,15 @@ from foreknow.cli.options import (
     Raw,
     ReleaseForm,
     Settings,
+    Verbose,
     chosen,
     console,
     progress,
+    read_by,
+    reads,
+    say_readings,
 )
+from foreknow.data.reading import NOTHING, Reading
 from foreknow.text import encodable, one_line, visible
 
 if TYPE_CHECKING:
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from foreknow.publishing.verification import Verification
 
 
+@reads
 def publish(
     table: Raw,
     policy: PolicyPath,
@@ -46,7 +52,9 @@ def publish(
         Path | None,
         typer.Option("--owner", help="A new folder for what only you may see (default OUT.owner)."),
     ] = None,
+    verbose: Verbose = False,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Make a release that the policy allows, with a certificate.
 
@@ -56,8 +64,9 @@ def publish(
     """
     from foreknow.policy.policy import Policy
 
-    rules = chosen(Policy.load(policy), settings, method=method, form=form, format=file_format)
-    _publish(table, rules, out, owner, seed, quiet)
+    rules = read_by(Policy.load(policy), reading)
+    rules = chosen(rules, settings, method=method, form=form, format=file_format)
+    _publish(table, rules, out, owner, seed, quiet, verbose)
 
 
 def verify(
@@ -120,7 +129,13 @@ def demo(
 
 
 def _publish(
-    table: Path, rules: Policy, out: Path, owner: Path | None, seed: int | None, quiet: bool
+    table: Path,
+    rules: Policy,
+    out: Path,
+    owner: Path | None,
+    seed: int | None,
+    quiet: bool,
+    verbose: bool = False,
 ) -> None:
     from foreknow import publishing
     from foreknow.data.microdata import Microdata
@@ -131,11 +146,13 @@ def _publish(
     owner = publishing.owners_folder(out) if owner is None else owner
     require_new(out, owner)
     with progress("Reading the table", quiet):
-        made = make(Microdata(table, schema), rules, seed=seed)
+        microdata = Microdata(table, schema)
+        made = make(microdata, rules, seed=seed)
         made.write(out, owner)
     if quiet:
         return
     say = console()
+    say_readings(microdata, verbose)
     say.print(made.audit)
     for note in made.certificate.notes:
         say.print(f"Note: {visible(note)}.", markup=False, highlight=False)

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Column, Holdings, Table, encode, open_table
+from foreknow.data.engines.advice import described, doubts
 from foreknow.data.engines.columns import Codes, Kind, Missing, codes_of, fetch, settle_missing
 from foreknow.data.engines.group_counts import People, read_held, refuse_repeats, require_person
 from foreknow.data.engines.table import require, settled
-from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals
+from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
 from foreknow.data.labels import Labels
+from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError, UnsupportedError
@@ -65,6 +67,8 @@ class Microdata:
         a pandas frame is never used. Under ``single`` one row per person; under ``set`` and
         ``multiset`` one row per person and value, or one row per person with a list of values.
     schema : Schema
+    reading : Reading, optional
+        How the file is written, where the schema's `reading` does not say so or is to be overruled.
 
     Raises
     ------
@@ -84,11 +88,13 @@ class Microdata:
     GroupCounts(1 groups, 2 people, 2 values, set)
     """
 
-    def __init__(self, source: Any, schema: Schema) -> None:
+    def __init__(self, source: Any, schema: Schema, reading: Reading | None = None) -> None:
         if not isinstance(schema, Schema):
             raise SchemaError(f"expected a Schema, not {type(schema).__name__}; see fk.Schema")
         self.schema = schema
-        opened = open_table(source)
+        own = cast("Reading", schema.reading)
+        self.reading = own if reading is None else Reading.of(reading).over(own)
+        opened = open_table(source, self.reading)
         if not schema.quasi_identifiers:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
         people = [] if schema.person is None else [schema.person]
@@ -170,6 +176,7 @@ class Microdata:
             untyped=self._table.untyped,
             declared=self._declared(name),
             positions=kept,
+            reading=self.reading,
         )
 
     def _declared(self, name: str) -> Kind | None:
@@ -182,6 +189,26 @@ class Microdata:
             if isinstance(hierarchy, DateLevels):
                 return "date"
         return given
+
+    def read_as(self) -> dict[str, str]:
+        """What each column was taken for, such as numbers 17 to 90, or text, 2 values."""
+        notes = getattr(self._table, "notes", {})
+        found = {}
+        for column in (*self._read.columns, self._read.sensitive):
+            said = described(column.domain, ordered=bool(column.categories))
+            note = notes.get(column.name)
+            found[column.name] = said if note is None else f"{said} ({note})"
+        return found
+
+    def doubts(self) -> dict[str, str]:
+        """Quasi-identifiers that look like something else than they were taken for; what to do."""
+        given = set(self.schema.types) | set(self.schema.hierarchies)
+        found = {
+            column.name: doubts(column.name, column.domain)
+            for column in self._read.columns
+            if column.name not in given
+        }
+        return {name: said for name, said in found.items() if said is not None}
 
     @property
     def n_rows(self) -> int:
@@ -315,6 +342,8 @@ class Microdata:
 
     def _attribute(self, column: Column) -> Attribute:
         hierarchy = cast("Hierarchy | None", self.schema.hierarchies.get(column.name))
+        if hierarchy is None and column.categories:
+            hierarchy = Ordered(column.categories)
         if hierarchy is None:
             order: Order = "nominal" if column.kind == "text" else "ordered"
             return Attribute(

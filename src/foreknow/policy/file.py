@@ -60,6 +60,7 @@ class _SchemaSettings(Settings):
     hierarchies: dict[str, dict[str, Any]] = Field(default={})
     types: dict[str, Kind] = Field(default={})
     missing: Annotated[Any, BeforeValidator(_missing)] = "error"
+    reading: dict[str, str] = Field(default={})
 
 
 class _PublishSettings(Settings):

@@ -185,11 +185,12 @@ class Policy:
         return all(required.monotone(self.semantics) for required in self.requirements)
 
     def published(self) -> dict[str, Any]:
-        """As `to_dict`, without the paths of the owner's machine: of hierarchies, the file's name.
+        """As `to_dict`, without what is about the owner's files: of hierarchies, only their names.
 
         A certificate holds this. It cannot be read as a policy where hierarchies are in files.
         """
         table = self.to_dict()
+        table.get("schema", {}).pop("reading", None)
         hierarchies = table.get("schema", {}).get("hierarchies", {})
         for column, hierarchy in hierarchies.items():
             if "file" in hierarchy:
