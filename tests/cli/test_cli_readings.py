@@ -127,7 +127,8 @@ def test_standard_input_is_read_whatever_it_holds(desk, monkeypatch, kind):
     stdin(monkeypatch, content)
     desk.says("publish", "-", "--policy", "policy.toml", "--out", "out")
     assert (
-        json.loads((desk.folder / "out" / "owner.json").read_text())["source"] == "standard input"
+        json.loads((desk.folder / "out.owner" / "owner.json").read_text())["source"]
+        == "standard input"
     )
     stdin(monkeypatch, content)
     assert desk.says("skyline", "-", "-c", "1", "-s", "disease", "--quasi-identifiers", "sex")
@@ -155,7 +156,7 @@ def test_a_pipe_is_read_once_under_its_name(desk):
     writer.start()
     desk.says("publish", "pipe", "--policy", "policy.toml", "--out", "out")
     writer.join()
-    assert json.loads((desk.folder / "out" / "owner.json").read_text())["source"] == "pipe"
+    assert json.loads((desk.folder / "out.owner" / "owner.json").read_text())["source"] == "pipe"
 
 
 def test_what_is_read_is_not_written_over(desk):
