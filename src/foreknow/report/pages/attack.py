@@ -175,13 +175,15 @@ def _parts_sentences(attack: Attack, worlds: str, led: str) -> str:
     )
     if attack.exact:
         return f"{said}All parts were looked at completely: the posteriors are exact."
-    whole = some(attack.n_settled, "person", "people")
-    said += f"Of {whole} the part was looked at completely: their posteriors are exact. "
+    rest = "them"
+    if attack.n_settled:
+        whole, rest = some(attack.n_settled, "person", "people"), "the other parts"
+        said += f"Of {whole} the part was looked at completely: their posteriors are exact. "
     if not attack.looked:
-        return f"{said}There was no time to draw assignments of the other parts."
+        return f"{said}There was no time to draw assignments of {rest}."
     return (
-        f"{said}Of the other parts, {number(attack.looked)} assignments were drawn; "
-        f"{number(attack.consistent)} of them {led}, and give estimates."
+        f"{said}Of {rest}, {number(attack.looked)} assignments were drawn; "
+        f"{number(attack.consistent)} of these {led}, and give estimates."
     )
 
 
