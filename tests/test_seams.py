@@ -186,6 +186,9 @@ even_groups = 2
 
 [[require]]
 k_anonymity = 2
+
+[publish]
+labels = { age = "exact" }
 """
 
 

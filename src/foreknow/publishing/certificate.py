@@ -69,6 +69,8 @@ class Certificate:
         Of Foreknow, Python and what the result rests on.
     version : int
         Of the format that it was read from.
+    grids : mapping of str to str
+        Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
     """
 
     policy: Mapping[str, Any]
@@ -89,6 +91,7 @@ class Certificate:
     files: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=lambda: versions())
     version: int = FORMAT_VERSION
+    grids: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def safe(self) -> bool:
@@ -154,6 +157,7 @@ class Certificate:
             "source": dict(self.source),
             "seeded": self.seeded,
             "versions": dict(self.versions),
+            **({"grids": dict(self.grids)} if self.grids else {}),
         }
 
     def to_json(self, path: str | Path) -> None:
@@ -190,6 +194,7 @@ class Certificate:
             "notes": tuple(table.get("notes", ())),
             "findings": tuple(table["findings"]),
             "groups": tuple(release.pop("groups")),
+            "grids": table.get("grids", {}),
         }
         return cls(**release, **read)
 

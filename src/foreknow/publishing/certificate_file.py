@@ -33,7 +33,8 @@ from foreknow.publishing import CERTIFICATE, PRIORS
 from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
-FORMAT_VERSION = 4  # 1 knew one value per person only, 2 no priors that are kept, 3 no criteria
+# 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no grids.
+FORMAT_VERSION = 5
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
 _MOST_BYTES = 256 << 20
@@ -249,6 +250,7 @@ class _Certificate(Settings):
     source: dict[str, str | int]
     seeded: bool
     versions: dict[str, str]
+    grids: dict[str, str] = Field(default={})
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
@@ -348,6 +350,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         return "priors are named by a digest from version 3 on"
     if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
         return "criteria are certified from version 4 on"
+    if read.grids and (read.version < 5 or not set(read.grids) <= set(release.groups)):
+        return "grids are of columns that make its groups, from version 5 on"
     for finding in read.findings:
         if isinstance(finding, _Reached):
             continue

@@ -29,7 +29,13 @@ from foreknow.errors import (
     OutputError,
     memory_for,
 )
-from foreknow.methods.protocol import Anonymizer, grouping_of, settings_of, traits_of
+from foreknow.methods.protocol import (
+    Anonymizer,
+    as_written,
+    grouping_of,
+    settings_of,
+    traits_of,
+)
 from foreknow.methods.registry import method_of
 from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folder, write_whole
@@ -146,6 +152,11 @@ class Publication:
         notes = "".join(f"<p>{escape(note)}.</p>" for note in self.certificate.notes)
         return self.audit._repr_html_() + notes
 
+    @property
+    def grids(self) -> Mapping[str, str]:
+        """Of columns whose ranges go from a step of a grid to another, such as "by month"."""
+        return self.certificate.grids
+
     def to_dict(self) -> dict[str, Any]:
         """The certificate's plain values."""
         return self.certificate.to_dict()
@@ -210,27 +221,29 @@ def publish(
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
-    found = grouping_of(anonymizer, microdata, policy, seed, explain=True)
+    written = as_written(anonymizer, microdata, policy)
+    found = grouping_of(anonymizer, written, policy, seed, explain=True)
     anonymizer, floors = found.settled or anonymizer, found.floors
     groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
     random = np.random.default_rng(seed)
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
-        coarse = coarsened_columns(microdata, groups, n_groups, options.labels, floors)
+        coarse = coarsened_columns(written, groups, n_groups, options.labels, floors)
         refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
         tables = generalized(microdata, groups, coarse, random)
+        people = np.bincount(groups)
+        ncp = {column.attribute.name: column.ncp(people) for column in coarse}
         labels = {column.attribute.name: column.known for column in coarse}
         columns = tuple(microdata.schema.quasi_identifiers)
     else:
         tables = bucketized(microdata, groups, n_groups, random)
-        columns, labels = (GROUP,), {}
+        columns, labels, ncp = (GROUP,), {}, {}
     if options.format == "csv":
         _refuse_empty_lines(tables)
     schema = microdata.schema
     release = as_release(tables, options.form, columns, schema.sensitive, schema.semantics)
     _log.info("judging the release")
-    coarsened = options.form == "generalized"  # the other form keeps quasi-identifiers exact
-    utility = utility_of(release.counts, *((microdata, groups, floors) if coarsened else ()))
+    utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids)
     verdicts = audit(release, policy, utility=utility, name="the release")
     verdicts = replace(verdicts, lattice=found.lattice)
     traits = traits_of(anonymizer)
@@ -331,6 +344,7 @@ def _certify(
         escaped=options.escape_formulas and options.format == "csv",
         semantics=semantics,
         minimal=policy.monotone() and minimal is not None and bool(minimal(policy)),
+        grids=verdicts.utility.grids,
         notes=(
             *([learned_note(learned)] if learned else []),
             *_notes(policy, verdicts.counts, microdata.schema.sensitive),
