@@ -30,14 +30,14 @@ Grid: TypeAlias = Intervals | DateLevels
 
 # A value that so many people of the table share, or so many values, may be written as they are.
 SHARED, FEW = 5, 20
-# In ten values, so many must lie in a cell with others, and with so many people.
-_HIDDEN = 9
+# Of four values, so many must lie in a cell with others, and with so many people.
+_HIDDEN, _OF = 3, 4
 
 
 def grid_of(known: Sequence[Any], people: IntArray) -> Grid | None:
     """The finest readable grid that hides some ascending values, of so many people each.
 
-    Nine in ten values then lie in cells with another value, and with 5 people or more. None for
+    Three in four values then lie in cells with another value, and with 5 people or more. None for
     at most 20 values of 5 people or more each: they are written as they are. Where no grid hides
     so many, it is the coarsest. None, too, for a column with numbers that are not finite.
 
@@ -70,7 +70,7 @@ def _widths(at: NDArray[Any]) -> Iterator[int]:
     """Readable widths, fine to coarse: from one that could hide the values."""
     gaps = np.concatenate(([at[-1] - at[0] + 1], np.diff(at), [at[-1] - at[0] + 1]))
     nearest = np.sort(np.minimum(gaps[:-1], gaps[1:]))
-    least = max(2, int(nearest[(_HIDDEN * len(at) + 9) // 10 - 1]) + 1) if len(at) > 1 else 2
+    least = max(2, int(nearest[-(-_HIDDEN * len(at) // _OF) - 1]) + 1) if len(at) > 1 else 2
     start = max(0, len(str(least)) - 2)
     for power in count(start):
         yield from (m * 10**power for m in (1, 2, 5) if m * 10**power >= least)
@@ -82,7 +82,7 @@ def _hides(cells: NDArray[Any], people: IntArray) -> bool:
     starts = np.flatnonzero(new)
     values = np.diff(starts, append=len(cells))
     hidden = (values > 1) & (np.add.reduceat(people, starts) >= SHARED)
-    return int(values[hidden].sum()) * 10 >= _HIDDEN * len(cells)
+    return int(values[hidden].sum()) * _OF >= _HIDDEN * len(cells)
 
 
 def words_of(grid: Grid) -> str:
