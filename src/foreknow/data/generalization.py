@@ -58,7 +58,7 @@ def style_of(attribute: Attribute, wanted: str | None) -> Style:
         return "range"
     if wanted is not None:
         return wanted  # type: ignore[return-value]
-    if attribute.ancestors:
+    if attribute.ancestors and attribute.cells is None:
         return "hierarchy"
     return "range" if attribute.order == "ordered" else "set"
 

@@ -243,7 +243,7 @@ def publish(
     schema = microdata.schema
     release = as_release(tables, options.form, columns, schema.sensitive, schema.semantics)
     _log.info("judging the release")
-    utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids)
+    utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     verdicts = audit(release, policy, utility=utility, name="the release")
     verdicts = replace(verdicts, lattice=found.lattice)
     traits = traits_of(anonymizer)

@@ -232,7 +232,8 @@ class Covers:
     @classmethod
     def of(cls, line: Line, found: Coarsened) -> Covers:
         """Collect some labels, each once, and which of them each group has."""
-        style, cells = found.style, found.attribute.cells is not None
+        # Of a table that was rounded before it was asked, cells are all that there is.
+        style, cells = found.style, found.attribute.cells is not None and len(line.nodes) > 1
         labels = [line.of_meaning(style, meaning, cells) for meaning in found.meanings]
         place = {label: i for i, label in enumerate(dict.fromkeys(labels))}
         flat = np.array([pair for label in place for pair in label], dtype=np.int64).reshape(-1, 2)

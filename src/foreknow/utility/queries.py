@@ -340,7 +340,7 @@ class Reading:
                 texts = [rearmed(text) if isinstance(text, str) else text for text in texts]
             style = style_of(attribute, self.styles.get(attribute.name))
             known = self.labels.get(name)
-            cells = (own := rounded[attribute.name]).cells
+            cells = None if attribute.cells else (own := rounded[attribute.name]).cells
             # Labels of other makers are of values.
             if cells is not None and all(map(Wording(own, style).reads, texts)):
                 attribute, line = own, line_of(cells.values, cells.grid)
@@ -371,7 +371,8 @@ def reading_of(release: Any, labels: Mapping[str, str] | None = None) -> Reading
     armed = isinstance(release, Published) and certificate.escaped
     known = release.labels if isinstance(release, Publication) and labels is None else {}
     exact = frozenset(certificate.groups) - set(certificate.grids)
-    return Reading(found, dict(styles), armed, known, exact)
+    styles = {**dict.fromkeys(certificate.grids, "range"), **styles}
+    return Reading(found, styles, armed, known, exact)
 
 
 def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
