@@ -149,7 +149,8 @@ def test_formulas_anywhere_in_the_table_can_be_disarmed(quasi, values, said, tmp
     numbers = values if quasi == "t" else [1, 1]
     held = ["s", "t"] if quasi == "t" else values
     table = {quasi: [*numbers, 2, 2], "-d": held * 2}
-    small(table, [quasi], "-d", escape_formulas=True).write(tmp_path / "out")
+    exact = {quasi: "exact"}
+    small(table, [quasi], "-d", escape_formulas=True, labels=exact).write(tmp_path / "out")
     assert said in (tmp_path / "out" / "release.csv").read_text()
     assert list(rows_of(tmp_path / "out" / "release.csv")[0])[1] == "'-d"
 

@@ -202,7 +202,8 @@ def test_groups_without_values_and_groups_without_a_quasi_identifier(form, fmt, 
     )
     roles = schema(quasi_identifiers=["age"], hierarchies={})
     by_age = By(lambda m: m.rows_of(m.attributes[0].codes))
-    publication = made(table, roles, form, fmt, method=by_age, rules=EASY)
+    exact = {"age": "exact"}
+    publication = made(table, roles, form, fmt, method=by_age, rules=EASY, labels=exact)
     certificate = publication.write(tmp_path / "out")
     assert (certificate.people, certificate.n_groups) == (7, 3)
     assert certificate.check(tmp_path / "out") == []
@@ -322,7 +323,8 @@ def test_people_who_can_be_seen_to_have_nothing_are_counted(tmp_path):
     schema = fk.Schema(
         quasi_identifiers=["age"], sensitive="disease", semantics="set", person="who"
     )
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/2")], schema)
+    options = fk.PublishOptions(labels={"age": "exact"})
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/2")], schema, options)
     made = fk.publish(fk.Microdata(pa.table(rows), schema), policy)
     assert made.audit.scope.without_value == 3
     assert made.certificate.scope["without_value"] == 3

@@ -17,6 +17,9 @@ sensitive = "disease"
 [[require]]
 facts = { l = 0, k = 0, m = 0 }
 below = 1
+
+[publish]
+labels = { age = "exact" }
 """
 
 

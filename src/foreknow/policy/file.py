@@ -67,7 +67,7 @@ class _PublishSettings(Settings):
     method: str = "mondrian"
     form: Form = "generalized"
     format: FileFormat = "csv"
-    labels: dict[str, Literal["range", "hierarchy", "set"]] = Field(default={})
+    labels: dict[str, Literal["range", "exact", "hierarchy", "set"]] = Field(default={})
     escape_formulas: bool = False
 
 

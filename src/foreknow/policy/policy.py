@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from foreknow.adversaries.protocol import Gaining, HasCounts
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.generalization import STYLES
 from foreknow.data.labels import Labels
 from foreknow.data.schema import Schema
 from foreknow.errors import PolicyError, did_you_mean
@@ -18,7 +19,6 @@ from foreknow.policy.requirement import Point, Requirement, check_agreement
 
 Form: TypeAlias = Literal["generalized", "bucketized"]
 FileFormat: TypeAlias = Literal["csv", "parquet"]
-STYLES = ("range", "hierarchy", "set")
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,10 @@ class PublishOptions:
         Coarsened quasi-identifiers in one table; or exact ones with a group id, and a table of
         (group, value, count).
     format : "csv" or "parquet"
-    labels : mapping of column to "range", "hierarchy" or "set"
+    labels : mapping of column to "range", "exact", "hierarchy" or "set"
         How a quasi-identifier is written in a generalized release; by its kind when left out.
+        Ranges of numbers and dates go from a step of a grid to another; "exact" ones from a
+        member's own value to another's.
     escape_formulas : bool
         Whether texts that a spreadsheet would run are disarmed in CSV; it changes values.
     settings : mapping of method to mapping

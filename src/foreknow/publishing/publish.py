@@ -29,7 +29,14 @@ from foreknow.errors import (
     OutputError,
     memory_for,
 )
-from foreknow.methods.protocol import Anonymizer, Traits, grouping_of, settings_of, traits_of
+from foreknow.methods.protocol import (
+    Anonymizer,
+    Traits,
+    as_written,
+    grouping_of,
+    settings_of,
+    traits_of,
+)
 from foreknow.methods.registry import METHODS, kind_of, method_of
 from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folders, write_whole
@@ -163,6 +170,11 @@ class Publication:
         notes = "".join(f"<p>{escape(note)}.</p>" for note in self.certificate.notes)
         return self.audit._repr_html_() + notes
 
+    @property
+    def grids(self) -> Mapping[str, str]:
+        """Of columns whose ranges go from a step of a grid to another, such as "by month"."""
+        return self.certificate.grids
+
     def to_dict(self) -> dict[str, Any]:
         """The certificate's plain values."""
         return self.certificate.to_dict()
@@ -229,29 +241,31 @@ def publish(
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
-    found = grouping_of(anonymizer, microdata, policy, seed, explain=True)
+    written = as_written(anonymizer, microdata, policy)
+    found = grouping_of(anonymizer, written, policy, seed, explain=True)
     anonymizer, floors = found.settled or anonymizer, found.floors
     groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
     random = np.random.default_rng(seed)
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
-        coarse = coarsened_columns(microdata, groups, n_groups, options.labels, floors)
+        coarse = coarsened_columns(written, groups, n_groups, options.labels, floors)
         refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
         tables = generalized(microdata, groups, coarse, random)
+        people = np.bincount(groups)
+        ncp = {column.attribute.name: column.ncp(people) for column in coarse}
         labels = {column.attribute.name: column.known for column in coarse}
         columns = tuple(microdata.schema.quasi_identifiers)
         called = {c.attribute.name: pa.array(c.labels, pa.string()) for c in coarse}
     else:
         ids = group_ids(n_groups, random)
         tables = bucketized(microdata, groups, ids, random)
-        columns, labels, called = (GROUP,), {}, {GROUP: pa.array(ids)}
+        columns, labels, ncp, called = (GROUP,), {}, {}, {GROUP: pa.array(ids)}
     if options.format == "csv":
         _refuse_empty_lines(tables)
     schema = microdata.schema
     release = as_release(tables, options.form, columns, schema.sensitive, schema.semantics)
     _log.info("judging the release")
-    coarsened = options.form == "generalized"  # the other form keeps quasi-identifiers exact
-    utility = utility_of(release.counts, *((microdata, groups, floors) if coarsened else ()))
+    utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     verdicts = audit(release, policy, utility=utility, name="the release")
     traits = traits_of(anonymizer)
     scope = replace(verdicts.scope, left_out=microdata.left_out, method=_of_method(traits, policy))
@@ -382,6 +396,7 @@ def _certify(
         escaped=options.escape_formulas and options.format == "csv",
         semantics=semantics,
         minimal=policy.monotone() and minimal is not None and bool(minimal(policy)),
+        grids=verdicts.utility.grids,
         notes=(
             *([learned_note(learned)] if learned else []),
             *([] if policy.monotone() or policy.attributes else [NOT_MINIMAL]),

@@ -32,7 +32,7 @@ from foreknow.methods.art import ART
 from foreknow.methods.fulldomain.fulldomain import FullDomain
 from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.mondrian.replay import Replay
-from foreknow.methods.protocol import grouping_of, traits_of
+from foreknow.methods.protocol import as_written, grouping_of, traits_of
 from foreknow.methods.protocol import settings_of as plain_settings
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
@@ -86,6 +86,7 @@ class Runs:
         styles = None
         if labelled and self._anonymizer and policy and policy.options.form == "generalized":
             styles = policy.options.labels
+            self.microdata = microdata = as_written(method, microdata, policy)
         self._labelled = styles is not None
         self._reader = Reader(microdata, styles)
         self._weights: dict[bytes, Weight] = {}

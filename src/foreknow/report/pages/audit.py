@@ -261,7 +261,14 @@ def utility_line(utility: Utility) -> str:
     )
     if utility.average_ncp is None:
         return f"{said}."
-    return f"{said}; values generalized by {utility.average_ncp:.0%} on average (NCP)."
+    said = f"{said}; values generalized by {utility.average_ncp:.0%} on average (NCP)."
+    return " ".join([said, *grids_sentence(utility.grids)])
+
+
+def grids_sentence(grids: Mapping[str, str]) -> list[str]:
+    """Say of which steps ranges are made, if any are of steps."""
+    each = [f"{visible(name)} {words}" for name, words in grids.items()]
+    return [f"Ranges are written on a grid: {listing(each, most=len(each))}."] if each else []
 
 
 def _sizes_caption(worth: Utility) -> str:
