@@ -120,11 +120,12 @@ REFUSED = [
         "one column with .* ',', and 2 with ';'; add --delim",
     ),
     (rows("a", delimiter="\t"), {"delimiter": ";"}, "add --delimiter tab, or reading"),
-    (rows("a", delimiter=":"), {}, "known: 'x:d'; if it has more columns, .* --delimiter"),
+    (rows("a", delimiter=":"), {}, "no column 'x' but only 'x:d'; .* such as --delimiter :"),
     (b"PAR1" + b"\0" * 9, {}, "not CSV but Parquet; rename it to end in .parquet"),
     (b"SQLite format 3\0", {}, "a database of SQLite; rename"),
     (b",x,d\n0,1,a\n1,2,b\n", {}, "column 1 has no name; .* write the table with index=False"),
     (b"x,,d\n0,1,a\n", {}, "column 2 has no name; give it one"),
+    (b"sep=;\nx;d\n0;a\n", {}, "remove the first line, which is for Excel"),
 ]
 
 

@@ -50,8 +50,12 @@ def check_columns(columns: Sequence[str], name: str) -> list[str]:
         raise DataError(f"{name} has two columns named {twice[0]!r}; rename one of them")
     if any(not column.strip() for column in columns):
         at = [column.strip() for column in columns].index("") + 1
-        index = "; if it is the index that pandas wrote, write the table with index=False"
-        raise DataError(f"{name}: column {at} has no name{index if at == 1 else '; give it one'}")
+        advice = "give it one"
+        if at == 1:
+            advice = "if it is the index that pandas wrote, write the table with index=False"
+        elif columns[0] == "sep=":
+            advice = "remove the first line, which is for Excel"
+        raise DataError(f"{name}: column {at} has no name; {advice}")
     return list(columns)
 
 
@@ -73,10 +77,12 @@ def require(table: Table, columns: Sequence[str]) -> None:
     """Raise `DataError` with a hint for the first column that the table lacks."""
     for column in columns:
         if column not in table.columns:
-            error = DataError.unknown_column(column, table.columns, table.name)
             if len(table.columns) > 1 or not table.untyped:
-                raise error
-            raise DataError(f"{error}; if it has more columns, name what is between: --delimiter")
+                raise DataError.unknown_column(column, table.columns, table.name)
+            raise DataError(
+                f"{table.name} has no column {column!r} but only {table.columns[0]!r}; if these "
+                "are several, say what stands between them, such as --delimiter :"
+            )
 
 
 class Snapshot:
