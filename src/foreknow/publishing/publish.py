@@ -233,11 +233,12 @@ def publish(
     options = options or policy.options
     if not isinstance(options, PublishOptions):
         raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
-    policy = replace(policy, schema=microdata.schema, options=options)
-    anonymizer = method_of(method if method is not None else options.method, policy)
     # What is certified and reported is what was done, not what a file said before.
-    options = options if method is None else _with_method(options, anonymizer, method)
-    policy = marked(replace(policy, options=options), microdata)
+    policy = marked(replace(policy, schema=microdata.schema, options=options), microdata)
+    anonymizer = method_of(method if method is not None else options.method, policy)
+    if method is not None:
+        options = _with_method(options, anonymizer, method)
+        policy = replace(policy, options=options)
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
