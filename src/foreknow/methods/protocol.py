@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -13,7 +13,7 @@ from foreknow.errors import InputError
 from foreknow.settings import Settings
 
 if TYPE_CHECKING:
-    from foreknow.policy.policy import Policy
+    from foreknow.policy.policy import Form, Policy
 
 
 class Anonymizer(Protocol):
@@ -81,6 +81,11 @@ class Traits:
         What may help where the policy fails what it makes.
     grouping : callable, optional
         ``grouping(microdata, policy, seed, explain=...)``: a `Grouping` in place of groups.
+    settled : callable, optional
+        ``settled(microdata, policy)``: the method with what it chooses for such a table by itself,
+        from what every reader of its release knows.
+    form : "generalized" or "bucketized"
+        How it is published where nothing else is asked for.
     """
 
     consults_policy: bool = False
@@ -97,6 +102,8 @@ class Traits:
     notes: Callable[[Policy, int | None], Sequence[str]] | None = None
     advice: str = "stricter settings of its own may help"
     grouping: Callable[..., Grouping] | None = None
+    settled: Callable[..., Any] | None = None
+    form: Form = "generalized"
 
 
 def note_of_boxes(l: int) -> str:  # noqa: E741
@@ -176,6 +183,12 @@ def traits_of(method: Any) -> Traits:
     kinds: dict[str, Any] = {"advice": str, "consults_policy": bool, "symmetric": bool}
     kinds["frequencies"] = bool
     return Traits(**{k: x for k, x in given.items() if isinstance(x, kinds.get(k, Callable))})
+
+
+def in_its_form(method: Any, policy: Policy) -> Policy:
+    """The policy with the form in which a method publishes, where the policy says none."""
+    form = policy.options.form or traits_of(method).form
+    return replace(policy, options=replace(policy.options, form=form))
 
 
 def grouping_of(

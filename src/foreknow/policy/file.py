@@ -63,7 +63,7 @@ class _SchemaSettings(Settings):
 
 class _PublishSettings(Settings):
     method: str = "mondrian"
-    form: Form = "generalized"
+    form: Form | None = None
     format: FileFormat = "csv"
     labels: dict[str, Literal["range", "hierarchy", "set"]] = Field(default={})
     escape_formulas: bool = False

@@ -223,6 +223,11 @@ class Requirement:
                 mask[codes[str(label)]] = key == "values"
         return mask
 
+    @property
+    def by_counts(self) -> bool:
+        """Whether it asks nothing of groups but how many of each have each value."""
+        return not any(isinstance(point.adversary, Gaining) for point in self.points)
+
     def ledgers(self, values: Labels, semantics: Semantics) -> list[Ledger]:
         """Start its ledgers, over what it counts: one for each point, or the criterion's."""
         if self.criterion is not None:

@@ -29,7 +29,7 @@ from foreknow.errors import (
     OutputError,
     memory_for,
 )
-from foreknow.methods.protocol import Anonymizer, grouping_of, settings_of, traits_of
+from foreknow.methods.protocol import Anonymizer, grouping_of, in_its_form, settings_of, traits_of
 from foreknow.methods.registry import method_of
 from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folder, write_whole
@@ -207,6 +207,8 @@ def publish(
     # What is certified and reported is what was done, not what a file said before.
     policy = marked(replace(policy, schema=microdata.schema, options=options), microdata)
     anonymizer = method_of(method if method is not None else options.method, policy)
+    policy = in_its_form(anonymizer, policy)
+    options = policy.options
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
@@ -240,10 +242,30 @@ def publish(
             f"{'; '.join(policy.failures(release))}. It does not ask the whole policy: "
             f"{traits.advice}"
         )
+    if coarsened:
+        _refuse_boxes(anonymizer, policy, release.counts)
     certificate, private, kept = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
     return Publication(release, verdicts, certificate, tables, options, private, kept, labels)
+
+
+def _refuse_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> None:
+    """Refuse limits that a method keeps in groups, not in boxes that a reader may divide."""
+    traits = traits_of(method)
+    alike = traits.equal is not None and not counts.n_people % traits.equal
+    if traits.highest is None or alike or int(counts.sizes.max()) < 2 * traits.least:
+        return
+    for requirement in policy.requirements:
+        for point in requirement.points if requirement.by_counts else ():
+            if point.below <= traits.highest:
+                raise NoSafeRelease(
+                    f"{type(method).__name__}: in the generalized form, groups that look alike "
+                    "are one to a reader, and an adversary who knows the method may be as sure "
+                    f"of a value as {traits.highest}; {requirement.name} asks for less than "
+                    f'{point.below}. Publish with form = "bucketized", or with l = '
+                    f"{1 // point.below + 1}"
+                )
 
 
 def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:

@@ -203,7 +203,7 @@ class InOrder:
             requirement.mask(microdata.values)
         own = self.settled(microdata)
         if self._kind != "naive":  # which claims nothing
-            own._refuse_lookalikes(policy is not None and policy.options.form == "generalized")
+            own._refuse_lookalikes(policy is not None and policy.options.form != "bucketized")
         try:
             run = own.run(values_of(microdata))
         except BeyondReach as error:

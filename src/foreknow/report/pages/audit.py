@@ -429,7 +429,8 @@ def policy_rows(policy: Policy, semantics: Semantics = "single") -> list[tuple[s
         rows.append((requirement_title(requirement, place), [f"About {about}.", *lines]))
     if policy.schema is not None:
         options = policy.options
-        how = f"{visible(options.form)}, by {visible(options.method)}"
+        form = f"{visible(options.form)}, " if options.form else ""  # else as suits the method
+        how = f"{form}by {visible(options.method)}"
         rows += [*_schema_rows(policy.schema), ("When published", [how])]
     return rows
 
