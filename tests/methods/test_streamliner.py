@@ -197,11 +197,11 @@ def test_merging_is_what_one_pair_after_the_other_gives(pairs):
         (
             fk.Anatomy(3),
             "aaaabbbbbc",
-            "Anatomy: l = 3 allows at most 3 of 10 people to share a value of 'disease': 5 have 'b', "
+            "l = 3 allows at most 3 of 10 people to share a value of 'disease': 5 have 'b', "
             "which is 2 too many; 4 have 'a', which is 1 too many. 'b' is had by 5 of 10 people "
             "(50.0%), which allows l = 2 at most",
         ),
-        (fk.Anatomy(4), "aabc", "1 of 4 people to share a value of 'disease': 2 have 'a', which is 1"),
+        (fk.Anatomy(4), "aabc", "1 of 4 people to share a value of 'disease': 2 have 'a', w"),
         (fk.Anatomy(4), "aa", "l = 4 exceeds the number of people, 2"),
     ],
 )

@@ -185,9 +185,9 @@ class Anatomy:
     the end each join a group, at random, that lacks their value. So nobody in a group shares
     their value with another, and each value has at most a share 1/l of its group.
 
-    It looks at sensitive values only, not at quasi-identifiers, so it is published in the bucketized
-    form unless another is asked for. Of the policy it takes no more than l, and that only where
-    none is given. `publish` refuses a release that does not hold the policy.
+    It looks at sensitive values only, not at quasi-identifiers: so it is published in the
+    bucketized form, unless another is asked for. Of the policy it takes no more than l, and that
+    only where none is given. `publish` refuses a release that does not hold the policy.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ class Anatomy:
 
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""
-        boxes = () if policy.options.form == "bucketized" else (note_of_boxes(self.l or 2),)
+        boxes = (note_of_boxes(self.l or 2),) if policy.options.written == "generalized" else ()
         return (*boxes, *notes_of_seed(seed))
 
     def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:

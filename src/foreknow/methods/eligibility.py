@@ -16,6 +16,7 @@ import numpy as np
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, PolicyError
+from foreknow.methods.protocol import in_its_form, limit_of_boxes
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -77,6 +78,8 @@ def settled_l(
     if most < 2:
         raise NoSafeRelease(f"{name}: {_largest(microdata, sizes)}; {_OTHER}")
     failures: list[str] = []
+    labelled = in_its_form(method, policy).options.form == "generalized"
+    held = None
     for l in range(2, most + 1):  # noqa: E741
         if smallest and l < most and _implied(asked, int(sizes.sum()), l):
             continue
@@ -85,7 +88,11 @@ def settled_l(
         counts = microdata.counts(groups)
         failures = [said for requirement in asked for said in requirement.failures(counts)]
         if not failures:
-            return own, groups
+            if not labelled or limit_of_boxes(own, policy, int(sizes.sum())) is None:
+                return own, groups
+            held = held or (own, groups)
+    if held is not None:
+        return held
     raise NoSafeRelease(
         f"{name}: there is no l with which its groups hold what the policy requires. "
         f"{_largest(microdata, sizes)}; with it, {'; '.join(failures)}. Loosen that, or {_OTHER}"

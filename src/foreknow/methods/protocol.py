@@ -114,6 +114,22 @@ def note_of_boxes(l: int) -> str:  # noqa: E741
     )
 
 
+def limit_of_boxes(method: Any, policy: Policy, people: int) -> tuple[str, Fraction] | None:
+    """The first limit that may not hold of boxes which a reader may divide into groups, and whose.
+
+    A method may promise less of these than the frequencies in its groups.
+    """
+    traits = traits_of(method)
+    alike = traits.equal is not None and not people % traits.equal
+    if traits.highest is None or alike:
+        return None
+    for requirement in policy.requirements:
+        for point in requirement.points if requirement.by_counts else ():
+            if point.below <= traits.highest:
+                return requirement.name, point.below
+    return None
+
+
 def notes_of_seed(seed: int | None) -> tuple[str, ...]:
     """The note on a release whose random numbers can be drawn again."""
     if seed is None:

@@ -62,6 +62,11 @@ class PublishOptions:
                     f"settings are a mapping for each method, not {method!r} with {settings!r}"
                 )
 
+    @property
+    def written(self) -> Form:
+        """The form, generalized where none is said; see `foreknow.methods.protocol.in_its_form`."""
+        return self.form or "generalized"
+
     def to_dict(self) -> dict[str, Any]:
         """The ``[publish]`` table."""
         table: dict[str, Any] = {"method": self.method}

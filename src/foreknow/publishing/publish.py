@@ -29,7 +29,14 @@ from foreknow.errors import (
     OutputError,
     memory_for,
 )
-from foreknow.methods.protocol import Anonymizer, grouping_of, in_its_form, settings_of, traits_of
+from foreknow.methods.protocol import (
+    Anonymizer,
+    grouping_of,
+    in_its_form,
+    limit_of_boxes,
+    settings_of,
+    traits_of,
+)
 from foreknow.methods.registry import method_of
 from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folder, write_whole
@@ -131,7 +138,7 @@ class Publication:
             _log.info("writing the report")
             self.audit.to_html(aside / REPORT, published=True)
             if self.audit.lattice is not None:
-                page = page_of(self.audit.lattice).html(form=self._options.form)
+                page = page_of(self.audit.lattice).html(form=self._options.written)
                 write_whole(aside / LATTICE, page, private=True)
             write_whole(aside / OWNER, as_json(dict(self._private)), private=True)
             if kept is not None:
@@ -229,7 +236,7 @@ def publish(
     if options.format == "csv":
         _refuse_empty_lines(tables)
     schema = microdata.schema
-    release = as_release(tables, options.form, columns, schema.sensitive, schema.semantics)
+    release = as_release(tables, options.written, columns, schema.sensitive, schema.semantics)
     _log.info("judging the release")
     coarsened = options.form == "generalized"  # the other form keeps quasi-identifiers exact
     utility = utility_of(release.counts, *((microdata, groups, floors) if coarsened else ()))
@@ -252,20 +259,14 @@ def publish(
 
 def _refuse_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> None:
     """Refuse limits that a method keeps in groups, not in boxes that a reader may divide."""
-    traits = traits_of(method)
-    alike = traits.equal is not None and not counts.n_people % traits.equal
-    if traits.highest is None or alike or int(counts.sizes.max()) < 2 * traits.least:
-        return
-    for requirement in policy.requirements:
-        for point in requirement.points if requirement.by_counts else ():
-            if point.below <= traits.highest:
-                raise NoSafeRelease(
-                    f"{type(method).__name__}: in the generalized form, groups that look alike "
-                    "are one to a reader, and an adversary who knows the method may be as sure "
-                    f"of a value as {traits.highest}; {requirement.name} asks for less than "
-                    f'{point.below}. Publish with form = "bucketized", or with l = '
-                    f"{1 // point.below + 1}"
-                )
+    traits, found = traits_of(method), limit_of_boxes(method, policy, counts.n_people)
+    if found is not None and int(counts.sizes.max()) >= 2 * traits.least:
+        raise NoSafeRelease(
+            f"{type(method).__name__}: in the generalized form, groups that look alike are one to "
+            "a reader, and an adversary who knows the method may be as sure of a value as "
+            f"{traits.highest}; {found[0]} asks for less than {found[1]}. Publish with "
+            f'form = "bucketized", or with l = {1 // found[1] + 1}'
+        )
 
 
 def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
@@ -319,7 +320,7 @@ def _certify(
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
     semantics = microdata.schema.semantics
     written = Written(
-        options.form, columns, microdata.schema.sensitive, tables, semantics=semantics
+        options.written, columns, microdata.schema.sensitive, tables, semantics=semantics
     )
     try:
         findings = findings_of(written, policy.to_dict()["require"])
@@ -336,7 +337,7 @@ def _certify(
         said["require"] = kept.withheld(said["require"])
     certificate = Certificate(
         policy=said,
-        form=options.form,
+        form=options.written,
         format=options.format,
         groups=columns,
         sensitive=microdata.schema.sensitive,

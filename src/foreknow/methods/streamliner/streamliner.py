@@ -290,7 +290,7 @@ class Streamliner:
                 "GDA: people were grouped by their values, so an adversary who knows the method "
                 "may find values out, even with certainty"
             )
-        elif policy.options.form != "bucketized":
+        elif policy.options.written == "generalized":
             found.append(note_of_boxes(self.l or 2))
         return (*found, *notes_of_seed(seed))
 

@@ -112,7 +112,7 @@ class AuditPage(Page[Audit]):
                     for name, loss in worth.ncp.items()
                 ],
             ),
-            levels=audit.lattice and chosen_sentence(audit.lattice, audit.policy.options.form),
+            levels=audit.lattice and chosen_sentence(audit.lattice, audit.policy.options.written),
             policy=policy_rows(audit.policy, audit.counts.semantics),
         )
 
@@ -139,7 +139,7 @@ class AuditPage(Page[Audit]):
             yield Sentence(f"Note: {warning}", "warning")
         yield Sentence(f"Utility: {utility_line(audit.utility)}", "aside")
         if audit.lattice is not None:
-            yield Sentence(lattice_line(audit.lattice, audit.policy.options.form), "aside")
+            yield Sentence(lattice_line(audit.lattice, audit.policy.options.written), "aside")
 
 
 PAGE = AuditPage
