@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, log10
 from operator import index
 from typing import Any, Literal, TypeAlias
 
@@ -225,6 +225,29 @@ def fixed(number: Fraction, digits: int) -> str:
     ('2.50', '7')
     """
     units = int(number * 10**digits)
-    whole = str(abs(units)).rjust(digits + 1, "0")
-    text = f"{whole[:-digits]}.{whole[-digits:]}" if digits else whole
+    whole, part = divmod(abs(units), 10**digits)
+    text = f"{whole:,}.{part:0{digits}d}" if digits else f"{whole:,}"
     return f"-{text}" if units < 0 else text
+
+
+def significant(
+    number: float | Fraction, digits: int = 4, to: Rounding = "nearest", apart: int = 1
+) -> str:
+    """Write a number from 0 on with so many digits that count; more, where it takes more.
+
+    It is 0, or 1 (`apart`), only where the number is.
+
+    >>> significant(0.25), significant(Fraction(2, 3)), significant(Fraction(1, 3), 3, "up")
+    ('0.25', '0.6667', '0.334')
+    >>> significant(0.999999), significant(1e-9), significant(12345.6)
+    ('0.999999', '0.000000001', '12346')
+    """
+    exactly = number if isinstance(number, (int, Fraction)) else as_fraction(number)
+    if exactly in (0, apart):
+        return str(exactly)
+    first = floor(log10(exactly)) if exactly > Fraction(1, 10**300) else -300
+    for more in range(max(0, digits - 1 - first), _MOST_DECIMALS + 300):
+        shown = rounded(exactly, more, to)
+        if shown not in (0, apart):
+            return decimal_text(int(shown * 10**more), more)
+    return decimal_text(int(rounded(exactly, 400, to) * 10**400), 400)

@@ -19,6 +19,7 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.auditing.audit import Audit, Verdict
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
+from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.report.figures import (
@@ -108,7 +109,7 @@ class AuditPage(Page[Audit]):
             ncp=Grid(
                 ("column", "generalized"),
                 [
-                    (visible(name), Cell(f"{loss:.1%}", width=f"{100 * loss:.2f}"))
+                    (visible(name), Cell(percentage(loss, 1), width=f"{100 * loss:.2f}"))
                     for name, loss in worth.ncp.items()
                 ],
             ),
@@ -159,7 +160,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
     who, just = "Someone", reaches_just(found, limit)
     if verdict.safe:
-        who, sure = "Even someone", f"only {percent(found, limit)} sure"
+        who, sure = "Even someone", f"only {percent(found, limit, to='up')} sure"
     elif is_certain(found, limit):
         sure = "certain"
     else:
@@ -258,7 +259,7 @@ def utility_line(utility: Utility) -> str:
     )
     if utility.average_ncp is None:
         return f"{said}."
-    return f"{said}; values generalized by {utility.average_ncp:.0%} on average (NCP)."
+    return f"{said}; values generalized by {percentage(utility.average_ncp)} on average (NCP)."
 
 
 def _sizes_caption(worth: Utility) -> str:
@@ -356,9 +357,10 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
 def _worst(found: Disclosure, verdict: Verdict) -> Cell:
     """A probability beside its limit."""
     limit = verdict.point.limit(found)
+    safe = verdict.point.holds(found)
     return Cell(
-        percent(found, limit, 1),
-        "safe" if verdict.point.holds(found) else "unsafe",
+        percent(found, limit, 1, "up" if safe or found.bounded else "nearest"),
+        "safe" if safe else "unsafe",
         width=f"{100 * found.probability:.2f}",
         mark=f"{100 * float(limit):.2f}",
     )
