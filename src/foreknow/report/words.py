@@ -126,8 +126,9 @@ def percent(found: Disclosure, limit: Fraction, digits: int = 0, to: Rounding = 
     chance = _settled(found, limit)
     if chance == limit:
         return limit_text(limit)
-    if abs(chance - rounded(100 * chance, digits) / 100) < _NEAR and found.exact is not None:
-        chance = found.exact  # a float may lie on the other side of what is printed
+    if to != "nearest" and abs(chance - rounded(100 * chance, digits) / 100) < _NEAR:
+        # A float may lie on the other side of what is printed.
+        chance = chance if found.exact is None else found.exact
 
     def apart(shown: Fraction) -> bool:
         return shown != limit and (shown < limit) == (chance < limit)

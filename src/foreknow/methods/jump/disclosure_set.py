@@ -23,7 +23,7 @@ from itertools import product
 from typing import Any, Literal, TypeAlias
 
 from foreknow.criteria.properties import Property
-from foreknow.errors import NoSafeRelease
+from foreknow.errors import NoSafeRelease, UnsupportedError
 from foreknow.methods.jump.blocks import Below, Block, Layout
 from foreknow.methods.jump.bounds import surely_safe
 
@@ -35,7 +35,7 @@ FIRST_STEPS = 20_000
 BEYOND = "exact counting takes more than {:,} steps; allow more, or see `estimate`"
 
 
-class BeyondReach(NoSafeRelease):
+class BeyondReach(NoSafeRelease, UnsupportedError):
     """Exact counting would take more steps than allowed, so nothing is released."""
 
 
