@@ -261,11 +261,13 @@ def _refuse_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> No
     """Refuse limits that a method keeps in groups, not in boxes that a reader may divide."""
     traits, found = traits_of(method), limit_of_boxes(method, policy, counts.n_people)
     if found is not None and int(counts.sizes.max()) >= 2 * traits.least:
+        enough = 1 // found[1] + 1
+        possible = enough * int(counts.totals.max()) <= counts.n_people
         raise NoSafeRelease(
             f"{type(method).__name__}: in the generalized form, groups that look alike are one to "
             "a reader, and an adversary who knows the method may be as sure of a value as "
             f"{traits.highest}; {found[0]} asks for less than {found[1]}. Publish with "
-            f'form = "bucketized", or with l = {1 // found[1] + 1}'
+            f'form = "bucketized"{f", or with l = {enough}" if possible else ""}'
         )
 
 
