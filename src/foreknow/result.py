@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,6 +12,9 @@ from foreknow.output import write_json_for_owner, write_whole
 
 if TYPE_CHECKING:
     from foreknow.report.page import Page
+
+
+_WIDTH = 100
 
 
 class Result(ABC):
@@ -38,6 +42,14 @@ class Result(ABC):
     def to_html(self, path: str | Path) -> None:
         """Write one HTML file that opens offline, for the owner only; whole or not at all."""
         write_whole(path, page_of(self).html(), private=True)
+
+    def summary(self) -> str:
+        """What a terminal shows of it, as a text."""
+        from rich.console import Console
+
+        console = Console(width=_WIDTH, color_system=None, file=StringIO())
+        console.print(page_of(self))
+        return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 
     def __rich__(self) -> Any:
         return page_of(self)

@@ -65,6 +65,8 @@ class Microdata:
         a pandas frame is never used. Under ``single`` one row per person; under ``set`` and
         ``multiset`` one row per person and value, or one row per person with a list of values.
     schema : Schema
+    **roles
+        In place of a schema, what makes one: ``quasi_identifiers=["age"], sensitive="disease"``.
 
     Raises
     ------
@@ -84,7 +86,11 @@ class Microdata:
     GroupCounts(1 groups, 2 people, 2 values, set)
     """
 
-    def __init__(self, source: Any, schema: Schema) -> None:
+    def __init__(self, source: Any, schema: Schema | None = None, **roles: Any) -> None:
+        if schema is None:
+            schema = Schema(**roles)
+        elif roles:
+            raise SchemaError(f"the schema says what the columns are; leave out {', '.join(roles)}")
         if not isinstance(schema, Schema):
             raise SchemaError(f"expected a Schema, not {type(schema).__name__}; see fk.Schema")
         self.schema = schema
@@ -282,6 +288,9 @@ class Microdata:
         everything = np.full(self.n_rows, -1, dtype=np.int64)
         everything[self._read.kept] = given
         return everything
+
+    def __len__(self) -> int:
+        return self.n_people
 
     def __repr__(self) -> str:
         return f"Microdata({self.name}, {len(self.schema.quasi_identifiers)} quasi-identifiers)"

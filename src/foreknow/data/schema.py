@@ -10,9 +10,10 @@ from typing import Any, cast, get_args
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.columns import Kind, Missing, Relabel, as_missing, refuse_missing
 from foreknow.data.hierarchy import Hierarchy, hierarchy_from
-from foreknow.errors import SchemaError, did_you_mean
+from foreknow.errors import SchemaError, did_you_mean, hints
 
 
+@hints()
 @dataclass(frozen=True, kw_only=True)
 class Schema:
     """Roles of the columns of a table.

@@ -21,7 +21,7 @@ from foreknow.data.engines.columns import Codes
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, ranges
-from foreknow.errors import NoSafeRelease, UnsupportedError
+from foreknow.errors import NoSafeRelease, UnsupportedError, hints
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
 from foreknow.methods.protocol import Traits, note_of_boxes, notes_of_seed
 from foreknow.methods.random import generator
@@ -176,6 +176,7 @@ class AnatomySettings(Settings):
     l: Annotated[int, Field(ge=2)]  # noqa: E741
 
 
+@hints()
 @dataclass(frozen=True)
 class Anatomy:
     """The best-known bucketization.

@@ -135,7 +135,10 @@ def verify(
     ('release.csv',)
     """
     if not isinstance(folder, (str, Path)):
-        raise InputError(f"expected a folder that publish wrote, not {type(folder).__name__}")
+        raise InputError(
+            f"expected a folder that publish wrote, not {type(folder).__name__}; what is verified "
+            "are files: made.write(folder), then verify(folder)"
+        )
     if not isinstance(priors, (str, Path, NoneType)):
         raise InputError(f"expected the path of priors.json, not {type(priors).__name__}")
     path = Path(folder)
@@ -243,9 +246,7 @@ def judge(
 
 def _by_policy(known: Certificate, policy: Policy) -> Certificate:
     """The certificate with the columns and requirements of another policy."""
-    if policy.schema is None:
-        raise SchemaError("the policy has no [schema] table, which says what the columns are")
-    refuse_other_schema(known, policy.schema)
+    refuse_other_schema(known, policy.needed_schema)
     return replace(known, policy=policy.published())
 
 

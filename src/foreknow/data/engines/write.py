@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from foreknow.data.engines.columns import plain
+from foreknow.errors import InputError, did_you_mean
 
 # Texts that a spreadsheet runs; with apostrophes before, so that one more can be taken off again.
 _FORMULA = r"^('*[=+\-@\t\r])"
@@ -36,6 +38,25 @@ def write_parquet(table: pa.Table, path: Path) -> None:
     """
     plain_table = pa.table(_simple(table), names=table.column_names)
     pq.write_table(plain_table, path, store_schema=False)
+
+
+def frame_of(table: pa.Table | list[dict[str, Any]], library: str) -> Any:
+    """A table as a frame of "pandas", "polars" or "arrow"; rows may be given as mappings."""
+    if not isinstance(table, pa.Table):
+        names = list(dict.fromkeys(name for row in table for name in row))
+        table = pa.table({name: [row.get(name) for row in table] for name in names})
+    if library in ("arrow", "pyarrow"):
+        return table
+    if library not in ("pandas", "polars"):
+        known = "pandas", "polars", "arrow"
+        raise InputError(f"there is no library {library!r}{did_you_mean(str(library), known)}")
+    try:
+        found = import_module(library)
+    except ImportError:
+        raise InputError(
+            f'{library} is not installed: pip install {library}, or ask for "arrow"'
+        ) from None
+    return table.to_pandas() if library == "pandas" else found.from_arrow(table)
 
 
 def _simple(table: pa.Table) -> list[pa.ChunkedArray]:

@@ -14,10 +14,10 @@ import numpy as np
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, NoSafeRelease
+from foreknow.errors import InputError, NoSafeRelease, hints
 from foreknow.methods.mondrian.levels import Level
 from foreknow.methods.points import Points
-from foreknow.methods.protocol import Traits
+from foreknow.methods.protocol import ADVICE, Traits
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 from foreknow.settings import FromOne, Settings
@@ -33,6 +33,7 @@ class MondrianSettings(Settings):
     cuts: FromOne = 5
 
 
+@hints(ADVICE)
 @dataclass(frozen=True)
 class Mondrian:
     """Multidimensional top-down partitioning.
