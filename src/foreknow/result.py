@@ -63,3 +63,10 @@ def page_of(result: Any) -> Page[Any]:
     from foreknow.report import render
 
     return render(result)
+
+
+def card_of(given: Any) -> str:
+    """How a notebook shows what an analysis is given."""
+    from foreknow.report.cards import card
+
+    return card(given)

@@ -205,7 +205,7 @@ class Audit(Result):
                 "requirement": verdict.requirement.name,
                 "safe": verdict.safe,
                 "adversary": str(verdict.point.adversary),
-                "value": str(verdict.value),
+                "value": None if verdict.value is None else str(verdict.value),
                 "probability": verdict.probability,
                 "limit": float(verdict.limit),
             }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
+from typer.core import TyperCommand
 
 from foreknow.errors import InputError, OutputError
 from foreknow.numbers import MOST_DIGITS
@@ -20,6 +22,34 @@ if TYPE_CHECKING:
 
 
 UNSAFE, BAD_INPUT, BUG = 1, 2, 3
+
+
+def known_methods(incomplete: str) -> list[tuple[str, str]]:
+    """Each method that begins so, and what it does."""
+    from foreknow.methods.registry import METHODS, kind_of
+
+    known = [key for key, _ in METHODS if key.startswith(incomplete.lower())]
+    return [(key, (kind_of(key).__doc__ or "").partition("\n")[0]) for key in known]
+
+
+def among(*known: str) -> Callable[[str], list[str]]:
+    """Complete what is one of these."""
+
+    def begun(incomplete: str) -> list[str]:
+        return [each for each in known if each.startswith(incomplete)]
+
+    return begun
+
+
+class WithMethods(TyperCommand):
+    """A command whose help lists the methods; they are looked up when it is asked for."""
+
+    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write the help."""
+        lines = [f"[bold]{key}[/bold]: {escape(what)}" for key, what in known_methods("")]
+        self.epilog = "\n\n".join(["Methods:", *lines])
+        super().format_help(ctx, formatter)
+
 
 PolicyPath = Annotated[Path, typer.Option("--policy", "-p", help="The policy file (TOML).")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -40,14 +70,24 @@ Sensitive = Annotated[
 ]
 Person = Annotated[str | None, typer.Option("--person", help="The column that names people.")]
 SemanticsOption = Annotated[
-    str | None, typer.Option("--semantics", help="single, set or multiset (default: single).")
+    str | None,
+    typer.Option(
+        "--semantics",
+        help="How many sensitive values a person has: single, set or multiset (default: single).",
+        autocompletion=among("single", "set", "multiset"),
+    ),
 ]
 SomePolicy = Annotated[
     Path | None, typer.Option("--policy", "-p", help="A policy, to say what the columns are.")
 ]
 
 Method = Annotated[
-    str | None, typer.Option("--method", help="The anonymizer; the policy's when left out.")
+    str | None,
+    typer.Option(
+        "--method",
+        help="How people are grouped, see below; the policy's when left out.",
+        autocompletion=known_methods,
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -58,7 +98,13 @@ Settings = Annotated[
     ),
 ]
 ReleaseForm = Annotated[
-    str | None, typer.Option("--form", help="generalized or bucketized (default: the policy's).")
+    str | None,
+    typer.Option(
+        "--form",
+        help="generalized: coarser quasi-identifiers, one table; bucketized: exact ones, and a "
+        "table of counts (default: the policy's).",
+        autocompletion=among("generalized", "bucketized"),
+    ),
 ]
 
 

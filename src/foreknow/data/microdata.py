@@ -7,7 +7,6 @@ import hashlib
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -24,6 +23,7 @@ from foreknow.data.labels import Labels
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError, UnsupportedError
+from foreknow.result import card_of
 
 Order: TypeAlias = Literal["ordered", "nominal"]
 
@@ -295,8 +295,13 @@ class Microdata:
     def __repr__(self) -> str:
         return f"Microdata({self.name}, {len(self.schema.quasi_identifiers)} quasi-identifiers)"
 
+    @property
+    def was_read(self) -> bool:
+        """Whether its rows are at hand already."""
+        return "_read" in self.__dict__
+
     def _repr_html_(self) -> str:
-        return f"<code>{escape(repr(self))}</code>"
+        return card_of(self)
 
     def digest(self, key: bytes) -> str:
         """Keyed BLAKE2b-256 of the published quasi-identifiers and sensitive values, as hex.

@@ -11,6 +11,7 @@ from foreknow.data.counts import Semantics
 from foreknow.data.engines.columns import Kind, Missing, Relabel, as_missing, refuse_missing
 from foreknow.data.hierarchy import Hierarchy, hierarchy_from
 from foreknow.errors import SchemaError, did_you_mean, hints
+from foreknow.result import card_of
 
 
 @hints()
@@ -115,6 +116,9 @@ class Schema:
     def columns(self) -> list[str]:
         """Every column that has a role."""
         return [column for _, columns in self._by_role() for column in columns]
+
+    def _repr_html_(self) -> str:
+        return card_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[schema]`` table of a policy file."""

@@ -179,7 +179,7 @@ class AnatomySettings(Settings):
 @hints()
 @dataclass(frozen=True)
 class Anatomy:
-    """The best-known bucketization.
+    """The best-known bucketization: groups of l people with different values, drawn at random.
 
     While there are l different values left, one person each is drawn at random from those of the
     l most frequent remaining values: they make a group. The fewer than l people who are left in

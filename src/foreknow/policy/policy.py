@@ -15,6 +15,7 @@ from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
 from foreknow.policy.ledger import Part, PolicyLedger
 from foreknow.policy.requirement import Point, Requirement, check_agreement
+from foreknow.result import card_of
 
 Form: TypeAlias = Literal["generalized", "bucketized"]
 FileFormat: TypeAlias = Literal["csv", "parquet"]
@@ -173,6 +174,9 @@ class Policy:
             for ledger in requirement.ledgers(values, self.semantics)
         ]
         return PolicyLedger(parts, self.monotone())
+
+    def _repr_html_(self) -> str:
+        return card_of(self)
 
     @property
     def needed_schema(self) -> Schema:

@@ -29,6 +29,7 @@ from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label, Labels
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
 from foreknow.numbers import CLOSE, Number, as_fraction, as_threshold, shown
+from foreknow.result import card_of
 
 
 class Point(NamedTuple):
@@ -212,6 +213,9 @@ class Requirement:
         if twice:
             raise PolicyError(f"{self.name}: {key} names {twice[0]!r} twice")
         return labels
+
+    def _repr_html_(self) -> str:
+        return card_of(self)
 
     def counted(self, release: HasCounts) -> HasCounts:
         """What the adversary's posterior is computed from, for audit and search alike.

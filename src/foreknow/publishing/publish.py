@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from foreknow.auditing.audit import Audit, Verdict, audit
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import frame_of, write_csv, write_parquet
+from foreknow.data.engines import frame_of, open_table, write_csv, write_parquet
 from foreknow.data.generalization import KnownLabels
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
@@ -281,7 +281,10 @@ def publish(
     if options.format == "csv":
         _refuse_empty_lines(tables)
     schema = microdata.schema
-    release = as_release(tables, options.form, columns, schema.sensitive, schema.semantics)
+    opened = {part: open_table(table) for part, table in tables.items()}
+    for table in opened.values():
+        table.name = "the release"
+    release = as_release(opened, options.form, columns, schema.sensitive, schema.semantics)
     _log.info("judging the release")
     coarsened = options.form == "generalized"  # the other form keeps quasi-identifiers exact
     utility = utility_of(release.counts, *((microdata, groups, floors) if coarsened else ()))

@@ -12,7 +12,7 @@ from foreknow.policy.policy import Form
 from foreknow.result import Result
 from foreknow.utility.lines import Covers
 from foreknow.utility.queries import Boxes, draw_queries, reading_of
-from foreknow.utility.query_error import QueryError, compared
+from foreknow.utility.query_error import QueryError, compared, one_group
 from foreknow.utility.utility import (
     Utility,
     ncp_of_groups,
@@ -131,7 +131,8 @@ def utility_report(
         utility = replace(utility, ncp=ncp)
     asked = workloads[0].attributes
     shown = everything if attributes is None else reading.shown(microdata, asked)
-    errors = tuple(compared(workload, shown, microdata) for workload in workloads)
+    overall = one_group(microdata, asked)
+    errors = tuple(compared(workload, shown, microdata, overall) for workload in workloads)
     return UtilityReport(reading.release.name, errors[0].form, utility, errors)
 
 

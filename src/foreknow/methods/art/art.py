@@ -42,7 +42,7 @@ class ArtSettings(Settings):
 @hints()
 @dataclass(frozen=True)
 class ART:
-    """Groups in which every posterior keeps its limit, such as 1/r (r-robustness, definition 3).
+    """Against priors: groups in which every posterior keeps its limit, such as 1/r (r-robustness).
 
     People of one *kind*, who are alike to every adversary, are grouped among themselves where
     their values allow it: everybody's posterior is then c/N, whatever the priors. Where a value is

@@ -45,7 +45,7 @@ class FullDomainSettings(Settings):
 @hints(ADVICE)
 @dataclass(frozen=True)
 class FullDomain:
-    """Full-domain generalization: a node of the lattice of hierarchy levels.
+    """Full-domain generalization: one level of each hierarchy, the same for everybody.
 
     Everybody's value of one quasi-identifier is published at the same level: all ages in
     intervals of ten years, say. A quasi-identifier without levels is published as it is, or

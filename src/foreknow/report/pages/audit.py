@@ -430,7 +430,7 @@ def policy_rows(policy: Policy, semantics: Semantics = "single") -> list[tuple[s
     if policy.schema is not None:
         options = policy.options
         how = f"{visible(options.form)}, by {visible(options.method)}"
-        rows += [*_schema_rows(policy.schema), ("When published", [how])]
+        rows += [*schema_rows(policy.schema), ("When published", [how])]
     return rows
 
 
@@ -440,7 +440,8 @@ def _must(point: Point) -> str:
     return f"{'be at most' if point.inclusive else 'stay less than'} {limit_text(point.below)} sure"
 
 
-def _schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
+def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
+    """Say what each column is: what each row is about, and its lines."""
     sensitive = [visible(schema.sensitive), *_SEVERAL.get(schema.semantics, [])]
     known = [_column(schema, column) for column in schema.quasi_identifiers]
     rows = [("Sensitive column", sensitive), ("Columns others may know", known)]
