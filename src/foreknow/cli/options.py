@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 UNSAFE, BAD_INPUT, BUG = 1, 2, 3
 
 
-def known_methods(incomplete: str) -> list[tuple[str, str]]:
-    """Each method that begins so, and what it does."""
-    from foreknow.methods.registry import METHODS, kind_of
+def known_methods(incomplete: str) -> list[str]:
+    """Complete a method; without what it does, which Typer would break into lines."""
+    from foreknow.methods.registry import METHODS
 
-    known = [key for key, _ in METHODS if key.startswith(incomplete.lower())]
-    return [(key, (kind_of(key).__doc__ or "").partition("\n")[0]) for key in known]
+    return [key for key, _ in METHODS if key.startswith(incomplete)]
 
 
 def among(*known: str) -> Callable[[str], list[str]]:
@@ -46,7 +45,10 @@ class WithMethods(TyperCommand):
 
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write the help."""
-        lines = [f"[bold]{key}[/bold]: {escape(what)}" for key, what in known_methods("")]
+        from foreknow.methods.registry import METHODS, kind_of
+
+        said = {key: (kind_of(key).__doc__ or "").partition("\n")[0] for key, _ in METHODS}
+        lines = [f"[bold]{key}[/bold]: {escape(what)}" for key, what in said.items()]
         self.epilog = "\n\n".join(["Methods:", *lines])
         super().format_help(ctx, formatter)
 
@@ -160,7 +162,11 @@ def refuse_inputs(html: Path | None, json: Path | None, inputs: Sequence[Path | 
 
 def chosen(rules: Policy, settings: list[str] | None, **given: str | None) -> Policy:
     """The policy with what the command line says of method, form and format."""
+    from foreknow.methods.registry import key_of
+
     said: dict[str, Any] = {key: x for key, x in given.items() if x is not None}
+    if "method" in said:
+        said["method"] = key_of(said["method"])
     options = replace(rules.options, **said)
     own = dict(options.settings.get(options.method, {}))
     own.update(_setting(text) for text in settings or ())

@@ -59,8 +59,9 @@ def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
         if not hasattr(given, "partition"):
             raise PolicyError(f"a method has partition(microdata, policy, seed); {given!r} has not")
         return given
-    given = key_of(given)
-    kind, settings = kind_of(given), dict(policy.options.settings.get(given, {}))
+    given, own = key_of(given), policy.options.settings
+    kind = kind_of(given)
+    settings = {name: x for key in own if key_of(key) == given for name, x in own[key].items()}
     keys = kind.settings.known_keys()
     for key in settings:
         if key not in keys:
