@@ -236,6 +236,12 @@ SAYS = {
     "verify(no folder)": (lambda o: fk.verify("no/where"), "does not exist"),
     "read_csv": (lambda o: fk.read_csv(o.csv), 'fk.audit("table.csv", "policy.toml")'),
     "anonymize": (lambda o: fk.anonymize(o.frame), "fk.publish(table, policy)"),
+    "nothing like it": (lambda o: fk.whatever, "no attribute 'whatever'; see dir(foreknow)"),
+    "Policy(None)": (lambda o: fk.Policy(None), "must be a list, such as [Requirement(...)]"),
+    "Schema(sensitive=[...])": (
+        lambda o: fk.Schema(quasi_identifiers=["age"], sensitive=["illness", "sex"]),
+        "must be the name of one column",
+    ),
     "mondrian": (lambda o: fk.mondrian, "did you mean 'Mondrian'?"),
     "Schema(qi=)": (lambda o: fk.Schema(qi=["age"]), "did you mean 'quasi_identifiers'?"),
     "Schema(quasi_identifiers='age')": (
@@ -348,6 +354,14 @@ def test_the_file_is_the_frame(own):
     written = pd.read_csv(folder / "release.csv", dtype=str, keep_default_na=False)
     assert written.to_dict("list") == shown.to_dict("list")
     assert own.made.groups == shown.groupby(["age", "sex"]).size().to_dict()
+
+
+def test_a_frame_of_the_release_tells_of_no_value_that_is_not_in_it(own):
+    """Categories, too, would be published with the frame."""
+    for table in (own.made.to_arrow(), fk.publish(own.frame, RULES).to_arrow()):
+        assert not any(pa.types.is_dictionary(kind) for kind in table.schema.types)
+        assert table.schema.metadata is None
+    assert not any(isinstance(kind, pd.CategoricalDtype) for kind in own.made.to_pandas().dtypes)
 
 
 def test_a_method_is_certified_by_its_own_name(own):

@@ -244,7 +244,8 @@ def __getattr__(name: str) -> Any:
         from foreknow.errors import did_you_mean
 
         instead = next((do for names, do in _INSTEAD.items() if name in names.split()), None)
-        hint = f"; {instead}" if instead else did_you_mean(name, __all__)
+        near = did_you_mean(name, __all__)
+        hint = f"; {instead}" if instead else near if "did you" in near else "; see dir(foreknow)"
         raise AttributeError(f"{said}{hint}")
     found = getattr(import_module(f"foreknow.{_HOME[name]}"), name)
     globals()[name] = found

@@ -79,6 +79,10 @@ class Schema:
             if isinstance(given, str):
                 raise SchemaError(f"{name} must be a list of columns, such as [{given!r}]")
             object.__setattr__(self, name, tuple(given))
+        for name in ("sensitive", "person", "group"):
+            given = getattr(self, name)
+            if not isinstance(given, str) and (given is not None or name == "sensitive"):
+                raise SchemaError(f"{name} must be the name of one column, not {given!r}")
         if not self.quasi_identifiers and self.group is None:
             raise SchemaError(
                 "quasi_identifiers is empty; name at least one column that others may know"

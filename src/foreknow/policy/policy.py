@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -115,7 +115,7 @@ class Policy:
             read = Policy.of(requirements)
             requirements = read.requirements
             schema, options = schema or read.schema, options or read.options
-        if isinstance(requirements, Requirement):
+        if isinstance(requirements, Requirement) or not isinstance(requirements, Iterable):
             raise PolicyError("requirements must be a list, such as [Requirement(...)]")
         object.__setattr__(self, "requirements", tuple(requirements))
         object.__setattr__(self, "schema", schema)

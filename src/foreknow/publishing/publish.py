@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from foreknow.auditing.audit import Audit, Verdict, audit
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import frame_of, open_table, write_csv, write_parquet
+from foreknow.data.engines import bare, frame_of, open_table, write_csv, write_parquet
 from foreknow.data.generalization import KnownLabels
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
@@ -105,7 +105,7 @@ class Publication:
             raise InputError(
                 f"the release has the tables {named}; name one, as .to_pandas({min(self.tables)!r})"
             )
-        return self.tables[table]
+        return bare(self.tables[table])
 
     def to_pandas(self, table: str | None = None) -> Any:
         """The same as a frame of pandas."""

@@ -31,13 +31,17 @@ def write_csv(table: pa.Table, path: Path, *, escape_formulas: bool = False) -> 
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:
-    """Write a Parquet file; nothing of the source frame but its columns is kept.
+    """Write a Parquet file; nothing of the source frame but its columns is kept."""
+    pq.write_table(bare(table), path, store_schema=False)
 
-    Dictionaries are undone first: they would tell of values that are not published, and of the
-    order of rows before.
+
+def bare(table: pa.Table) -> pa.Table:
+    """The columns of a table and nothing else.
+
+    Dictionaries are undone: they would tell of values that are not published, and of the order of
+    rows before.
     """
-    plain_table = pa.table(_simple(table), names=table.column_names)
-    pq.write_table(plain_table, path, store_schema=False)
+    return pa.table(_simple(table), names=table.column_names)
 
 
 def frame_of(table: pa.Table | list[dict[str, Any]], library: str) -> Any:
