@@ -209,7 +209,7 @@ def judge(
         raise CertificateError("the policy or findings of the certificate are malformed") from None
     values = {value for _, bag in written.held.values() for value in bag}
     problems += _unknown(required, values)
-    problems += [_excess(finding) for finding in findings if not finding.safe]
+    problems += [_excess(finding, known.groups) for finding in findings if not finding.safe]
     if policy is None:
         certified = [then for then in known.findings if then["requirement"] not in unjudged]
         problems += _differences(known, findings, certified, kept)
@@ -301,15 +301,16 @@ def _unknown(required: Sequence[Mapping[str, Any]], values: set[str]) -> list[st
     ]
 
 
-def _excess(finding: Finding | Reached) -> str:
+def _excess(finding: Finding | Reached, groups: Sequence[str]) -> str:
     now = finding_to_dict(finding)
+    named = f"group {now['group']}" + (f" ({', '.join(groups)})" if len(groups) > 1 else "")
     if isinstance(finding, Reached):
         return (
-            f"require[{now['requirement']}]: {_plain(now['criterion'])} does not hold: group "
-            f"{now['group']} has {now['attained']}"
+            f"require[{now['requirement']}]: {_plain(now['criterion'])} does not hold: "
+            f"{named} has {now['attained']}"
         )
     return (
-        f"require[{now['requirement']}]: {now['value']!r} in group {now['group']} reaches "
+        f"require[{now['requirement']}]: {now['value']!r} in {named} reaches "
         f"{now['exact']}, the limit is {now['below']}"
     )
 

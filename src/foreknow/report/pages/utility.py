@@ -30,6 +30,7 @@ class UtilityPage(Page[UtilityReport]):
             heading=self.headline,
             name=self.result.name,
             eyebrow="Utility of",
+            sentences=[said] if (said := self._key()) else [],
             sections=[
                 ("Measures of groups and labels", "", self._measures()),
                 ("Answers to count queries", self._asked(), self._queries()),
@@ -39,8 +40,20 @@ class UtilityPage(Page[UtilityReport]):
     def brief(self) -> Iterator[Block]:
         """The same tables."""
         yield self._measures()
+        yield from [Sentence(said)] if (said := self._key()) else []
         yield Sentence(self._asked())
         yield self._queries()
+
+    def _key(self) -> str:
+        """Say how far a typical answer is off, and how far without the release."""
+        error = self.result.errors[-1]
+        if error.baseline is None:
+            return ""
+        asked = some(error.predicates, "quasi-identifier", "quasi-identifiers")
+        return (
+            f"The median error of a count by {asked} is {share_text(error.median)}; who has the "
+            f"overall counts alone is off by {share_text(error.baseline.median)}."
+        )
 
     def _measures(self) -> Grid:
         """Each measure; where quasi-identifiers are exact, that they are."""
