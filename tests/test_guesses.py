@@ -138,6 +138,10 @@ WORKS = {
         lambda v: v.people == 200 and v.sensitive == "illness",
     ),
     "made.utility": (lambda o: o.made.utility, lambda u: u.people == 200),
+    "Facts().disclosure(made)": (
+        lambda o: fk.Facts(l=1).disclosure(o.made, "hiv").exact,
+        lambda exact: 0 < exact < 0.9,
+    ),
     "made.groups": (
         lambda o: o.made.groups,
         lambda g: sum(g.values()) == 200 and {sex for _, sex in g} <= {"f", "m", "*", "f | m"},
@@ -147,6 +151,7 @@ WORKS = {
     "len(microdata)": (lambda o: len(o.raw), {200}),
     # -- policies, schemas, adversaries
     "Policy(path)": (lambda o: fk.Policy(o.toml), lambda p: p.schema.sensitive == "illness"),
+    "print(policy)": (lambda o: str(o.policy), {"Policy(1 requirement on 'illness')"}),
     "Policy(dict)": (lambda o: fk.Policy(RULES), lambda p: str(p.points[0].below) == "9/10"),
     "policy.schema": (lambda o: o.policy.schema.role("age"), {"quasi-identifier"}),
     "Microdata(df, roles)": (lambda o: fk.Microdata(o.frame, **ROLES).n_people, {200}),
@@ -257,6 +262,14 @@ SAYS = {
     "Microdata(df, schema, sensitive=)": (
         lambda o: fk.Microdata(o.frame, o.policy.schema, sensitive="age"),
         "leave out sensitive",
+    ),
+    "from_generalized(qi=)": (
+        lambda o: fk.Release.from_generalized(o.frame, qi=["age"], sensitive="illness"),
+        "did you mean 'quasi_identifiers'?",
+    ),
+    "verify(folder=, polcy=)": (
+        lambda o: fk.verify("out", polcy=o.policy),
+        "did you mean 'policy'?",
     ),
     "Release(df)": (lambda o: fk.Release(o.frame), "Release.from_generalized(table,"),
     "Facts(k=5).disclosure(df)": (

@@ -192,7 +192,7 @@ def _initials(name: str) -> str:
 def hinted(call: Callable[P, R], name: str = "", advice: str = "") -> Callable[P, R]:
     """Let a call that does not fit the parameters say what they are, as a `CallError`."""
     parameters = inspect.signature(call).parameters.values()
-    known = [p.name for p in parameters if p.name != "self" and p.kind not in (2, 4)]
+    known = [p.name for p in parameters if p.name not in ("self", "cls") and p.kind not in (2, 4)]
     called = name or call.__name__
 
     @wraps(call)

@@ -23,7 +23,7 @@ from foreknow.data.engines.write import rearmed
 from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Members, Signatures
 from foreknow.data.schema import Schema, check_semantics
-from foreknow.errors import SchemaError
+from foreknow.errors import SchemaError, hinted
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
 
@@ -63,6 +63,7 @@ class Release:
         self.linked = isinstance(tables, ValuesTable) and tables.semantics != "single"
 
     @classmethod
+    @hinted
     def from_groups(
         cls,
         frame: Any,
@@ -109,6 +110,7 @@ class Release:
         return cls._of(table, [group], sensitive, person, semantics, missing, null_groups=False)
 
     @classmethod
+    @hinted
     def from_generalized(
         cls,
         frame: Any,
@@ -136,6 +138,7 @@ class Release:
         return cls._of(table, groups, sensitive, person, semantics, missing, null_groups=True)
 
     @classmethod
+    @hinted
     def from_bucketized(
         cls,
         tally: Any,

@@ -175,6 +175,11 @@ class Policy:
         ]
         return PolicyLedger(parts, self.monotone())
 
+    def __repr__(self) -> str:
+        many = len(self.requirements)
+        about = "" if self.schema is None else f" on {self.schema.sensitive!r}"
+        return f"Policy({many} requirement{'s' * (many > 1)}{about})"
+
     def _repr_html_(self) -> str:
         return card_of(self)
 

@@ -88,6 +88,11 @@ class Publication:
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
 
     @property
+    def counts(self) -> GroupCounts:
+        """The counts of the release: every adversary takes a publication, too."""
+        return self.release.counts
+
+    @property
     def utility(self) -> Utility:
         """What the release is still worth; see also `foreknow.utility_report`."""
         return self.audit.utility

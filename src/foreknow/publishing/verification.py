@@ -23,7 +23,7 @@ from foreknow.data.engines.write import disarm_name
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema, check_semantics
 from foreknow.engine import Stamp
-from foreknow.errors import CertificateError, InputError, SchemaError, memory_for
+from foreknow.errors import CertificateError, InputError, SchemaError, hinted, memory_for
 from foreknow.policy.policy import Policy
 from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
@@ -90,6 +90,7 @@ class Verification:
         )
 
 
+@hinted
 def verify(
     folder: str | Path,
     policy: Policy | str | Path | None = None,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, did_you_mean
+from foreknow.errors import InputError, did_you_mean, hinted
 from foreknow.policy.policy import Form
 from foreknow.utility.queries import (
     Boxes,
@@ -133,6 +133,7 @@ class QueryError:
         return f"<code>{escape(repr(self))}</code>"
 
 
+@hinted
 def query_error(
     release: Any,
     microdata: Microdata,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.errors import InputError
+from foreknow.errors import InputError, hinted
 from foreknow.policy.policy import Form
 from foreknow.result import Result
 from foreknow.utility.lines import Covers
@@ -69,6 +69,7 @@ class UtilityReport(Result):
         )
 
 
+@hinted
 def utility_report(
     release: Any,
     microdata: Microdata,

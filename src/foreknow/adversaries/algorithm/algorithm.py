@@ -29,7 +29,7 @@ from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
-from foreknow.errors import DataError, InputError, UnsupportedError
+from foreknow.errors import DataError, InputError, UnsupportedError, hinted
 from foreknow.methods.likelihood import groups_of_kept
 from foreknow.methods.registry import kind_of, method_of
 from foreknow.numbers import Number, whole_number
@@ -44,6 +44,7 @@ _EXACT = 0.6
 _SWAPPED = 6
 
 
+@hinted
 def attack(
     microdata: Microdata,
     method: Any,

@@ -51,8 +51,8 @@ class UtilityPage(Page[UtilityReport]):
             return ""
         asked = some(error.predicates, "quasi-identifier", "quasi-identifiers")
         return (
-            f"The median error of a count by {asked} is {share_text(error.median)}; who has the "
-            f"overall counts alone is off by {share_text(error.baseline.median)}."
+            f"The median error of a count by {asked} is {share_text(error.median)}. Answered "
+            f"from the overall counts alone, it would be {share_text(error.baseline.median)}."
         )
 
     def _measures(self) -> Grid:
