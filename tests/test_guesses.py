@@ -210,6 +210,18 @@ SAYS = {
         lambda o: fk.audit(o.frame, fk.Policy(o.policy.requirements)),
         "Policy([...], Schema(quasi_identifiers=[...], sensitive=...))",
     ),
+    "audit(release, group=)": (
+        lambda o: fk.audit(o.release, o.policy, group="sex"),
+        "has groups already; leave out group",
+    ),
+    "audit(folder, group=)": (
+        lambda o: fk.audit(_saved(o), o.policy, group="sex"),
+        "are in its certificate; leave out the group",
+    ),
+    "audit(folder, other policy)": (
+        lambda o: fk.audit(_saved(o), RULES | {"schema": ROLES | {"quasi_identifiers": ["age"]}}),
+        "the certificate is for age, sex and illness",
+    ),
     "audit(df, wrong column)": (
         lambda o: fk.audit(o.frame.rename(columns={"age": "Age"}), o.policy),
         "has no column 'age'; did you mean 'Age'?",
@@ -391,3 +403,16 @@ def test_the_same_policy_however_it_is_given(own):
     assert (
         fk.Policy(Path(own.toml), options=fk.PublishOptions(form="bucketized")).schema is not None
     )
+
+
+def test_an_audit_of_a_table_is_that_of_its_groups(own):
+    """Opened by a schema or by hand: the same counts, the same verdicts."""
+    by_hand = fk.Release.from_generalized(own.frame, **ROLES)
+    one, other = fk.audit(own.csv, own.policy), fk.audit(by_hand, own.policy)
+    assert [v.disclosure.exact for v in one.verdicts] == [
+        v.disclosure.exact for v in other.verdicts
+    ]
+    assert one.utility == other.utility
+    sizes = own.frame.groupby(["age", "sex"]).size()
+    assert sorted(by_hand.groups.values()) == sorted(sizes)
+    assert len(by_hand) == sizes.sum()
