@@ -39,7 +39,7 @@ app = typer.Typer(
     name="foreknow",
     help="Audit and publish tables about people against adversaries who already know something.",
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input, "
     "3 a bug in Foreknow, 130 interrupted, 143 terminated. They stand when the output is closed "
     "or full.",

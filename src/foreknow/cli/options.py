@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from typer.core import TyperCommand
 
 from foreknow.errors import InputError, OutputError
@@ -48,8 +47,8 @@ class WithMethods(TyperCommand):
         from foreknow.methods.registry import METHODS, kind_of
 
         said = {key: (kind_of(key).__doc__ or "").partition("\n")[0] for key, _ in METHODS}
-        lines = [f"[bold]{key}[/bold]: {escape(what)}" for key, what in said.items()]
-        self.epilog = "\n\n".join(["Methods:", *lines])
+        lines = [f"- **{key}**: {what}" for key, what in said.items()]
+        self.epilog = "\n".join(["Methods:\n", *lines])
         super().format_help(ctx, formatter)
 
 
