@@ -57,12 +57,12 @@ def check_columns(columns: Sequence[str], name: str) -> list[str]:
 def require(table: Table, columns: Sequence[str]) -> None:
     """Raise `DataError` with a hint for the first column that the table lacks."""
     for column in columns:
-        if column in getattr(table, "index", ()):
-            raise DataError(
-                f"{table.name} has {column!r} in its index, not among its columns; give "
-                "frame.reset_index()"
-            )
         if column not in table.columns:
+            if column in getattr(table, "index", ()):
+                raise DataError(
+                    f"{table.name} has {column!r} in its index, not among its columns; give "
+                    "frame.reset_index()"
+                )
             raise DataError.unknown_column(column, table.columns, table.name)
 
 
