@@ -319,11 +319,11 @@ SAYS = {
     ),
     "index by pin": (
         lambda o: fk.publish(o.frame.set_index("pin"), o.policy),
-        "has 'pin' in its index, not among its columns; give frame.reset_index()",
+        "has no column 'pin': it is in the index; give frame.reset_index()",
     ),
     "MultiIndex": (
         lambda o: fk.publish(o.frame.set_index(["age", "sex"]), o.policy),
-        "has 'age' in its index, not among its columns; give frame.reset_index()",
+        "has no column 'age': it is in the index; give frame.reset_index()",
     ),
     "columns of two levels": (
         lambda o: fk.publish(pd.concat({"a": o.frame}, axis=1), o.policy),

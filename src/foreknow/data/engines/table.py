@@ -60,7 +60,7 @@ def require(table: Table, columns: Sequence[str]) -> None:
         if column not in table.columns:
             if column in getattr(table, "index", ()):
                 raise DataError(
-                    f"{table.name} has {column!r} in its index, not among its columns; give "
+                    f"{table.name} has no column {column!r}: it is in the index; give "
                     "frame.reset_index()"
                 )
             raise DataError.unknown_column(column, table.columns, table.name)
