@@ -1,9 +1,11 @@
 """Audits: each verdict is what the adversary itself says, held against its limit, exactly."""
 
 import json
+import pickle
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -162,7 +164,7 @@ def test_a_release_is_judged_like_its_counts():
 
 
 def test_what_is_no_release_or_no_policy_is_refused():
-    with pytest.raises(InputError, match="expected a Release or a GroupCounts, not str"):
+    with pytest.raises(InputError, match=r"the policy has no \[schema\] table"):
         judged(Requirement(Facts(), 0.5), counts="release.csv")
     with pytest.raises(DataError, match="the release has no groups"):
         judged(Requirement(Facts(), 0.5), counts=GroupCounts.from_bags([]))
@@ -217,6 +219,41 @@ def test_json_is_json_for_values_that_are_no_numbers(value):
         raise AssertionError(constant)
 
     json.loads(text, parse_constant=refuse)
+
+
+@pytest.mark.parametrize(
+    ("holders", "people", "limit", "said"),
+    [
+        (1, 2, "0.5", "reaches 0.5 for 'x', limit 0.5, which must not be reached"),
+        (89999, 100000, "0.9", "reaches 0.89999 for 'x', limit 0.9"),
+        (33331, 100000, "1/3", "reaches 0.33331 for 'x', limit 0.33333"),
+        (2, 3, "2/3", "reaches 0.6667 for 'x', limit 0.6667, which must not be reached"),
+        (6, 10, "0.5", "reaches 0.6 for 'x', limit 0.5"),
+    ],
+)
+def test_a_probability_looks_like_its_limit_only_where_it_is_that(holders, people, limit, said):
+    counts = GroupCounts.from_bags([{"x": holders, "y": people - holders}])
+    required = Requirement(Facts(), limit, values=["x"])
+    (verdict,) = judged(required, counts=counts).verdicts
+    assert repr(verdict).endswith(f"{said})")
+    assert verdict.safe == (Fraction(holders, people) < Fraction(limit))
+    assert (verdict.value, verdict.probability) == ("x", pytest.approx(holders / people))
+    for failure in required.failures(counts):
+        assert failure.endswith(said.replace("limit", "the limit is"))
+
+
+def test_a_group_is_called_by_its_columns_and_is_still_its_values():
+    frame = pd.DataFrame({"age": [97, 97, 3], "sex": [0, 0, None], "d": ["x", "x", "y"]})
+    frame = frame.astype({"sex": "Int64"})
+    release = Release.from_generalized(frame, quasi_identifiers=["age", "sex"], sensitive="d")
+    label = Facts().disclosure(release, "x").witness.target_group
+    assert label == (97, 0)
+    assert repr(label) == "(age=97, sex=0)"
+    assert pickle.loads(pickle.dumps(label)) == label
+    assert release.groups == {(97, 0): 2, (3, None): 1}
+    assert json.loads(json.dumps({"group": label})) == {"group": [97, 0]}
+    taken = release.counts.take(np.array([1]))
+    assert repr(taken.group_label(0)) == "(age=97, sex=0)"
 
 
 def test_a_repr_says_what_came_of_it():

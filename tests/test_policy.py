@@ -195,7 +195,8 @@ def test_failures_are_told_in_words():
         [Requirement(Facts(), "1/2", values=["Cold"], name="cold"), Requirement(Facts(), 1)]
     )
     assert policy.failures(ILL) == [
-        "cold: Facts(l=0, k=0, m=0) reaches 0.5 for 'Cold', the limit is 0.5"
+        "cold: Facts(l=0, k=0, m=0) reaches 0.5 for 'Cold', the limit is 0.5, "
+        "which must not be reached"
     ]
 
 

@@ -9,18 +9,23 @@ from foreknow.errors import PolicyError, SchemaError
 WRONG = {
     "a frame to publish": (
         lambda m: fk.publish(people().to_pandas(), EASY),
-        fk.InputError,
-        r"expected Microdata, not DataFrame: .* Microdata\(table, schema\)",
+        SchemaError,
+        r"no \[schema\] table, .* Schema\(quasi_identifiers=\[\.\.\.\], sensitive=\.\.\.\)",
     ),
     "a path to publish": (
         lambda m: fk.publish("table.csv", EASY),
-        fk.InputError,
-        r"expected Microdata, not str",
+        SchemaError,
+        r"no \[schema\] table",
     ),
     "a path for a policy": (
         lambda m: fk.publish(m, "p.toml"),
+        PolicyError,
+        r"the policy 'p.toml' does not exist",
+    ),
+    "a number for a policy": (
+        lambda m: fk.publish(m, 0.5),
         fk.InputError,
-        r"expected a Policy, not str; see Policy\.load",
+        r"expected a Policy or the path of one, not float; see Policy\.load",
     ),
     "a class for a method": (
         lambda m: fk.publish(m, EASY, method=fk.Mondrian),

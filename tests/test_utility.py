@@ -16,6 +16,7 @@ from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.hierarchy import Intervals, Ordered
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
+from foreknow.utility.queries import draw_queries
 from foreknow.utility.utility import optimal_discernibility, utility_of
 
 
@@ -206,3 +207,34 @@ def test_one_group_of_everybody_costs_everything_and_single_people_nothing():
         plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
         assert plain == found.to_dict()
         assert plain["average_ncp"] == found.average_ncp == cost
+
+
+def test_overall_counts_answer_by_ranges_and_frequencies_alone():
+    """Recomputed: the share of the ages in between that a query asks for, times its values."""
+    ages, values = [20, 21, 25, 39, 39, 30], ["x", "y", "x", "x", "z", "y"]
+    microdata = Microdata(
+        pa.table({"age": ages, "d": values}), Schema(quasi_identifiers=["age"], sensitive="d")
+    )
+    made = fk.publish(microdata, fk.Policy([fk.Requirement(fk.Facts(), 1)]))
+    found = fk.query_error(made, microdata, queries=200, selectivity=0.2)
+    asked = draw_queries(microdata, queries=200, selectivity=0.2)
+    (attribute,) = microdata.attributes
+    wanted = []
+    for query in range(200):
+        run = [a for a, on in zip(attribute.domain, asked.asked[0][:, query], strict=True) if on]
+        some = [v for v, on in zip(microdata.values, asked.values[:, query], strict=True) if on]
+        share = (max(run) - min(run) + 1) / (39 - 20 + 1)
+        wanted.append(float(share) * sum(values.count(value) for value in some))
+    assert found.overall.tolist() == pytest.approx(wanted)
+    baseline = found.baseline
+    assert baseline.estimated.tolist() == found.overall.tolist()
+    assert baseline.baseline is None
+    assert baseline.average > found.average > 0
+    assert found.to_dict()["overall_counts"]["average"] == baseline.average
+
+
+def test_one_group_of_everybody_is_as_good_as_overall_counts():
+    microdata = people_of({"q": [1, 2, 3, 9], "r": list("abca")})
+    found = fk.query_error_of_groups(microdata, np.zeros(4, dtype=int), queries=50)
+    assert found.overall.tolist() == pytest.approx(found.estimated.tolist())
+    assert found.median == found.baseline.median

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from foreknow.auditing.curves import DisclosureCurves, disclosure_curves
     from foreknow.auditing.named_people import NamedWitness, name_people
     from foreknow.auditing.scope import Scope
-    from foreknow.auditing.skyline import SkylineReport, skyline_report
+    from foreknow.auditing.skyline import SkylineReport, skyline, skyline_report
     from foreknow.auditing.survey import LatticeSurvey, SurveyedNode, survey
     from foreknow.criteria.diversity import AlphaK, LDiversity
     from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
@@ -102,7 +102,7 @@ _ROOMS = {
     "auditing.curves": ["DisclosureCurves", "disclosure_curves"],
     "auditing.named_people": ["NamedWitness", "name_people"],
     "auditing.scope": ["Scope"],
-    "auditing.skyline": ["SkylineReport", "skyline_report"],
+    "auditing.skyline": ["SkylineReport", "skyline", "skyline_report"],
     "auditing.survey": ["LatticeSurvey", "SurveyedNode", "survey"],
     "criteria.diversity": ["AlphaK", "LDiversity"],
     "criteria.likeness": ["BetaLikeness", "DeltaDisclosure", "TCloseness"],
@@ -235,6 +235,7 @@ __all__ = [
     "query_error",
     "query_error_of_groups",
     "same",
+    "skyline",
     "skyline_report",
     "survey",
     "utility_of",
@@ -243,9 +244,27 @@ __all__ = [
 ]
 
 
+# What people look for under another name, and what to type.
+_INSTEAD = {
+    "Table DataFrame read read_csv read_parquet read_excel from_pandas load open": "a table is "
+    'given as it is, a path or a frame: fk.audit("table.csv", "policy.toml")',
+    "anonymize anonymise deidentify make release": "fk.publish(table, policy)",
+    "check judge evaluate assess test": "fk.audit(release, policy)",
+    "load_policy read_policy": 'fk.Policy("policy.toml")',
+}
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"module 'foreknow' has no attribute {name!r}")
+        said = f"module 'foreknow' has no attribute {name!r}"
+        if name.startswith("__"):
+            raise AttributeError(said)
+        from foreknow.errors import did_you_mean
+
+        instead = next((do for names, do in _INSTEAD.items() if name in names.split()), None)
+        near = did_you_mean(name, __all__)
+        hint = f"; {instead}" if instead else near if "did you" in near else "; see dir(foreknow)"
+        raise AttributeError(f"{said}{hint}")
     found = getattr(import_module(f"foreknow.{_HOME[name]}"), name)
     globals()[name] = found
     return found

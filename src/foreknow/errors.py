@@ -9,9 +9,16 @@ from __future__ import annotations
 
 import difflib
 import errno
+import inspect
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C", bound=type)
 
 # How much of a long text is shown before and after a caret.
 _BESIDE = 60
@@ -69,6 +76,10 @@ class CertificateError(InputError):
 
 class UnsupportedError(InputError):
     """A well-formed combination that this version does not support."""
+
+
+class CallError(InputError, TypeError):
+    """A function has no such parameter, or lacks one."""
 
 
 class StatementError(InputError):
@@ -165,12 +176,52 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     options = list(known)
     lower = {option.lower(): option for option in options}
     near = difflib.get_close_matches(name.lower(), lower, n=1)
+    near = near or [each for each in lower if name.lower() == _initials(each)]
     if near:
         return f"; did you mean {lower[near[0]]!r}?"
     if not options:
         return ""
     shown = ", ".join(repr(o) for o in options[:8])
     return f"; known: {shown}" + (", ..." if len(options) > 8 else "")
+
+
+def _initials(name: str) -> str:
+    return "".join(word[:1] for word in name.split("_") if "_" in name)
+
+
+def hinted(call: Callable[P, R], name: str = "", advice: str = "") -> Callable[P, R]:
+    """Let a call that does not fit the parameters say what they are, as a `CallError`."""
+    parameters = inspect.signature(call).parameters.values()
+    known = [p.name for p in parameters if p.name not in ("self", "cls") and p.kind not in (2, 4)]
+    called = name or call.__name__
+
+    @wraps(call)
+    def checked(*args: P.args, **given: P.kwargs) -> R:
+        try:
+            return call(*args, **given)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is None or trace.tb_next is not None:
+                raise  # in the call, not of it
+            odd = next((each for each in given if each not in known), None)
+            if odd is None:
+                shape = ", ".join(f"{each}=..." for each in known)
+                said = f"{error}; write {called}({shape})".replace(call.__qualname__, called)
+            else:
+                said = f"{called} takes no {odd!r}{did_you_mean(odd, known)}"
+            raise CallError(said + advice) from None
+
+    return checked
+
+
+def hints(advice: str = "") -> Callable[[C], C]:
+    """Do the same for the calls that make an object of a class."""
+
+    def of_class(cls: C) -> C:
+        cls.__init__ = hinted(cls.__init__, cls.__name__, advice)  # type: ignore[misc]
+        return cls
+
+    return of_class
 
 
 def _pointing(text: str, position: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import ceil, floor, log10
+from numbers import Rational, Real
 from operator import index
 from typing import Any, Literal, TypeAlias
 
@@ -52,6 +53,8 @@ def as_fraction(number: Number) -> Fraction:
             raise TypeError
         if isinstance(number, float):
             return Fraction(repr(float(number)))
+        if isinstance(number, Real) and not isinstance(number, Rational):
+            number = str(number)  # of NumPy: as it prints, too
         return Fraction(number)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
         said = shown(number) if isinstance(number, Decimal) else quoted(number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,6 +12,9 @@ from foreknow.output import write_json_for_owner, write_whole
 
 if TYPE_CHECKING:
     from foreknow.report.page import Page
+
+
+_WIDTH = 100
 
 
 class Result(ABC):
@@ -39,6 +43,14 @@ class Result(ABC):
         """Write one HTML file that opens offline, for the owner only; whole or not at all."""
         write_whole(path, page_of(self).html(), private=True)
 
+    def summary(self) -> str:
+        """What a terminal shows of it, as a text."""
+        from rich.console import Console
+
+        console = Console(width=_WIDTH, color_system=None, file=StringIO())
+        console.print(page_of(self))
+        return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
     def __rich__(self) -> Any:
         return page_of(self)
 
@@ -51,3 +63,10 @@ def page_of(result: Any) -> Page[Any]:
     from foreknow.report import render
 
     return render(result)
+
+
+def card_of(given: Any) -> str:
+    """How a notebook shows what an analysis is given."""
+    from foreknow.report.cards import card
+
+    return card(given)

@@ -109,7 +109,7 @@ def test_columns_may_come_from_a_policy(desk):
 
 def test_quasi_identifiers_make_groups(desk):
     ask = ["skyline", "table.csv", "--sensitive", "disease", "-c", "1", "-v", "flu"]
-    assert "member of group f" in desk.says(*ask, "--quasi-identifiers", "sex")
+    assert "member of group “sex f”" in desk.says(*ask, "--quasi-identifiers", "sex")
     assert "can be certain" in desk.says(*ask, "--quasi-identifiers", "sex, age")
 
 
@@ -197,7 +197,7 @@ def test_a_raw_table_is_generalized_first(ward):
     out = ward.says(*RAW, "--levels", " age = 1 , sex=*", "--html", "p.html")
     assert "8 people in 2 groups" in out
     assert "Not judged" not in out
-    assert "20 to 39, *" in (ward.folder / "p.html").read_text("utf-8")
+    assert "age 20 to 39, sex *" in (ward.folder / "p.html").read_text("utf-8")
     out = ward.says(*RAW, "--levels", "sex=0")
     assert "8 people in 2 groups" in out
     columns = ["--sensitive", "disease", "--quasi-identifiers", "age, sex"]

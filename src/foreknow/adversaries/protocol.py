@@ -152,8 +152,9 @@ def counts_of(release: HasCounts) -> GroupCounts:
     counts = release if isinstance(release, GroupCounts) else getattr(release, "counts", None)
     if not isinstance(counts, GroupCounts):
         raise InputError(
-            f"expected a Release or a GroupCounts, not {type(release).__name__}; "
-            "see Release.from_groups and GroupCounts.from_bags"
+            f"expected a Release or a GroupCounts, not {type(release).__name__}; of a table, make "
+            "one by Release.from_generalized(table, quasi_identifiers=[...], sensitive=...) or "
+            "Release.from_groups(table, group=..., sensitive=...)"
         )
     return counts
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -12,11 +12,13 @@ from typing import Any
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.auditing.opening import release_of
 from foreknow.auditing.scope import Scope, unprotected_codes
 from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts
+from foreknow.data.engines import frame_of
 from foreknow.data.labels import Label
-from foreknow.errors import DataError, InputError, UnsupportedError, memory_for
+from foreknow.errors import DataError, InputError, UnsupportedError, hinted, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
 from foreknow.policy.policy import Policy
@@ -49,6 +51,19 @@ class Verdict:
     others: tuple[Disclosure, ...]
 
     @property
+    def value(self) -> Label:
+        """The value that can be found out best."""
+        return self.disclosure.value
+
+    @property
+    def probability(self) -> float:
+        """How sure of it an adversary can be."""
+        return self.disclosure.probability
+
+    def __bool__(self) -> bool:
+        raise _neither("a verdict")
+
+    @property
     def limit(self) -> Fraction:
         """The confidence that the disclosure must stay below, or must not exceed."""
         return self.point.limit(self.disclosure)
@@ -73,11 +88,15 @@ class Verdict:
 
     def __repr__(self) -> str:
         word = "safe" if self.safe else "UNSAFE"
-        found = self.disclosure
+        chance, limit = self.point.said(self.disclosure)
         return (
-            f"Verdict({word}: {self.point.adversary} reaches {found.probability:.4g} for "
-            f"{found.value!r}, limit {float(self.limit):.4g})"
+            f"Verdict({word}: {self.point.adversary} reaches {chance} for {self.value!r}, "
+            f"limit {limit})"
         )
+
+
+def _neither(what: str) -> InputError:
+    return InputError(f"{what} is neither true nor false by itself; ask .safe")
 
 
 @dataclass(frozen=True)
@@ -142,6 +161,12 @@ class Audit(Result):
     criteria: tuple[CriterionVerdict, ...] = ()
     scope: Scope = field(default_factory=Scope)
 
+    def __bool__(self) -> bool:
+        raise _neither("an audit")
+
+    def __getitem__(self, name: str) -> Any:
+        raise InputError(f"an audit has attributes, such as .safe and .verdicts, and no [{name!r}]")
+
     @property
     def safe(self) -> bool:
         """Whether every requirement holds."""
@@ -180,6 +205,30 @@ class Audit(Result):
             "utility": self.utility.to_dict(),
         }
 
+    def to_frame(self, library: str = "pandas") -> Any:
+        """The verdicts as a frame of "pandas", "polars" or "arrow", a row each."""
+        rows = [
+            {
+                "requirement": verdict.requirement.name,
+                "safe": verdict.safe,
+                "adversary": str(verdict.point.adversary),
+                "value": None if verdict.value is None else str(verdict.value),
+                "probability": verdict.probability,
+                "limit": float(verdict.limit),
+            }
+            for verdict in self.verdicts
+        ]
+        rows += [
+            {
+                "requirement": each.requirement.name,
+                "safe": each.safe,
+                "criterion": str(each.requirement.criterion),
+                "attained": str(each.attained.amount),
+            }
+            for each in self.criteria
+        ]
+        return frame_of(rows, library)
+
     def to_html(self, path: str | Path, *, published: bool = False) -> None:
         """Write a report, one HTML file that opens offline, whole or not at all.
 
@@ -201,27 +250,36 @@ class Audit(Result):
 
 
 @memory_for("the audit")
+@hinted
 def audit(
-    release: HasCounts,
-    policy: Policy,
+    release: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
     *,
     utility: Utility | None = None,
     name: str | None = None,
+    group: str | None = None,
 ) -> Audit:
     """Judge a release by a policy.
 
     Parameters
     ----------
-    release : Release or GroupCounts
-        One GROUP BY is made of it, if it was not counted before.
-    policy : Policy
+    release : Release, GroupCounts, Publication, path or frame
+        One GROUP BY is made of it, if it was not counted before. Of a table, published or raw, the
+        policy's schema says what makes a group: rows with equal quasi-identifiers, if it names no
+        group column. A folder that `publish` wrote says so itself.
+    policy : Policy, path or mapping
+        A policy, the path of its file, or the tables of one.
     utility : Utility, optional
         Measures to report; those that follow from the counts when left out.
     name : str, optional
         What to call the release in reports.
+    group : str, optional
+        Of a table: the column with the group of each row.
 
     Raises
     ------
+    SchemaError
+        If it is a table, and the policy has no schema.
     PolicyError
         If the policy names a sensitive value that nobody in the release has.
 
@@ -232,11 +290,11 @@ def audit(
     >>> audit(counts, Policy([Requirement(Facts(l=1), below=0.5, values=["AIDS"])]))
     Audit(release: UNSAFE in 1 of 1 requirement)
     """
+    if isinstance(release, Policy):
+        raise InputError("the release comes first, then the policy: audit(release, policy)")
+    policy = Policy.of(policy)
+    release = release_of(release, policy, group)
     counts = counts_of(release)
-    if not isinstance(policy, Policy):
-        raise InputError(
-            f"expected a Policy, not {type(policy).__name__}; see Policy.load and Policy.from_dict"
-        )
     if policy.schema is not None and policy.schema.semantics != counts.semantics:
         raise UnsupportedError(
             f"the policy is for semantics {policy.schema.semantics!r}, but the release was counted "

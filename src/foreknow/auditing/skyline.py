@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,11 +16,13 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.minima import theorem2_terms
 from foreknow.adversaries.facts.skyline import Skyline, front, knowledge_skyline, knowledge_skylines
-from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.protocol import counts_of
+from foreknow.auditing.opening import release_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
-from foreknow.errors import DataError, InputError, memory_for
+from foreknow.errors import DataError, InputError, hinted, memory_for
 from foreknow.numbers import Number, as_threshold
+from foreknow.policy.policy import Policy
 from foreknow.result import Result
 
 Point: TypeAlias = tuple[int, int, int]
@@ -191,11 +194,13 @@ class SkylineReport(Result):
 
 
 @memory_for("the skyline")
+@hinted
 def skyline_report(
-    release: HasCounts,
+    release: Any,
     values: Iterable[Label] | None = None,
     *,
     confidence: Number,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
     name: str | None = None,
     sensitive: str | None = None,
 ) -> SkylineReport:
@@ -203,11 +208,14 @@ def skyline_report(
 
     Parameters
     ----------
-    release : Release or GroupCounts
+    release : Release, GroupCounts, Publication, path or frame
+        As for `audit`; `foreknow.skyline` is the same function.
     values : iterable of labels, optional
         Sensitive values; all that occur when left out.
     confidence : number
         In (0, 1]; a point is withstood if the breach probability is strictly below it.
+    policy : Policy, path or mapping, optional
+        Whose schema says what the columns of a table are.
     name, sensitive : str, optional
         What to call the release and its sensitive column in reports.
 
@@ -227,8 +235,8 @@ def skyline_report(
     >>> report.least_beyond("AIDS"), report.withstands("AIDS", (0, 2, 2))
     ((3, 0, 0), True)
     """
-    counts = counts_of(release)
-    limit = as_threshold(confidence)
+    release = release_of(release, None if policy is None else Policy.of(policy))
+    counts, limit = counts_of(release), as_threshold(confidence)
     if values is None:
         found = knowledge_skylines(counts, limit)
         if not found:
@@ -247,6 +255,9 @@ def skyline_report(
         sensitive or getattr(release, "sensitive", None),
         tuple(map(tuple, found.values())),
     )
+
+
+skyline = skyline_report
 
 
 def _three(point: Any) -> Point:

@@ -343,6 +343,7 @@ def utility(
     ] = 0.005,
     seed: Annotated[int, typer.Option("--seed", help="Random seed for the queries.")] = 0,
     group: Group = None,
+    html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
     reading: Reading = NOTHING,
@@ -357,7 +358,7 @@ def utility(
     from foreknow.publishing.verification import open_published
     from foreknow.utility.report import utility_report
 
-    refuse_inputs(None, json, (release, table, policy))
+    refuse_inputs(html, json, (release, table, policy))
     rules = read_by(Policy.load(policy), reading)
     schema, written = schema_of(rules), is_published(release)
     if is_published(table):
@@ -376,4 +377,4 @@ def utility(
             labels=None if written else rules.options.labels,
             seed=seed,
         )
-    show_result(found, None, json, quiet)
+    show_result(found, html, json, quiet)

@@ -24,6 +24,7 @@ from foreknow.cli.options import (
     Settings,
     chosen,
     is_whole,
+    known_methods,
     progress,
     read_by,
     reads,
@@ -49,7 +50,9 @@ def attack(
         str | None,
         typer.Option(
             "--method",
-            help="The anonymizer, or FILE.py:NAME of your own; FILE.py is then run.",
+            help="How people are grouped, see below, or FILE.py:NAME of your own; FILE.py is then "
+            "run. The policy's when left out.",
+            autocompletion=known_methods,
         ),
     ] = None,
     settings: Settings = None,

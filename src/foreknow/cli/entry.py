@@ -14,7 +14,7 @@ from foreknow._version import __version__
 from foreknow.cli.analyses import audit, curves, skyline, survey, utility
 from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
-from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, console
+from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
 from foreknow.cli.priors import priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
 from foreknow.cli.publish import demo, publish, verify
@@ -38,9 +38,8 @@ _SPARE = 4 << 20
 app = typer.Typer(
     name="foreknow",
     help="Audit and publish tables about people against adversaries who already know something.",
-    add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input, "
     "3 a bug in Foreknow, 130 interrupted, 143 terminated. They stand when the output is closed "
     "or full.",
@@ -48,7 +47,7 @@ app = typer.Typer(
 
 _COMMANDS = audit, skyline, curves, survey, ask, attack, utility, priors, publish, verify, demo
 for command in _COMMANDS:
-    app.command()(command)
+    app.command(cls=WithMethods if command in (attack, publish) else None)(command)
 
 
 @dataclass
@@ -94,6 +93,8 @@ def _outcome(call: _Call, interrupts: Interrupts) -> int:
         spare.clear()
         if interrupts.came or isinstance(error, (KeyboardInterrupt, typer.Abort)):
             return interrupts.farewell()
+        if isinstance(error, SystemExit) and call.command is None:
+            return int(error.code or 0)  # a shell asked how words go on
         try:
             return _report(error)
         except MemoryError:

@@ -7,14 +7,13 @@ import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from foreknow.cli.options import print_plain, read_by
 from foreknow.errors import InputError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
     from foreknow.data.counts import GroupCounts
-    from foreknow.data.engines import Table
     from foreknow.data.labels import Label
     from foreknow.data.microdata import Microdata
     from foreknow.data.reading import Reading
@@ -55,7 +54,9 @@ class Columns:
     def open(self, path: Path, reading: Reading, *, named: bool = False) -> Release:
         """Open a table by its columns; with `named`, one of which names people."""
         from foreknow.data.engines import open_table
-        from foreknow.data.schema import check_semantics
+        from foreknow.data.engines.table import require
+        from foreknow.data.release import Release
+        from foreknow.data.schema import Schema, check_semantics
 
         missing = self.sensitive is None or (named and self.person is None)
         if missing or (self.group is None) == (self.quasi_identifiers is None):
@@ -65,9 +66,13 @@ class Columns:
                 "either --group COLUMN or --quasi-identifiers COLUMN,COLUMN"
             )
         semantics = check_semantics(self.semantics or "single")
-        names = [name.strip() for name in (self.quasi_identifiers or "").split(",")]
-        how = {"sensitive": self.sensitive, "person": self.person, "semantics": semantics}
-        return _open(open_table(path, reading), self.group, names, how)
+        names = (self.quasi_identifiers or "").split(",") if self.group is None else []
+        names = [name.strip() for name in names]
+        roles: dict[str, Any] = {"sensitive": self.sensitive, "person": self.person}
+        table = open_table(path, reading)
+        require(table, [*names, *(column for column in roles.values() if column is not None)])
+        roles |= {"quasi_identifiers": names, "group": self.group, "semantics": semantics}
+        return Release.from_schema(table, Schema(**roles))
 
 
 def open_by(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Release:
@@ -160,39 +165,14 @@ def is_published(path: Path) -> bool:
 
 def schema_of(rules: Policy) -> Schema:
     """The schema of a policy, which must have one."""
-    if rules.schema is None:
-        raise SchemaError("the policy has no [schema] table, which says what the columns are")
-    return rules.schema
+    return rules.needed_schema
 
 
 def open_table_by(path: Path, schema: Schema, group: str | None) -> Release:
     """Open a table by a schema; the option `--group` goes before the schema's group."""
-    from foreknow.data.engines import open_table
-
-    reading = cast("Reading", schema.reading)
-    table, person = open_table(path, reading), schema.person
-    if schema.semantics == "single" and person not in table.columns:
-        person = None  # a release need not have it any more
-    how = {name: getattr(schema, name) for name in ("sensitive", "semantics", "missing")}
-    names = list(schema.quasi_identifiers)
-    return _open(table, group or schema.group, names, {**how, "person": person})
-
-
-def _open(table: Table, group: str | None, names: list[str], how: dict[str, Any]) -> Release:
-    """Open a release by its groups; a table of (group, value, count) has no rows of people."""
     from foreknow.data.release import Release
-    from foreknow.publishing.tables import COUNT
 
-    roles = {*(names if group is None else [group]), how["sensitive"]}
-    if COUNT not in roles and set(table.columns) == {*roles, COUNT}:
-        raise SchemaError(
-            f"{table.name!r} says in {COUNT!r} how often each value occurs, so its rows are not "
-            "people; name the folder with its certificate.json, or in Python see "
-            f"Release.from_bucketized; if {COUNT!r} means something else, rename it"
-        )
-    if group is not None:
-        return Release.from_groups(table, group=group, **how)
-    return Release.from_generalized(table, quasi_identifiers=names, **how)
+    return Release.from_schema(path, schema, group)
 
 
 def open_published(folder: Path, schema: Schema | None) -> Release:

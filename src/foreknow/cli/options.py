@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console
+from typer.core import TyperCommand
 
 from foreknow.data.reading import Reading, named_part
 from foreknow.errors import InputError, OutputError
@@ -24,6 +25,36 @@ if TYPE_CHECKING:
 
 
 UNSAFE, BAD_INPUT, BUG, UNDECIDED = 1, 2, 3, 4
+
+
+def known_methods(incomplete: str) -> list[str]:
+    """Complete a method; without what it does, which Typer would break into lines."""
+    from foreknow.methods.registry import METHODS
+
+    return [key for key, _ in METHODS if key.startswith(incomplete)]
+
+
+def among(*known: str) -> Callable[[str], list[str]]:
+    """Complete what is one of these."""
+
+    def begun(incomplete: str) -> list[str]:
+        return [each for each in known if each.startswith(incomplete)]
+
+    return begun
+
+
+class WithMethods(TyperCommand):
+    """A command whose help lists the methods; they are looked up when it is asked for."""
+
+    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write the help."""
+        from foreknow.methods.registry import METHODS, kind_of
+
+        said = {key: (kind_of(key).__doc__ or "").partition("\n")[0] for key, _ in METHODS}
+        lines = [f"- **{key}**: {what}" for key, what in said.items()]
+        self.epilog = "\n".join(["Methods:\n", *lines])
+        super().format_help(ctx, formatter)
+
 
 PolicyPath = Annotated[Path, typer.Option("--policy", "-p", help="The policy file (TOML).")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -53,14 +84,24 @@ Members = Annotated[
     typer.Option("--members", help="The owner's members.parquet (default: of FOLDER.owner)."),
 ]
 SemanticsOption = Annotated[
-    str | None, typer.Option("--semantics", help="single, set or multiset (default: single).")
+    str | None,
+    typer.Option(
+        "--semantics",
+        help="How many sensitive values a person has: single, set or multiset (default: single).",
+        autocompletion=among("single", "set", "multiset"),
+    ),
 ]
 SomePolicy = Annotated[
     Path | None, typer.Option("--policy", "-p", help="A policy, to say what the columns are.")
 ]
 
 Method = Annotated[
-    str | None, typer.Option("--method", help="The anonymizer; the policy's when left out.")
+    str | None,
+    typer.Option(
+        "--method",
+        help="How people are grouped, see below; the policy's when left out.",
+        autocompletion=known_methods,
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -71,7 +112,13 @@ Settings = Annotated[
     ),
 ]
 ReleaseForm = Annotated[
-    str | None, typer.Option("--form", help="generalized or bucketized (default: the policy's).")
+    str | None,
+    typer.Option(
+        "--form",
+        help="generalized: coarser quasi-identifiers, one table; bucketized: exact ones, and a "
+        "table of counts (default: the policy's).",
+        autocompletion=among("generalized", "bucketized"),
+    ),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print what each column was taken for.")]
 _READING: dict[str, Any] = {
@@ -187,7 +234,11 @@ def refuse_inputs(html: Path | None, json: Path | None, inputs: Sequence[Path | 
 
 def chosen(rules: Policy, settings: list[str] | None, **given: str | None) -> Policy:
     """The policy with what the command line says of method, form and format."""
+    from foreknow.methods.registry import key_of
+
     said: dict[str, Any] = {key: x for key, x in given.items() if x is not None}
+    if "method" in said:
+        said["method"] = key_of(said["method"])
     options = replace(rules.options, **said)
     own = dict(options.settings.get(options.method, {}))
     own.update(_setting(text) for text in settings or ())

@@ -19,6 +19,7 @@ from foreknow.cli.options import (
     ReleaseForm,
     Settings,
     Verbose,
+    among,
     chosen,
     console,
     progress,
@@ -43,7 +44,12 @@ def publish(
     settings: Settings = None,
     form: ReleaseForm = None,
     file_format: Annotated[
-        str | None, typer.Option("--format", help="csv or parquet; the policy's when left out.")
+        str | None,
+        typer.Option(
+            "--format",
+            help="csv or parquet; the policy's when left out.",
+            autocompletion=among("csv", "parquet"),
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="Reproducible row order: for tests only.")

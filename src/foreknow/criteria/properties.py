@@ -22,7 +22,7 @@ from foreknow.criteria.entropy import at_least
 from foreknow.criteria.ledger import EachGroup
 from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import Semantics
-from foreknow.errors import DataError, InputError
+from foreknow.errors import DataError, InputError, hints
 from foreknow.settings import FromOne
 
 # (colour, number of tables in which a person has that value), for values that are possible
@@ -258,6 +258,7 @@ class Recursive(_Symmetric):
         return counts[0] * self.c.denominator < self.c.numerator * rest
 
 
+@hints()
 @dataclass(frozen=True)
 class KAnonymity:
     """Everybody's group has at least k people; the same for a set of tables and its subsets.
@@ -559,6 +560,11 @@ def k_anonymity(release: HasCounts) -> int:
     >>> k_anonymity(GroupCounts.from_bags([["Flu", "Cold"], ["Flu", "Flu", "AIDS"]]))
     2
     """
+    if isinstance(release, int):
+        raise InputError(
+            f"k_anonymity(release) says which k a release has; Requirement(KAnonymity({release})) "
+            "requires it"
+        )
     sizes = counts_of(release).sizes
     return int(sizes.min()) if len(sizes) else 0
 

@@ -14,7 +14,16 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foreknow.data.labels import Label, Labels, in_order, is_label, is_missing, not_a_label
+from foreknow.data.labels import (
+    GroupLabel,
+    GroupLabels,
+    Label,
+    Labels,
+    in_order,
+    is_label,
+    is_missing,
+    not_a_label,
+)
 from foreknow.data.sparse import IntArray, count_pairs, ranges, row_sums
 from foreknow.errors import DataError, UnsupportedError, did_you_mean
 
@@ -297,6 +306,8 @@ class GroupCounts:
 
     def group_label(self, group: int) -> Label:
         """Name of a group by its position."""
+        if isinstance(self.groups, GroupLabels):
+            return GroupLabel(self.groups[group], self.groups.columns)
         return group if self.groups is None else self.groups[group]
 
     def bag(self, group: int) -> dict[Label, int]:
@@ -344,6 +355,8 @@ class GroupCounts:
             raise DataError(f"groups must lie in 0..{self.n_groups - 1}")
         cells, offsets = ranges(self.offsets[wanted], self.offsets[wanted + 1])
         names = None if self.groups is None else [self.groups[g] for g in wanted.tolist()]
+        if isinstance(self.groups, GroupLabels) and names is not None:
+            names = GroupLabels(names, self.groups.columns)
         return GroupCounts(
             self.sizes[wanted],
             offsets,

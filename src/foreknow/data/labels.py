@@ -42,6 +42,33 @@ class Labels(tuple[Label, ...]):
         return next((code for code, label in enumerate(self) if is_missing(label)), None)
 
 
+class GroupLabel(tuple[Any, ...]):
+    """The quasi-identifiers that a group has in common, and what their columns are called.
+
+    >>> GroupLabel(("20 to 37", "f"), ("age", "sex"))
+    (age='20 to 37', sex='f')
+    """
+
+    columns: tuple[str, ...] = ()
+
+    def __new__(cls, label: Iterable[Any], columns: Iterable[str] = ()) -> GroupLabel:  # noqa: D102
+        made = super().__new__(cls, label)
+        made.columns = tuple(columns)
+        return made
+
+    def __repr__(self) -> str:
+        parts = list(zip(self.columns, self, strict=False))
+        return f"({', '.join(f'{column}={part!r}' for column, part in parts)})"
+
+
+class GroupLabels(list[Any]):
+    """Labels of groups by their quasi-identifiers, whose columns are named once."""
+
+    def __init__(self, labels: Iterable[Any], columns: Iterable[str]) -> None:
+        super().__init__(labels)
+        self.columns = tuple(columns)
+
+
 def is_missing(label: Any) -> bool:
     """Whether a label stands for a missing value: None, NaN, NaT or NA, of any library.
 

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -36,6 +35,7 @@ from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError, UnsupportedError
+from foreknow.result import card_of
 
 Order: TypeAlias = Literal["ordered", "nominal"]
 
@@ -111,6 +111,8 @@ class Microdata:
     schema : Schema
     reading : Reading, optional
         How the file is written, where the schema's `reading` does not say so or is to be overruled.
+    **roles
+        In place of a schema, what makes one: ``quasi_identifiers=["age"], sensitive="disease"``.
 
     Raises
     ------
@@ -130,7 +132,17 @@ class Microdata:
     GroupCounts(1 groups, 2 people, 2 values, set)
     """
 
-    def __init__(self, source: Any, schema: Schema, reading: Reading | None = None) -> None:
+    def __init__(
+        self,
+        source: Any,
+        schema: Schema | None = None,
+        reading: Reading | None = None,
+        **roles: Any,
+    ) -> None:
+        if schema is None:
+            schema = Schema(**roles)
+        elif roles:
+            raise SchemaError(f"the schema says what the columns are; leave out {', '.join(roles)}")
         if not isinstance(schema, Schema):
             raise SchemaError(f"expected a Schema, not {type(schema).__name__}; see fk.Schema")
         self.schema = schema
@@ -410,11 +422,19 @@ class Microdata:
         everything[self._read.kept] = given
         return everything
 
+    def __len__(self) -> int:
+        return self.n_people
+
     def __repr__(self) -> str:
         return f"Microdata({self.name}, {len(self.schema.quasi_identifiers)} quasi-identifiers)"
 
+    @property
+    def was_read(self) -> bool:
+        """Whether its rows are at hand already."""
+        return "_read" in self.__dict__
+
     def _repr_html_(self) -> str:
-        return f"<code>{escape(repr(self))}</code>"
+        return card_of(self)
 
     def digest(self, key: bytes) -> str:
         """Keyed BLAKE2b-256 of the published quasi-identifiers and sensitive values, as hex.

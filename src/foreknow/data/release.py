@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import Any, cast
 
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, open_table
@@ -22,11 +22,13 @@ from foreknow.data.engines.group_counts import (
 )
 from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.write import rearmed
-from foreknow.data.labels import Labels, in_order
+from foreknow.data.labels import Label, Labels, in_order
 from foreknow.data.people import Members, Signatures
 from foreknow.data.reading import Reading
-from foreknow.data.schema import check_semantics
-from foreknow.errors import SchemaError
+from foreknow.data.schema import Schema, check_semantics
+from foreknow.errors import SchemaError, hinted
+
+COUNT = "count"  # of each value in each group: a column of what is bucketized
 
 
 class Release:
@@ -52,6 +54,11 @@ class Release:
     """
 
     def __init__(self, tables: ValuesTable | TallyTable, *, escaped: bool = False) -> None:
+        if not isinstance(tables, (ValuesTable, TallyTable)):
+            raise SchemaError(
+                "say what makes a group: Release.from_generalized(table, quasi_identifiers=[...], "
+                "sensitive=...), or Release.from_groups(table, group=..., sensitive=...)"
+            )
         self._tables = tables
         self._escaped = escaped
         self.group_columns = tuple(tables.groups)
@@ -59,6 +66,7 @@ class Release:
         self.linked = isinstance(tables, ValuesTable) and tables.semantics != "single"
 
     @classmethod
+    @hinted
     def from_groups(
         cls,
         frame: Any,
@@ -108,6 +116,7 @@ class Release:
         return cls._of(table, [group], sensitive, person, semantics, missing, null_groups=False)
 
     @classmethod
+    @hinted
     def from_generalized(
         cls,
         frame: Any,
@@ -136,13 +145,14 @@ class Release:
         return cls._of(table, groups, sensitive, person, semantics, missing, null_groups=True)
 
     @classmethod
+    @hinted
     def from_bucketized(
         cls,
         tally: Any,
         *,
         group: str | Sequence[str] = "group",
         sensitive: str,
-        count: str = "count",
+        count: str = COUNT,
         semantics: Semantics = "single",
         people: Any = None,
         person: str | None = None,
@@ -204,6 +214,34 @@ class Release:
                 refuse_repeats(opened, person)
             members = PeopleTable(opened, groups, as_tuples, person)
         return cls(TallyTable(table, groups, as_tuples, sensitive, count, semantics, members))
+
+    @classmethod
+    def from_schema(cls, frame: Any, schema: Schema, group: str | None = None) -> Release:
+        """Take a table as a schema describes it: by its group column, or its quasi-identifiers.
+
+        Parameters
+        ----------
+        frame : path or frame
+            As in `from_groups`.
+        schema : Schema
+        group : str, optional
+            The column with the group of each row; the schema's when left out.
+        """
+        table = open_table(frame, cast("Reading", schema.reading))
+        person, group = schema.person, group or schema.group
+        if schema.semantics == "single" and person not in table.columns:
+            person = None  # a release need not have it any more
+        names = list(schema.quasi_identifiers) if group is None else [group]
+        if COUNT not in (roles := {*names, schema.sensitive}) and {*roles, COUNT} == {
+            *table.columns
+        }:
+            raise SchemaError(
+                f"{table.name!r} says in {COUNT!r} how often each value occurs, so its rows are "
+                "not people; name the folder with its certificate.json, or in Python see "
+                f"Release.from_bucketized; if {COUNT!r} means something else, rename it"
+            )
+        how = schema.sensitive, person, schema.semantics, schema.missing
+        return cls._of(table, names, *how, null_groups=group is None)
 
     @classmethod
     def _of(
@@ -300,6 +338,15 @@ class Release:
             return found
         labels = [tuple(part and rearmed(part) for part in label) for label in found.labels]
         return replace(found, labels=labels)
+
+    @property
+    def groups(self) -> dict[Label, int]:
+        """How many people each group has, by its label."""
+        sizes = self.counts.sizes.tolist()
+        return {self.counts.group_label(group): size for group, size in enumerate(sizes)}
+
+    def __len__(self) -> int:
+        return self.counts.n_people
 
     @property
     def sensitive(self) -> str:

@@ -11,9 +11,11 @@ from foreknow.data.counts import Semantics
 from foreknow.data.engines.columns import Kind, Missing, Relabel, as_missing, refuse_missing
 from foreknow.data.hierarchy import Hierarchy, hierarchy_from
 from foreknow.data.reading import Reading
-from foreknow.errors import SchemaError, did_you_mean
+from foreknow.errors import SchemaError, did_you_mean, hints
+from foreknow.result import card_of
 
 
+@hints()
 @dataclass(frozen=True, kw_only=True)
 class Schema:
     """Roles of the columns of a table.
@@ -81,6 +83,10 @@ class Schema:
             if isinstance(given, str):
                 raise SchemaError(f"{name} must be a list of columns, such as [{given!r}]")
             object.__setattr__(self, name, tuple(given))
+        for name in ("sensitive", "person", "group"):
+            given = getattr(self, name)
+            if not isinstance(given, str) and (given is not None or name == "sensitive"):
+                raise SchemaError(f"{name} must be the name of one column, not {given!r}")
         if not self.quasi_identifiers and self.group is None:
             raise SchemaError(
                 "quasi_identifiers is empty; name at least one column that others may know"
@@ -119,6 +125,9 @@ class Schema:
     def columns(self) -> list[str]:
         """Every column that has a role."""
         return [column for _, columns in self._by_role() for column in columns]
+
+    def _repr_html_(self) -> str:
+        return card_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[schema]`` table of a policy file."""

@@ -20,7 +20,7 @@ from pydantic import Field
 from foreknow.data.engines.columns import Codes
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, ranges
-from foreknow.errors import UnsupportedError
+from foreknow.errors import UnsupportedError, hints
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
 from foreknow.methods.protocol import Grouping, Traits, note_of_boxes, notes_of_seed
@@ -176,9 +176,10 @@ class AnatomySettings(Settings):
     l: Annotated[int, Field(ge=2)] | None = None  # noqa: E741
 
 
+@hints()
 @dataclass(frozen=True)
 class Anatomy:
-    """The best-known bucketization.
+    """The best-known bucketization: groups of l people with different values, drawn at random.
 
     While there are l different values left, one person each is drawn at random from those of the
     l most frequent remaining values: they make a group. The fewer than l people who are left in

@@ -29,6 +29,10 @@ class Anonymizer(Protocol):
         ...
 
 
+# What one that is given k or l forgets.
+ADVICE = "; what must hold is for the policy to say, such as Requirement(KAnonymity(5))"
+
+
 class Kind(Protocol):
     """What a class of methods declares so that policy files and the command line serve it.
 

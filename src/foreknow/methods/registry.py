@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +25,24 @@ METHODS: tuple[tuple[str, str], ...] = (
 )
 
 
+def key_of(name: str) -> str:
+    """What a method is called; upper case, underscores and hyphens make no difference.
+
+    >>> key_of("Full_Domain")
+    'fulldomain'
+    """
+    plain, keys = re.sub(r"[-_ ]", "", name).lower(), [key for key, _ in METHODS]
+    for key in keys:
+        if key in (plain, name):
+            return key
+    raise PolicyError(f"there is no method {name!r}{did_you_mean(name, keys)}")
+
+
 def kind_of(key: str) -> type[Kind]:
     """The class of a method by what it is called."""
-    for known, place in METHODS:
-        if known == key:
-            module, _, name = place.partition(":")
-            kind: type[Kind] = getattr(import_module(module), name)
-            return kind
-    raise PolicyError(f"there is no method {key!r}{did_you_mean(key, [k for k, _ in METHODS])}")
+    module, _, name = dict(METHODS)[key_of(key)].partition(":")
+    kind: type[Kind] = getattr(import_module(module), name)
+    return kind
 
 
 def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
@@ -48,7 +59,9 @@ def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
         if not hasattr(given, "partition"):
             raise PolicyError(f"a method has partition(microdata, policy, seed); {given!r} has not")
         return given
-    kind, settings = kind_of(given), dict(policy.options.settings.get(given, {}))
+    given, own = key_of(given), policy.options.settings
+    kind = kind_of(given)
+    settings = {name: x for key in own if key_of(key) == given for name, x in own[key].items()}
     keys = kind.settings.known_keys()
     for key in settings:
         if key not in keys:

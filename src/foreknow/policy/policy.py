@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -13,14 +13,16 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.generalization import STYLES
 from foreknow.data.labels import Labels
 from foreknow.data.schema import Schema
-from foreknow.errors import PolicyError, did_you_mean
+from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
 from foreknow.policy.ledger import Part, PolicyLedger
 from foreknow.policy.requirement import Point, Requirement, check_agreement
+from foreknow.result import card_of
 
 Form: TypeAlias = Literal["generalized", "bucketized"]
 FileFormat: TypeAlias = Literal["csv", "parquet"]
 
 
+@hints()
 @dataclass(frozen=True)
 class PublishOptions:
     """How a release is made: the ``[publish]`` table of a policy file.
@@ -88,14 +90,16 @@ class PublishOptions:
         return cls(**own, settings={key: table[key] for key in table if key not in own})
 
 
-@dataclass(frozen=True)
+@hints()
+@dataclass(frozen=True, init=False)
 class Policy:
     """All requirements of one release, with the schema and options they came with.
 
     Parameters
     ----------
     requirements : sequence of Requirement
-        At least one; all must hold.
+        At least one; all must hold. Or the path of a policy file, or the tables of one: then
+        schema and options are those of the file, if not given.
     schema : Schema, optional
         Needed to read a table by the policy alone, as the command line does.
     options : PublishOptions
@@ -114,13 +118,24 @@ class Policy:
     """
 
     requirements: Sequence[Requirement]
-    schema: Schema | None = None
-    options: PublishOptions = field(default_factory=PublishOptions)
+    schema: Schema | None
+    options: PublishOptions
 
-    def __post_init__(self) -> None:
-        if isinstance(self.requirements, Requirement):
+    def __init__(
+        self,
+        requirements: Sequence[Requirement] | Mapping[str, Any] | str | Path,
+        schema: Schema | None = None,
+        options: PublishOptions | None = None,
+    ) -> None:
+        if isinstance(requirements, (str, Path, Mapping)):
+            read = Policy.of(requirements)
+            requirements = read.requirements
+            schema, options = schema or read.schema, options or read.options
+        if isinstance(requirements, Requirement) or not isinstance(requirements, Iterable):
             raise PolicyError("requirements must be a list, such as [Requirement(...)]")
-        object.__setattr__(self, "requirements", tuple(self.requirements))
+        object.__setattr__(self, "requirements", tuple(requirements))
+        object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "options", options or PublishOptions())
         for requirement in self.requirements:
             if not isinstance(requirement, Requirement):
                 raise PolicyError(
@@ -147,6 +162,20 @@ class Policy:
         return load_policy(Path(path))
 
     @classmethod
+    def of(cls, given: Policy | Mapping[str, Any] | str | Path) -> Policy:
+        """A policy as it is; one that is given by its path, or by the tables of a file, read."""
+        if isinstance(given, Policy):
+            return given
+        if isinstance(given, (str, Path)):
+            return cls.load(given)
+        if isinstance(given, Mapping):
+            return cls.from_dict(given)
+        raise InputError(
+            f"expected a Policy or the path of one, not {type(given).__name__}; see Policy.load "
+            "and Policy.from_dict"
+        )
+
+    @classmethod
     def from_dict(cls, table: Mapping[str, Any], folder: str | Path = ".") -> Policy:
         """Make a policy from the tables of a policy file; relative paths start at `folder`."""
         from foreknow.policy.file import policy_from
@@ -164,6 +193,24 @@ class Policy:
             for ledger in requirement.ledgers(values, self.semantics, everyone)
         ]
         return PolicyLedger(parts, self.monotone())
+
+    def __repr__(self) -> str:
+        many = len(self.requirements)
+        about = "" if self.schema is None else f" on {self.schema.sensitive!r}"
+        return f"Policy({many} requirement{'s' * (many > 1)}{about})"
+
+    def _repr_html_(self) -> str:
+        return card_of(self)
+
+    @property
+    def needed_schema(self) -> Schema:
+        """The schema; a `SchemaError` where there is none."""
+        if self.schema is None:
+            raise SchemaError(
+                "the policy has no [schema] table, which says what the columns are (in Python, "
+                "Policy([...], Schema(quasi_identifiers=[...], sensitive=...)))"
+            )
+        return self.schema
 
     @property
     def semantics(self) -> Semantics:

@@ -27,8 +27,9 @@ from foreknow.adversaries.protocol import (
 from foreknow.criteria.protocol import Criterion
 from foreknow.data.counts import GroupCounts, Semantics, require_single
 from foreknow.data.labels import Label, Labels
-from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean
-from foreknow.numbers import Number, as_fraction, as_threshold, shown
+from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
+from foreknow.numbers import CLOSE, Number, as_fraction, as_threshold, shown
+from foreknow.result import card_of
 
 
 class Point(NamedTuple):
@@ -82,10 +83,26 @@ class Point(NamedTuple):
         limit = self.limit(found)
         return found.at_most(limit) if self.inclusive else found.below(limit)
 
+    def said(self, found: Disclosure) -> tuple[str, str]:
+        """A probability and its limit, in digits that look alike only where they are."""
+        limit, chance = self.limit(found), found.probability
+        if abs(chance - limit) <= CLOSE and found.exact in (None, limit):
+            return f"{float(limit):.4g}", f"{float(limit):.4g}" + self._strictly
+        for digits in range(4, 17):
+            one, other = f"{chance:.{digits}g}", f"{float(limit):.{digits}g}"
+            if one != other:
+                break
+        return one, other
+
+    @property
+    def _strictly(self) -> str:
+        return "" if self.inclusive else ", which must not be reached"
+
     def __str__(self) -> str:
         return f"{self.below} times the prior" if self.relative else str(self.below)
 
 
+@hints()
 @dataclass(frozen=True)
 class Requirement:
     """What must hold of a release: for some sensitive values, or of its groups.
@@ -130,7 +147,9 @@ class Requirement:
     Fraction(1, 2)
     """
 
-    adversary: Adversary | Criterion | Sequence[tuple[Adversary, Number]] = field(compare=False)
+    adversary: Adversary | Criterion | Sequence[tuple[Adversary, Number]] | None = field(
+        default=None, compare=False
+    )
     below: Number | None = field(default=None, compare=False)
     values: Sequence[Label] | None = None
     excluded: Sequence[Label] = ()
@@ -185,7 +204,7 @@ class Requirement:
     def _points(self) -> list[Point]:
         given, limits = self.adversary, (self.below, self.at_most, self.at_most_times)
         try:
-            if not isinstance(given, Sequence):
+            if isinstance(given, str) or not isinstance(given, Sequence):
                 return [point_of(self.name, given, *limits)]
             if any(limit is not None for limit in limits):
                 raise PolicyError(
@@ -215,6 +234,9 @@ class Requirement:
         if twice:
             raise PolicyError(f"{self.name}: {key} names {twice[0]!r} twice")
         return labels
+
+    def _repr_html_(self) -> str:
+        return card_of(self)
 
     def counted(self, release: HasCounts) -> HasCounts:
         """What the adversary's posterior is computed from, for audit and search alike.
@@ -313,9 +335,10 @@ class Requirement:
             each = zip(point.disclosures(counted), mask, strict=True)
             worst_one = point.worst(d for d, about in each if about)
             if not point.holds(worst_one):
+                chance, limit = point.said(worst_one)
                 said.append(
-                    f"{self.name}: {point.adversary} reaches {worst_one.probability:.4g} for "
-                    f"{str(worst_one.value)!r}, the limit is {float(point.limit(worst_one)):.4g}"
+                    f"{self.name}: {point.adversary} reaches {chance} for "
+                    f"{str(worst_one.value)!r}, the limit is {limit}"
                 )
         return said
 

@@ -17,20 +17,25 @@ import pyarrow as pa
 from foreknow.auditing.audit import Audit, Verdict, audit
 from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import write_csv, write_parquet
+from foreknow.data.engines import bare, frame_of, open_table, write_csv, write_parquet
 from foreknow.data.generalization import KnownLabels
+from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
 from foreknow.errors import (
+    CallError,
     CertificateError,
     InputError,
     InternalError,
     NoSafeRelease,
     OutputError,
+    did_you_mean,
+    hinted,
     memory_for,
 )
 from foreknow.methods.protocol import (
+    ADVICE,
     Anonymizer,
     Traits,
     as_written,
@@ -40,7 +45,7 @@ from foreknow.methods.protocol import (
     settings_of,
     traits_of,
 )
-from foreknow.methods.registry import METHODS, kind_of, method_of
+from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
 from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folders, write_whole
 from foreknow.policy.policy import Policy, PublishOptions
@@ -72,7 +77,7 @@ from foreknow.publishing.tables import (
 )
 from foreknow.publishing.verification import as_release, findings_of
 from foreknow.result import page_of
-from foreknow.utility.utility import utility_of
+from foreknow.utility.utility import Utility, utility_of
 from foreknow.verifier.verify import Finding, Reached, Written
 
 _log = logging.getLogger(__name__)
@@ -104,6 +109,51 @@ class Publication:
     _members: pa.Table = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
+
+    @property
+    def counts(self) -> GroupCounts:
+        """The counts of the release: every adversary takes a publication, too."""
+        return self.release.counts
+
+    @property
+    def utility(self) -> Utility:
+        """What the release is still worth; see also `foreknow.utility_report`."""
+        return self.audit.utility
+
+    @property
+    def groups(self) -> dict[Label, int]:
+        """How many people each group has, by its label."""
+        return self.release.groups
+
+    def to_arrow(self, table: str | None = None) -> pa.Table:
+        """The table that is published; of two, the one of a name."""
+        table = next(iter(self.tables)) if table is None and len(self.tables) == 1 else table
+        if table is None or table not in self.tables:
+            named = " and ".join(map(repr, self.tables))
+            raise InputError(
+                f"the release has the tables {named}; name one, as .to_pandas({min(self.tables)!r})"
+            )
+        return bare(self.tables[table])
+
+    def to_pandas(self, table: str | None = None) -> Any:
+        """The same as a frame of pandas."""
+        return frame_of(self.to_arrow(table), "pandas")
+
+    def to_polars(self, table: str | None = None) -> Any:
+        """The same as a frame of Polars."""
+        return frame_of(self.to_arrow(table), "polars")
+
+    def save(self, folder: str | Path) -> Certificate:
+        """Do what `write` does."""
+        return self.write(folder)
+
+    def __getattr__(self, name: str) -> Any:
+        said = f"a Publication has no {name!r}"
+        if not name.startswith("_"):
+            said += (
+                "; its table is .to_pandas(), .to_polars() or .to_arrow(); .save(folder) writes it"
+            )
+        raise AttributeError(said)
 
     @memory_for("writing and verifying the release")
     def write(self, folder: str | Path, owner: str | Path | None = None) -> Certificate:
@@ -184,24 +234,30 @@ class Publication:
 
 
 @memory_for("the release")
+@hinted
 def publish(
-    microdata: Microdata,
-    policy: Policy,
+    microdata: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
     *,
     method: Anonymizer | str | None = None,
     options: PublishOptions | None = None,
     seed: int | None = None,
+    **changed: Any,
 ) -> Publication:
     """Make a release that the policy allows, judge it as written, and certify what was found.
 
     Parameters
     ----------
-    microdata : Microdata
-    policy : Policy
+    microdata : Microdata, path or frame
+        Of a table, the policy's schema says what the columns are.
+    policy : Policy, path or mapping
+        A policy, the path of its file, or the tables of one.
     method : Anonymizer or its name, optional
         The policy's method (Mondrian) when left out.
     options : PublishOptions, optional
         The policy's own when left out.
+    **changed
+        What is to be otherwise in the options, such as ``form="bucketized"``.
     seed : int, optional
         For the order of rows and group ids; from the system's entropy when left out. A seed makes
         a release reproducible, also for an adversary who learns it: use one in tests only.
@@ -226,16 +282,20 @@ def publish(
     """
     if seed is not None:
         whole_number(seed, "the seed", 0)
+    policy = Policy.of(policy)
     if not isinstance(microdata, Microdata):
-        raise InputError(
-            f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "
-            "columns, Microdata(table, schema)"
-        )
-    if not isinstance(policy, Policy):
-        raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
+        microdata = Microdata(microdata, policy.needed_schema)
     options = options or policy.options
     if not isinstance(options, PublishOptions):
         raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
+    known = PublishOptions.__dataclass_fields__
+    for name in changed:
+        if name not in known:
+            hint = did_you_mean(name, (*known, "options", "seed"))
+            raise CallError(f"publish takes no {name!r}{hint}{ADVICE}")
+    if method is None or isinstance(method, str):
+        changed["method"] = key_of(method or options.method)
+    options = replace(options, **changed)
     # What is certified and reported is what was done, not what a file said before.
     policy = marked(replace(policy, schema=microdata.schema, options=options), microdata)
     anonymizer = method_of(method if method is not None else options.method, policy)
@@ -268,7 +328,10 @@ def publish(
     if options.format == "csv":
         _refuse_empty_lines(tables)
     schema = microdata.schema
-    release = as_release(tables, options.written, columns, schema.sensitive, schema.semantics)
+    opened = {part: open_table(table) for part, table in tables.items()}
+    for table in opened.values():
+        table.name = "the release"
+    release = as_release(opened, options.written, columns, schema.sensitive, schema.semantics)
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     verdicts = audit(release, policy, utility=utility, name="the release")

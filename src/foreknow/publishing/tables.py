@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
+from foreknow.data.release import COUNT
 from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.errors import NoSafeRelease, SchemaError
 
 GROUP = "group"
-COUNT = "count"
 ROW = "row"
 
 

@@ -24,7 +24,7 @@ from foreknow.data.engines.write import disarm_name
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema, check_semantics
 from foreknow.engine import Stamp
-from foreknow.errors import CertificateError, InputError, SchemaError, memory_for
+from foreknow.errors import CertificateError, InputError, SchemaError, hinted, memory_for
 from foreknow.policy.policy import Policy
 from foreknow.publishing import CERTIFICATE, LATTICE, MEMBERS, OWNER, PRIORS, owners_folder
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
@@ -107,6 +107,7 @@ class Verification:
         )
 
 
+@hinted
 def verify(
     folder: str | Path,
     policy: Policy | str | Path | None = None,
@@ -152,7 +153,10 @@ def verify(
     ('release.csv',)
     """
     if not isinstance(folder, (str, Path)):
-        raise InputError(f"expected a folder that publish wrote, not {type(folder).__name__}")
+        raise InputError(
+            f"expected a folder that publish wrote, not {type(folder).__name__}; what is verified "
+            "are files: made.write(folder), then verify(folder)"
+        )
     if not isinstance(priors, (str, Path, NoneType)):
         raise InputError(f"expected the path of priors.json, not {type(priors).__name__}")
     path = Path(folder)
@@ -227,7 +231,7 @@ def judge(
         raise CertificateError("the policy or findings of the certificate are malformed") from None
     values = {value for _, bag in written.held.values() for value in bag}
     problems += _unknown(required, values)
-    problems += [_excess(finding) for finding in findings if not finding.safe]
+    problems += [_excess(finding, known.groups) for finding in findings if not finding.safe]
     if policy is None:
         certified = [then for then in known.findings if then["requirement"] not in unjudged]
         problems += _differences(known, findings, certified, kept)
@@ -268,9 +272,7 @@ def judge(
 
 def _by_policy(known: Certificate, policy: Policy) -> Certificate:
     """The certificate with the columns and requirements of another policy."""
-    if policy.schema is None:
-        raise SchemaError("the policy has no [schema] table, which says what the columns are")
-    refuse_other_schema(known, policy.schema)
+    refuse_other_schema(known, policy.needed_schema)
     return replace(known, policy=policy.published())
 
 
@@ -362,15 +364,16 @@ def _lies(certified: Mapping[str, Any], scope: Scope) -> Iterator[str]:
             yield f"scope: {key} is {_shown(found[key])}; certified is {_shown(then)}"
 
 
-def _excess(finding: Finding | Reached) -> str:
+def _excess(finding: Finding | Reached, groups: Sequence[str]) -> str:
     now = finding_to_dict(finding)
+    named = f"group {now['group']}" + (f" ({', '.join(groups)})" if len(groups) > 1 else "")
     if isinstance(finding, Reached):
         return (
-            f"require[{now['requirement']}]: {_plain(now['criterion'])} does not hold: group "
-            f"{now['group']} has {now['attained']}"
+            f"require[{now['requirement']}]: {_plain(now['criterion'])} does not hold: "
+            f"{named} has {now['attained']}"
         )
     return (
-        f"require[{now['requirement']}]: {now['value']!r} in group {now['group']} reaches "
+        f"require[{now['requirement']}]: {now['value']!r} in {named} reaches "
         f"{now['exact']}, the limit is {now['below']}"
     )
 

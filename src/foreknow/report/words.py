@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.data.labels import Label
+from foreknow.data.labels import GroupLabel, Label
 from foreknow.numbers import CLOSE, Rounding, fixed, percentage, rounded
 from foreknow.policy.requirement import Point
 from foreknow.text import visible as visible
@@ -30,9 +30,12 @@ def named(label: Label) -> str:
 def group_text(label: Label) -> str:
     """Write the label of a group, its id or its quasi-identifiers, by itself as in a table.
 
-    >>> group_text(("20 to 37", None))
-    '20 to 37, missing'
+    >>> group_text(("20 to 37", None)), group_text(GroupLabel((97, 0), ("age", "sex")))
+    ('20 to 37, missing', 'age 97, sex 0')
     """
+    if isinstance(label, GroupLabel):
+        pairs = zip(label.columns, label, strict=True)
+        return ", ".join(f"{visible(column)} {visible(part)}" for column, part in pairs)
     parts = label if isinstance(label, tuple) else (str(label),)
     return ", ".join(map(visible, parts))
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.microdata import Microdata
+from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, did_you_mean
+from foreknow.errors import InputError, did_you_mean, hinted
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Form
 from foreknow.utility.queries import (
@@ -52,6 +52,9 @@ class QueryError:
     selectivity : float
     ranges : bool
     seed : int or None
+    overall : float64 array, shape (queries,), optional
+        The answers of one group of everybody: of how often each sensitive value occurs, and
+        nothing else but the range of each column. An error beside theirs says what a release adds.
     """
 
     exact: FloatArray
@@ -64,6 +67,7 @@ class QueryError:
     selectivity: float
     ranges: bool
     seed: int | None
+    overall: FloatArray | None = None
 
     @property
     def relative(self) -> FloatArray:
@@ -71,9 +75,17 @@ class QueryError:
 
         So a query that few people match does not outweigh all others.
         """
+        return self._errors(self.estimated)
+
+    def _errors(self, answers: FloatArray) -> FloatArray:
         floor = self.delta * self.people
-        errors: FloatArray = np.abs(self.exact - self.estimated) / np.maximum(self.exact, floor)
+        errors: FloatArray = np.abs(self.exact - answers) / np.maximum(self.exact, floor)
         return errors
+
+    @property
+    def baseline(self) -> QueryError | None:
+        """The same queries, answered from the overall counts alone."""
+        return None if self.overall is None else replace(self, estimated=self.overall, overall=None)
 
     @property
     def average(self) -> float:
@@ -93,6 +105,7 @@ class QueryError:
 
     def to_dict(self) -> dict[str, Any]:
         """What was asked and how wrong the answers are, as plain values for JSON."""
+        beside = {} if self.baseline is None else {"overall_counts": self.baseline._worth()}
         return {
             "queries": len(self.exact),
             "people": self.people,
@@ -103,9 +116,13 @@ class QueryError:
             "ranges": self.ranges,
             "delta": self.delta,
             "seed": self.seed,
-            "average": self.average,
-            "quantiles": {str(share): self.quantile(share) for share in _QUANTILES},
+            **self._worth(),
+            **beside,
         }
+
+    def _worth(self) -> dict[str, Any]:
+        quantiles = {str(share): self.quantile(share) for share in _QUANTILES}
+        return {"average": self.average, "quantiles": quantiles}
 
     def __repr__(self) -> str:
         return (
@@ -117,6 +134,7 @@ class QueryError:
         return f"<code>{escape(repr(self))}</code>"
 
 
+@hinted
 def query_error(
     release: Any,
     microdata: Microdata,
@@ -274,8 +292,20 @@ def query_error_of_groups(
     return compared(asked, shown, microdata)
 
 
-def compared(queries: Queries, shown: Boxes | Buckets, microdata: Microdata) -> QueryError:
-    """Compare what a release answers with what is true."""
+def one_group(microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
+    """What a release of everybody in one group shows: the overall counts, the range of columns."""
+    everybody = np.zeros(microdata.n_people, dtype=np.int64)
+    return shown_by_groups(microdata, everybody, "generalized", attributes, {}, {})
+
+
+def compared(
+    queries: Queries,
+    shown: Boxes | Buckets,
+    microdata: Microdata,
+    overall: Boxes | Buckets | None = None,
+) -> QueryError:
+    """Compare what a release answers with what is true, and with what overall counts answer."""
+    overall = overall or one_group(microdata, queries.attributes)
     return QueryError(
         exact=true_answers(microdata, queries),
         estimated=shown.answers(queries),
@@ -287,4 +317,5 @@ def compared(queries: Queries, shown: Boxes | Buckets, microdata: Microdata) -> 
         selectivity=queries.selectivity,
         ranges=queries.ranges,
         seed=queries.seed,
+        overall=overall.answers(queries),
     )

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from foreknow.data.microdata import Microdata, grids_of
-from foreknow.errors import InputError
+from foreknow.errors import InputError, hinted
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Form
 from foreknow.result import Result
 from foreknow.utility.queries import Boxes, draw_queries, reading_of
-from foreknow.utility.query_error import QueryError, compared
+from foreknow.utility.query_error import QueryError, compared, one_group
 from foreknow.utility.utility import (
     Utility,
     optimal_discernibility,
@@ -68,6 +68,7 @@ class UtilityReport(Result):
         )
 
 
+@hinted
 def utility_report(
     release: Any,
     microdata: Microdata,
@@ -130,7 +131,8 @@ def utility_report(
         utility = replace(utility, ncp=ncp, grids=grids_of(own.attribute for own in found))
     asked = workloads[0].attributes
     shown = everything if attributes is None else reading.shown(microdata, asked)
-    errors = tuple(compared(workload, shown, microdata) for workload in workloads)
+    overall = one_group(microdata, asked)
+    errors = tuple(compared(workload, shown, microdata, overall) for workload in workloads)
     return UtilityReport(reading.release.name, errors[0].form, utility, errors)
 
 

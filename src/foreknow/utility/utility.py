@@ -14,6 +14,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
+from foreknow.result import card_of
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,9 @@ class Utility:
     def average_ncp(self) -> float | None:
         """Mean NCP over the quasi-identifiers; None where it is not known."""
         return sum(self.ncp.values()) / len(self.ncp) if self.ncp else None
+
+    def _repr_html_(self) -> str:
+        return card_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

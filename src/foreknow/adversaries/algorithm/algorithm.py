@@ -30,8 +30,9 @@ from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
-from foreknow.errors import DataError, InputError, UnsupportedError
+from foreknow.errors import DataError, InputError, UnsupportedError, hinted
 from foreknow.methods.likelihood import groups_of_kept
+from foreknow.methods.registry import kind_of, method_of
 from foreknow.numbers import Number, whole_number
 from foreknow.policy.policy import Policy
 
@@ -44,6 +45,7 @@ _EXACT = 0.6
 _SWAPPED = 6
 
 
+@hinted
 def attack(
     microdata: Microdata,
     method: Any,
@@ -69,9 +71,9 @@ def attack(
     microdata : Microdata
         With one sensitive value per person.
     method : anonymizer, or callable
-        Anything with ``partition(microdata, policy, seed)``; or a function from a PyArrow table,
-        with all columns of the source, to the group of each row, or to the table that is
-        published. See the notes.
+        Anything with ``partition(microdata, policy, seed)``, or the name of it; or a function from
+        a PyArrow table, with all columns of the source, to the group of each row, or to the table
+        that is published. See the notes.
     policy : Policy, optional
         What the method is given, and whose limits are compared with. Its `options` say in which
         form an anonymizer's groups are published; without a policy, only the groups are seen.
@@ -158,6 +160,8 @@ def attack(
             raise InputError(f"{name} is True or False, not {given!r}")
     if nothing and groups is not None:
         raise InputError("groups are of a release; where nothing is published there is none")
+    if isinstance(method, str):
+        method = kind_of(method)() if policy is None else method_of(method, policy)
     runs = Runs(microdata, method, policy, seeds, symmetric)
     codes = microdata.sensitive_codes
     limits = limits_of(policy, microdata)

@@ -24,7 +24,7 @@ from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
-from foreknow.errors import InputError
+from foreknow.errors import InputError, hints
 from foreknow.numbers import Number, as_threshold
 from foreknow.settings import Amount, Settings
 
@@ -37,6 +37,7 @@ class FactsSettings(Settings):
     m: Amount = 0
 
 
+@hints()
 @dataclass(frozen=True)
 class Facts:
     """An adversary with at most l, k and m facts of three kinds about a target person.

@@ -31,7 +31,7 @@ from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
-from foreknow.errors import InputError, UnsupportedError
+from foreknow.errors import InputError, UnsupportedError, hints
 from foreknow.numbers import CLOSE, Number, as_threshold
 from foreknow.settings import Amount, Settings
 
@@ -42,6 +42,7 @@ class AmountSettings(Settings):
     k: Amount = 0
 
 
+@hints()
 @dataclass(frozen=True)
 class Implications:
     """An adversary who knows at most k basic implications, whichever they are.
@@ -239,6 +240,7 @@ def _refuse(kind: str, semantics: Semantics) -> None:
         )
 
 
+@hints()
 @dataclass(frozen=True)
 class Negations:
     """An adversary who knows at most k times that someone does not have some value.

@@ -4,13 +4,15 @@ from foreknow.data.engines.columns import Column, encode
 from foreknow.data.engines.group_counts import Holdings
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import Table
-from foreknow.data.engines.write import write_csv, write_parquet
+from foreknow.data.engines.write import bare, frame_of, write_csv, write_parquet
 
 __all__ = [
     "Column",
     "Holdings",
     "Table",
+    "bare",
     "encode",
+    "frame_of",
     "open_table",
     "write_csv",
     "write_parquet",

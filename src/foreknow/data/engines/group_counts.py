@@ -32,7 +32,7 @@ from foreknow.data.engines.columns import (
     to_python,
 )
 from foreknow.data.engines.table import Table, require
-from foreknow.data.labels import Label, Labels
+from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.people import Members, Signatures
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import DataError, InputError, SchemaError
@@ -582,13 +582,13 @@ def joined(
     if len(groups) == 1:
         codes, found = encoded[0]
         labels = to_python(groups[0], found)
-        return codes, [(label,) for label in labels] if as_tuples else labels
+        return codes, GroupLabels([(label,) for label in labels], groups) if as_tuples else labels
     keys, first = combine([codes for codes, _ in encoded], [len(found) for _, found in encoded])
     columns = [
         to_python(name, found.take(pa.array(codes[first])))
         for name, (codes, found) in zip(groups, encoded, strict=True)
     ]
-    return keys, list(zip(*columns, strict=True))
+    return keys, GroupLabels(zip(*columns, strict=True), groups)
 
 
 def _places(

@@ -21,6 +21,7 @@ class NarwhalsTable:
     """A frame of pandas, Polars, PyArrow, PySpark, ...; a pandas index is never looked at."""
 
     untyped = False
+    index: Sequence[Any] = ()  # columns of pandas that are none
 
     def __init__(self, native: Any) -> None:
         library = type(native).__module__.split(".")[0]
@@ -29,12 +30,14 @@ class NarwhalsTable:
             check_columns(list(getattr(native, "columns", [])), self.name)
         try:
             if library == "pandas" and hasattr(native, "reset_index"):
+                self.index = [name for name in native.index.names if name is not None]
                 native = native.reset_index(drop=True)
             self._frame = nw.from_native(native)
         except TypeError:
+            opened = " (not an open file)" if hasattr(native, "read") else ""
             raise DataError(
-                f"{type(native).__name__} is not a table; give a path or a frame of pandas, "
-                "Polars, PyArrow, DuckDB or PySpark"
+                f"{type(native).__name__} is not a table; give a path{opened} or a frame of "
+                "pandas, Polars, PyArrow, DuckDB or PySpark"
             ) from None
         except (NarwhalsError, ValueError) as error:
             raise DataError(f"{self.name}: {error}") from None

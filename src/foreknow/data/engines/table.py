@@ -77,6 +77,11 @@ def require(table: Table, columns: Sequence[str]) -> None:
     """Raise `DataError` with a hint for the first column that the table lacks."""
     for column in columns:
         if column not in table.columns:
+            if column in getattr(table, "index", ()):
+                raise DataError(
+                    f"{table.name} has no column {column!r}: it is in the index; give "
+                    "frame.reset_index()"
+                )
             if len(table.columns) > 1 or not table.untyped:
                 raise DataError.unknown_column(column, table.columns, table.name)
             raise DataError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from foreknow.data.engines.columns import plain
-from foreknow.errors import DataError
+from foreknow.errors import DataError, InputError, did_you_mean
 
 # Texts that a spreadsheet runs; with apostrophes before, so that one more can be taken off again.
 _FORMULA = r"^('*[=+\-@\t\r])"
@@ -31,13 +32,36 @@ def write_csv(table: pa.Table, path: Path, *, escape_formulas: bool = False) -> 
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:
-    """Write a Parquet file; nothing of the source frame but its columns is kept.
+    """Write a Parquet file; nothing of the source frame but its columns is kept."""
+    pq.write_table(bare(table), path, store_schema=False)
 
-    Dictionaries are undone first: they would tell of values that are not published, and of the
-    order of rows before.
+
+def bare(table: pa.Table) -> pa.Table:
+    """The columns of a table and nothing else.
+
+    Dictionaries are undone: they would tell of values that are not published, and of the order of
+    rows before.
     """
-    plain_table = pa.table(_simple(table), names=table.column_names)
-    pq.write_table(plain_table, path, store_schema=False)
+    return pa.table(_simple(table), names=table.column_names)
+
+
+def frame_of(table: pa.Table | list[dict[str, Any]], library: str) -> Any:
+    """A table as a frame of "pandas", "polars" or "arrow"; rows may be given as mappings."""
+    if not isinstance(table, pa.Table):
+        names = list(dict.fromkeys(name for row in table for name in row))
+        table = pa.table({name: [row.get(name) for row in table] for name in names})
+    if library in ("arrow", "pyarrow"):
+        return table
+    if library not in ("pandas", "polars"):
+        known = "pandas", "polars", "arrow"
+        raise InputError(f"there is no library {library!r}{did_you_mean(str(library), known)}")
+    try:
+        found = import_module(library)
+    except ImportError:
+        raise InputError(
+            f'{library} is not installed: pip install {library}, or ask for "arrow"'
+        ) from None
+    return table.to_pandas() if library == "pandas" else found.from_arrow(table)
 
 
 def write_noted(table: pa.Table, path: Path, note: str) -> None:

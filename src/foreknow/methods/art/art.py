@@ -21,7 +21,7 @@ from foreknow.data.labels import Label
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, signature_text
 from foreknow.data.sparse import IntArray, combine
-from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean
+from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
 from foreknow.methods.art.infeasibility import ArtNames
 from foreknow.methods.art.limits import Limit, LimitTable
 from foreknow.methods.art.problem import ArtProblem
@@ -39,9 +39,10 @@ class ArtSettings(Settings):
     unique: bool = True
 
 
+@hints()
 @dataclass(frozen=True)
 class ART:
-    """Groups in which every posterior keeps its limit, such as 1/r (r-robustness, definition 3).
+    """Against priors: groups in which every posterior keeps its limit, such as 1/r (r-robustness).
 
     People of one *kind*, who are alike to every adversary, are grouped among themselves where
     their values allow it: everybody's posterior is then c/N, whatever the priors. Where a value is

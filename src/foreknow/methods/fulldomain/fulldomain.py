@@ -15,13 +15,13 @@ from pydantic import Field
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, InternalError, NoSafeRelease, did_you_mean
+from foreknow.errors import InputError, InternalError, NoSafeRelease, did_you_mean, hints
 from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, level_names
 from foreknow.methods.fulldomain.losses import OBJECTIVES, Objective, loss_by
 from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.methods.fulldomain.search import SAFE, LatticeSearch, OutOfTime
 from foreknow.methods.fulldomain.suppression import Judge
-from foreknow.methods.protocol import Grouping, Traits
+from foreknow.methods.protocol import ADVICE, Grouping, Traits
 from foreknow.numbers import Number, as_fraction
 from foreknow.policy.policy import Policy
 from foreknow.settings import Number as NumberSetting
@@ -42,9 +42,10 @@ class FullDomainSettings(Settings):
     seconds: Annotated[NumberSetting, Field(gt=0)] | None = None
 
 
+@hints(ADVICE)
 @dataclass(frozen=True)
 class FullDomain:
-    """Full-domain generalization: a node of the lattice of hierarchy levels.
+    """Full-domain generalization: one level of each hierarchy, the same for everybody.
 
     Everybody's value of one quasi-identifier is published at the same level: all ages in
     intervals of ten years, say. A quasi-identifier without levels is published as it is, or

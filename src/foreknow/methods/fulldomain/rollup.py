@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import narrowest
+from foreknow.data.labels import GroupLabels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import InputError, did_you_mean
@@ -191,7 +192,7 @@ def counts_at(microdata: Microdata, levels: Mapping[str, int | str]) -> GroupCou
     for attribute, level, codes in zip(rollup.attributes, node, view.codes, strict=True):
         labels = label_of_level(attribute, level)
         columns.append([labels[code] for code in codes.tolist()])
-    return replace(view.counts, groups=list(zip(*columns, strict=True)))
+    return replace(view.counts, groups=GroupLabels(zip(*columns, strict=True), names))
 
 
 def _level(name: str, given: Any, top: int) -> int:

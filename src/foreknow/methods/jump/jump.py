@@ -372,7 +372,7 @@ class JumpResult:
 
 @dataclass(frozen=True, init=False)
 class Naive(InOrder):
-    """Release the first generalization whose permutation set has the property (Table 6).
+    """Not safe: the first generalization whose permutation set has the property (Table 6).
 
     **Not safe**: an adversary who knows the algorithm rules out the tables that would have been
     released earlier. It is here to be compared with.

@@ -14,10 +14,10 @@ import numpy as np
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, NoSafeRelease
+from foreknow.errors import InputError, NoSafeRelease, hints
 from foreknow.methods.mondrian.levels import Level
 from foreknow.methods.points import Points
-from foreknow.methods.protocol import Traits
+from foreknow.methods.protocol import ADVICE, Traits
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 from foreknow.settings import FromOne, Settings
@@ -33,9 +33,10 @@ class MondrianSettings(Settings):
     cuts: FromOne = 5
 
 
+@hints(ADVICE)
 @dataclass(frozen=True)
 class Mondrian:
-    """Multidimensional top-down partitioning.
+    """People near each other are grouped, as few at a time as the policy allows (top-down cuts).
 
     All groups of a level are handled at once. Each proposes its best candidate cut; the policy's
     ledger accepts proposals in order as long as the release stays safe; a group whose proposal is

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean
+from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean, hints
 from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import bags_of, dealt_chance, groups_of_people
 from foreknow.methods.protocol import Grouping, Traits, note_of_boxes, notes_of_seed
@@ -43,6 +43,7 @@ class StreamlinerSettings(Settings):
     weights: dict[str, Amount] = Field(default={})
 
 
+@hints()
 @dataclass(frozen=True)
 class Streamliner:
     """Groups in which no sensitive value has more than 1/l, made by a method that all may know.

@@ -447,7 +447,7 @@ def policy_rows(
         options = policy.options
         form = f"{visible(options.form)}, " if options.form else ""  # else as suits the method
         how = f"{form}by {visible(options.method)}"
-        rows += [*_schema_rows(policy.schema), *([("Published", [how])] if published else [])]
+        rows += [*schema_rows(policy.schema), *([("Published", [how])] if published else [])]
     return rows
 
 
@@ -457,7 +457,8 @@ def _must(point: Point) -> str:
     return f"{'be at most' if point.inclusive else 'stay less than'} {limit_text(point.below)} sure"
 
 
-def _schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
+def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
+    """Say what each column is: what each row is about, and its lines."""
     sensitive = [visible(schema.sensitive), *_SEVERAL.get(schema.semantics, [])]
     known = [_column(schema, column) for column in schema.quasi_identifiers]
     rows = [("Sensitive column", sensitive), ("Columns others may know", known)]

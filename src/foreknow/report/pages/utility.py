@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from foreknow.numbers import percentage
-from foreknow.report.page import Block, Grid, Page, Sentence, document
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
 from foreknow.report.words import average_text, number, some, visible
 from foreknow.utility.report import UtilityReport
+from foreknow.utility.utility import Utility, optimal_discernibility
 
 
 class UtilityPage(Page[UtilityReport]):
@@ -29,6 +31,7 @@ class UtilityPage(Page[UtilityReport]):
             heading=self.headline,
             name=self.result.name,
             eyebrow="Utility of",
+            sentences=[said] if (said := self._key()) else [],
             sections=[
                 ("Measures of groups and labels", "", self._measures()),
                 ("Answers to count queries", self._asked(), self._queries()),
@@ -38,43 +41,42 @@ class UtilityPage(Page[UtilityReport]):
     def brief(self) -> Iterator[Block]:
         """The same tables."""
         yield self._measures()
+        yield from [Sentence(said)] if (said := self._key()) else []
         yield Sentence(self._asked())
         yield self._queries()
 
+    def _key(self) -> str:
+        """Say how far a typical answer is off, and how far without the release."""
+        error = self.result.errors[-1]
+        if error.baseline is None:
+            return ""
+        asked = some(error.predicates, "quasi-identifier", "quasi-identifiers")
+        return (
+            f"The median error of a count by {asked} is {share_text(error.median)}. Answered "
+            f"from the overall counts alone, it would be {share_text(error.baseline.median)}."
+        )
+
     def _measures(self) -> Grid:
-        """Each measure: its name, its value, and what to compare it with."""
-        found = self.result.utility
-        least = number(found.smallest_group)
-        times = f"{found.discernibility / self.result.optimum:,.2f} times the least"
-        rows = [
-            ("people", number(found.people), ""),
-            ("groups", number(found.groups), f"of {least} to {number(found.largest_group)} people"),
-            ("average group size", average_text(found.average_group_size), ""),
-            (
-                "discernibility",
-                number(found.discernibility),
-                f"{times} for groups of {least} or more",
-            ),
-        ]
-        if found.average_ncp is None:
-            rows.append(("NCP", share_text(0), "quasi-identifiers are exact"))
-        else:
-            ncp = share_text(found.average_ncp)
-            rows.append(("NCP", ncp, "0% is exact, 100% is suppressed"))
-            rows += [(f"  {visible(name)}", share_text(x), "") for name, x in found.ncp.items()]
-        return Grid(("measure", "value", ""), rows, left=(0, 2))
+        """Each measure; where quasi-identifiers are exact, that they are."""
+        exact = [("NCP", share_text(0), "quasi-identifiers are exact")]
+        found = measures(self.result.utility)
+        return found if self.result.utility.ncp else replace(found, rows=[*found.rows, *exact])
 
     def _queries(self) -> Grid:
-        """Each workload: how many columns it asks about, its median and its average error."""
-        rows = [
-            (
-                some(error.predicates, "quasi-identifier", "quasi-identifiers"),
-                share_text(error.median),
-                share_text(error.average),
-            )
-            for error in self.result.errors
-        ]
-        return Grid(("queries about", "median", "average"), rows)
+        """Each workload: how many columns it asks about, its errors, and those of a baseline."""
+        rows = []
+        for error in self.result.errors:
+            asked = some(error.predicates, "quasi-identifier", "quasi-identifiers")
+            both = [(e.median, e.average) for e in (error, error.baseline) if e is not None]
+            rows.append((asked, *(share_text(share) for pair in both for share in pair)))
+        head = (
+            "queries about",
+            "median",
+            "average",
+            "overall counts: median",
+            "overall counts: average",
+        )
+        return Grid(head[: len(rows[0])], rows, note=_BASELINE if len(rows[0]) > 3 else "")
 
     def _asked(self) -> str:
         """Say what was asked, and what the errors are relative to."""
@@ -87,6 +89,31 @@ class UtilityPage(Page[UtilityReport]):
 
 
 PAGE = UtilityPage
+
+_BASELINE = (
+    "Overall counts: the same queries, answered by someone who has only the range of each column "
+    "and how often each sensitive value occurs among all. What the release adds is the difference."
+)
+
+
+def measures(found: Utility) -> Grid:
+    """Each measure: its name, its value, and what to compare it with."""
+    least = number(found.smallest_group)
+    optimum = optimal_discernibility(found.people, found.smallest_group)
+    times = f"{found.discernibility / optimum:,.2f} times the least"
+    rows: list[Row] = [
+        ("people", number(found.people), ""),
+        ("groups", number(found.groups), f"of {least} to {number(found.largest_group)} people"),
+        ("average group size", average_text(found.average_group_size), ""),
+        ("discernibility", number(found.discernibility), f"{times} for groups of {least} or more"),
+    ]
+    if found.average_ncp is not None:
+        rows.append(("NCP", share_text(found.average_ncp), "0% is exact, 100% is suppressed"))
+        for name, loss in found.ncp.items():
+            rows.append(
+                (f"NCP of {visible(name)}", Cell(share_text(loss), width=f"{100 * loss:.2f}"), "")
+            )
+    return Grid(("measure", "value", ""), rows, left=(0, 2))
 
 
 def share_text(share: float) -> str:

@@ -1,0 +1,46 @@
+"""Opening: what is to be judged, whichever way it is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from foreknow.adversaries.protocol import HasCounts
+from foreknow.data.counts import GroupCounts
+from foreknow.data.microdata import Microdata
+from foreknow.data.release import Release
+from foreknow.errors import SchemaError
+from foreknow.policy.policy import Policy
+
+
+def release_of(given: Any, policy: Policy | None = None, group: str | None = None) -> HasCounts:
+    """A release or counts as they are; what `publish` made or wrote; a table, by a schema.
+
+    `group` is the column with the group of each row, in place of the schema's.
+    """
+    if isinstance(getattr(given, "release", None), Release):
+        given = given.release
+    if isinstance(given, (Release, GroupCounts)):
+        if group is not None:
+            raise SchemaError("the release has groups already; leave out group")
+        return given
+    if isinstance(getattr(given, "counts", None), GroupCounts):
+        return given  # type: ignore[no-any-return]
+    if isinstance(given, (str, Path)) and (path := Path(given)).is_dir():
+        from foreknow.publishing import CERTIFICATE
+        from foreknow.publishing.verification import open_published
+
+        if (path / CERTIFICATE).is_file():
+            if group is not None:
+                raise SchemaError(
+                    f"the columns of {str(path)!r} are in its certificate; leave out the group"
+                )
+            return open_published(path, None if policy is None else policy.schema).release
+    if isinstance(given, Microdata):
+        return Release.from_schema(given.source, given.schema, group)
+    if policy is None:
+        raise SchemaError(
+            "say what the columns are: policy=, or Release.from_generalized(table, "
+            "quasi_identifiers=[...], sensitive=...) in place of the table"
+        )
+    return Release.from_schema(given, policy.needed_schema, group)
