@@ -25,7 +25,7 @@ from foreknow.adversaries.protocol import (
     counts_of,
 )
 from foreknow.criteria.protocol import Criterion
-from foreknow.data.counts import Semantics
+from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, Labels
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean
 from foreknow.numbers import Number, as_fraction, as_threshold, shown
@@ -250,7 +250,8 @@ class Requirement:
         if self.criterion is not None:
             found = self.criterion.attained(counted)
             return [] if found.holds else [f"{self.name}: {found}"]
-        mask, said = self.mask(counts_of(counted).values), []
+        counts = counts_of(counted)
+        mask, said = self.mask(counts.values), []
         for point in self.points:
             each = zip(point.disclosures(counted), mask, strict=True)
             worst_one = point.worst(d for d, about in each if about)
@@ -259,7 +260,20 @@ class Requirement:
                     f"{self.name}: {point.adversary} reaches {worst_one.probability:.4g} for "
                     f"{str(worst_one.value)!r}, the limit is {float(point.limit(worst_one)):.4g}"
                 )
+                failing = worst_one.value
+        if said and counts.n_groups == 1:
+            said[-1] += f" ({self._way_out(counts, failing)})"
         return said
+
+    def _way_out(self, counts: GroupCounts, value: Label) -> str:
+        """What to change where not even one group of everybody holds."""
+        name, have = repr(str(value)), counts.totals[counts.code(value)]
+        said = "raise the limit, or let the adversary know less"
+        if self.values is None:
+            said += f", or add {name} to except if it harms nobody"
+        if counts.semantics == "multiset":
+            return said
+        return f"{have} of {counts.n_people} people have {name}: {said}"
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[[require]]`` table of a policy file."""
