@@ -73,7 +73,7 @@ def test_what_is_loaded_is_what_was_written(form, fmt, tmp_path):
 def test_a_certificate_says_what_was_required_and_found_and_with_which_versions(folder):
     table = json.loads((folder / "certificate.json").read_text())
     assert table["format"] == "foreknow certificate"
-    assert table["version"] == 4
+    assert table["version"] == 5
     assert table["safe"] is True
     assert table["policy"]["require"] == [
         {"values": ["t"], "facts": {"l": 0, "k": 0, "m": 0}, "below": "9/10"}
@@ -95,7 +95,7 @@ def test_a_certificate_says_what_was_required_and_found_and_with_which_versions(
         (b"null", "is not a foreknow certificate"),
         (b"{}", "is not a foreknow certificate"),
         (b'{"format": "foreknow audit", "version": 1}', "is not a foreknow certificate"),
-        (b'{"format": "foreknow certificate", "version": 5}', "version 5.*knows versions up to 4"),
+        (b'{"format": "foreknow certificate", "version": 6}', "version 6.*knows versions up to 5"),
         (b'{"format": "foreknow certificate", "version": 0}', "version 0"),
         (b'{"format": "foreknow certificate"}', "version None"),
         (b'{"format": "foreknow certificate", "version": 1}', "lacks 'safe'"),
@@ -118,7 +118,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
 def test_a_certificate_of_the_first_version_is_one_of_single_values(folder):
     def older(table):
         table["version"] = 1
-        for key in ("minimal", "notes"):
+        for key in ("minimal", "notes", "scope"):
             del table[key]
         del table["release"]["semantics"]
 

@@ -100,7 +100,7 @@ def test_the_commands_write_no_file_that_the_reference_does_not_name():
         assert f"`{name}`" in text
 
 
-@pytest.mark.parametrize("model", ["_Certificate", "_Release", "_Finding", "_Reached"])
+@pytest.mark.parametrize("model", ["_Certificate", "_Release", "_Finding", "_Reached", "_Scope"])
 def test_every_key_of_a_certificate_is_in_the_page(model):
     text = section("docs/reference/command-line.md", "## The certificate")
     for name in getattr(certificate_file, model).model_fields:

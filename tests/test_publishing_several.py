@@ -313,7 +313,7 @@ def test_columns_named_like_those_of_the_release_are_refused(form):
 # ---- tampering -----------------------------------------------------------------------------------
 
 
-def test_people_who_can_be_seen_to_have_nothing_are_counted_in_a_note():
+def test_people_who_can_be_seen_to_have_nothing_are_counted(tmp_path):
     rows = {
         "who": list(range(6)),
         "age": [1, 1, 1, 9, 9, 9],
@@ -324,4 +324,9 @@ def test_people_who_can_be_seen_to_have_nothing_are_counted_in_a_note():
     )
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/2")], schema)
     made = fk.publish(fk.Microdata(pa.table(rows), schema), policy)
-    assert made.certificate.notes[-1].startswith("3 people are in groups in which nobody has any")
+    assert made.audit.scope.without_value == 3
+    assert made.certificate.scope["without_value"] == 3
+    said = "3 people are in groups in which nobody has any disease: that they have none"
+    assert any(note.startswith(said) for note in made.audit.notes)
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").scope.without_value == 3

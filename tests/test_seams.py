@@ -18,7 +18,6 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria import registry as criteria
 from foreknow.criteria.ledger import EachGroup
 from foreknow.criteria.protocol import Attained
-from foreknow.data.labels import Labels
 from foreknow.methods import registry as methods
 from foreknow.methods.protocol import traits_of
 from foreknow.settings import FromOne, Settings
@@ -261,47 +260,6 @@ def test_the_command_line_serves_toys(tmp_path, monkeypatch, capsys):
         assert "Safe: all 3 requirements hold" in said
         assert "even_groups = 2: 0 people are left over." in said
         assert "k_anonymity = 2: the smallest group has 4 people, the least is 2." in said
-
-
-# ---- a secret of one's own ----------------------------------------------------------------------
-
-
-class AnyOf(fk.Requirement):
-    """A requirement that counts some values as one: the way in which secrets are added."""
-
-    united: ClassVar[tuple[str, ...]] = ("HIV", "AIDS")
-
-    def labels(self, values):
-        kept = [value for value in values if value not in self.united]
-        return Labels([*kept, "HIV or AIDS"])
-
-    def counted(self, release):
-        counts = counts_of(release)
-        labels = self.labels(counts.values)
-        bags = [counts.bag(group) for group in range(counts.n_groups)]
-        merged = []
-        for bag in bags:
-            own = {v: n for v, n in bag.items() if v not in self.united}
-            both = sum(bag.get(v, 0) for v in self.united)
-            merged.append({**own, **({"HIV or AIDS": both} if both else {})})
-        found = fk.GroupCounts.from_bags(merged)
-        codes = np.array([labels.codes[found.values[code]] for code in found.codes], dtype=int)
-        order = np.lexsort((codes, found.cell_groups))
-        return fk.GroupCounts(found.sizes, found.offsets, codes[order], found.counts[order], labels)
-
-
-def test_a_secret_changes_what_is_counted_and_audit_and_search_need_nothing_else():
-    counts = fk.GroupCounts.from_bags([["HIV", "AIDS", "Flu", "Cold"], ["Flu", "Flu", "Cold"]])
-    each = fk.Requirement(fk.Facts(), below="2/5", values=["HIV"])
-    united = AnyOf(fk.Facts(), below="2/5", values=["HIV or AIDS"])
-    assert fk.audit(counts, fk.Policy([each])).safe
-    (verdict,) = fk.audit(counts, fk.Policy([united])).verdicts
-    assert not verdict.safe
-    assert (verdict.disclosure.value, verdict.disclosure.exact) == ("HIV or AIDS", Fraction(1, 2))
-    for limit, admitted in (("2/5", False), ("3/5", True)):
-        required = AnyOf(fk.Facts(), below=limit, values=["HIV or AIDS"])
-        ledger = fk.Policy([required]).ledger(counts.values)
-        assert ledger.admits(None, counts) is admitted
 
 
 # ---- what must not pass -------------------------------------------------------------------------

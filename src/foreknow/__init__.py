@@ -42,8 +42,11 @@ if TYPE_CHECKING:
     from foreknow.auditing.audit import Audit, Verdict, audit
     from foreknow.auditing.curves import DisclosureCurves, disclosure_curves
     from foreknow.auditing.named_people import NamedWitness, name_people
+    from foreknow.auditing.scope import Scope
     from foreknow.auditing.skyline import SkylineReport, skyline_report
     from foreknow.auditing.survey import LatticeSurvey, SurveyedNode, survey
+    from foreknow.criteria.diversity import AlphaK, LDiversity
+    from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
     from foreknow.criteria.properties import (
         All,
         Distinct,
@@ -96,8 +99,11 @@ _ROOMS = {
     "auditing.audit": ["Audit", "Verdict", "audit"],
     "auditing.curves": ["DisclosureCurves", "disclosure_curves"],
     "auditing.named_people": ["NamedWitness", "name_people"],
+    "auditing.scope": ["Scope"],
     "auditing.skyline": ["SkylineReport", "skyline_report"],
     "auditing.survey": ["LatticeSurvey", "SurveyedNode", "survey"],
+    "criteria.diversity": ["AlphaK", "LDiversity"],
+    "criteria.likeness": ["BetaLikeness", "DeltaDisclosure", "TCloseness"],
     "criteria.properties": [
         "All",
         "Distinct",
@@ -143,12 +149,15 @@ __all__ = [
     "ART",
     "Algorithm",
     "All",
+    "AlphaK",
     "Anatomy",
     "Attack",
     "Audit",
+    "BetaLikeness",
     "BeyondReach",
     "Certificate",
     "DateLevels",
+    "DeltaDisclosure",
     "Disclosure",
     "DisclosureCurves",
     "DisclosureSet",
@@ -166,6 +175,7 @@ __all__ = [
     "Intervals",
     "Jump",
     "KAnonymity",
+    "LDiversity",
     "LatticeResult",
     "LatticeSurvey",
     "Limit",
@@ -191,11 +201,13 @@ __all__ = [
     "Run",
     "Safe",
     "Schema",
+    "Scope",
     "SecretChoice",
     "SkylineReport",
     "Statements",
     "Streamliner",
     "SurveyedNode",
+    "TCloseness",
     "Traits",
     "Tree",
     "Utility",

@@ -133,13 +133,14 @@ def thresholds(draw, attained):
 MASKS = st.none() | st.lists(st.booleans(), min_size=4, max_size=4).map(np.array)
 
 
-def start(asked, threshold, wanted, semantics, rising=False):
+def start(asked, threshold, wanted, semantics, rising=False, everyone=None):
     """An empty ledger of an adversary or a criterion, or of facts in these amounts.
 
     `rising` keeps all groups though minima only fall, which nothing else asks for.
     """
     if isinstance(asked, Criterion):
-        return asked.ledger(semantics)
+        more = {"whole": everyone.totals} if getattr(asked, "compares_table", False) else {}
+        return asked.ledger(semantics, **more)
     adversary = Facts(*asked) if isinstance(asked, tuple) else asked
     if rising:
         limit, point = Fraction(threshold), (adversary.l, adversary.k, adversary.m)
@@ -150,10 +151,16 @@ def start(asked, threshold, wanted, semantics, rising=False):
 
 def started(semantics, asked, threshold, wanted, stages, steps, rising=None):
     """A ledger that has seen the first groups and every change, asked for or not."""
+    everyone = counted(stages[0], semantics)
     ledger = start(
-        asked, threshold, wanted, semantics, semantics == "single" if rising is None else rising
+        asked,
+        threshold,
+        wanted,
+        semantics,
+        semantics == "single" if rising is None else rising,
+        everyone,
     )
-    ledger.commit(None, counted(stages[0], semantics))
+    ledger.commit(None, everyone)
     for groups, change in zip(stages, steps, strict=False):
         ledger.commit(*proposal(groups, change, semantics))
     return ledger

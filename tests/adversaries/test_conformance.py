@@ -58,7 +58,27 @@ def made(kind, *given, reading="joint"):
     return fk.Priors(pa.table(rows), reading)
 
 
+SHARES = st.fractions(min_value="1/8", max_value=1, max_denominator=8)
+TIMES = st.fractions(min_value="1/3", max_value=4, max_denominator=6)
+DRAWN = {
+    fk.LDiversity: st.one_of(
+        st.builds(fk.LDiversity, st.integers(1, 4)),
+        st.builds(fk.LDiversity, TIMES.map(lambda x: max(x, 1)), st.just("entropy")),
+        st.builds(fk.LDiversity, st.integers(2, 4), st.just("recursive"), TIMES),
+    ),
+    fk.AlphaK: st.builds(fk.AlphaK, SHARES, st.integers(1, 5)),
+    fk.TCloseness: st.one_of(
+        st.builds(fk.TCloseness, SHARES),
+        st.builds(fk.TCloseness, SHARES, st.just("ordered"), st.permutations(LETTERS).map(tuple)),
+    ),
+    fk.BetaLikeness: st.builds(fk.BetaLikeness, TIMES, st.booleans()),
+    fk.DeltaDisclosure: st.builds(fk.DeltaDisclosure, TIMES),
+}
+
+
 def known(kind, least=0, most=5):
+    if kind in DRAWN:
+        return DRAWN[kind]
     amount = st.integers(least, most)
     return st.tuples(*[amount] * 3).map(lambda given: made(kind, *given))
 
@@ -159,7 +179,7 @@ def test_where_it_is_called_monotone_merging_groups_never_hurts(kind, data, bags
     for coarse in (merged, counts.merge([0] * counts.n_groups)):
         assert coarse.n_people == counts.n_people
         if kind in CRITERIA:
-            assert asked.measure(coarse) >= asked.measure(counts)
+            assert asked.holds(coarse) or not asked.holds(counts)
             continue
         less, more = asked.disclosures(coarse), asked.disclosures(counts)
         assert all(less[value].exact <= more[value].exact for value in counts.values)
@@ -252,7 +272,8 @@ SEARCHED = [
     (fk.Facts, "set", True),
     (fk.Facts, "multiset", True),
     (fk.Facts, "single", True),
-    *((kind, semantics, False) for kind in CRITERIA for semantics in ("single", "set")),
+    *((kind, "single", False) for kind in CRITERIA),
+    (fk.KAnonymity, "set", False),
 ]
 of_each_ledger = pytest.mark.parametrize(
     ("kind", "semantics", "rising"),
@@ -304,8 +325,8 @@ class Search:
 def test_every_change_of_a_history_is_judged_as_from_scratch(kind, semantics, rising, data):
     search = Search(data, kind, semantics, rising)
     search.limit(data, *search.stages)
-    ledger = start(search.asked, search.threshold, search.wanted, semantics, rising)
     first = search.counted(search.stages[0])
+    ledger = start(search.asked, search.threshold, search.wanted, semantics, rising, first)
     assert search.right(ledger.admits(None, first), search.stages[0], ledger)
     ledger.commit(None, first)
     for groups, change, reached in zip(
@@ -370,6 +391,8 @@ def test_groups_may_come_without_others_leaving(kind, semantics, rising, data):
     search = Search(data, kind, semantics, rising, steps=0)
     groups = data.draw(groupings(semantics, 2, 5))
     search.limit(data, groups, *([group] for group in groups))
+    if getattr(kind, "compares_table", False):  # its table does not grow
+        return
     ledger = start(search.asked, search.threshold, search.wanted, semantics, rising)
     evaluation = ledger.evaluate(None, search.counted(groups), np.arange(len(groups)))
     for safe, group in zip(evaluation.safe_each(), groups, strict=True):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.auditing.scope import Scope, unprotected_codes
 from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
@@ -61,6 +60,7 @@ class Verdict:
             "requirement": self.requirement.name,
             "values": None if about is None else [str(v) for v in about],
             "except": [str(v) for v in self.requirement.excluded],
+            **({"any_of": list(of)} if (of := self.requirement.any_of) is not None else {}),
             "adversary": self.point.adversary.to_dict(),
             self.point.key: str(self.point.below),
             **({"limit": str(self.limit)} if self.point.relative else {}),
@@ -127,6 +127,8 @@ class Audit(Result):
     lattice : LatticeResult, optional
         Among which generalizations the release was chosen, where the method searched a lattice;
         for the owner only, since it tells more of the table than the release.
+    scope : Scope
+        What the verdicts did not look at.
     """
 
     format = "foreknow audit"
@@ -138,6 +140,7 @@ class Audit(Result):
     name: str
     lattice: LatticeResult | None = None
     criteria: tuple[CriterionVerdict, ...] = ()
+    scope: Scope = field(default_factory=Scope)
 
     @property
     def safe(self) -> bool:
@@ -151,11 +154,13 @@ class Audit(Result):
     @cached_property
     def unprotected(self) -> tuple[Label, ...]:
         """Sensitive values that no requirement is about: the release may tell them outright."""
-        free = np.ones(self.counts.n_values, dtype=bool)
-        for requirement in self.policy.requirements:
-            if requirement.points:
-                free &= ~requirement.mask(self.counts.values)
-        return tuple(self.counts.values[code] for code in np.flatnonzero(free).tolist())
+        free = unprotected_codes(self.counts, self.policy)
+        return tuple(self.counts.values[code] for code in free.tolist())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the verdicts did not look at, a sentence each, the most important first."""
+        return tuple(page_of(self).notes)
 
     @cached_property
     def failures(self) -> tuple[Verdict, ...]:
@@ -167,6 +172,8 @@ class Audit(Result):
             "release": self.name,
             "safe": self.safe,
             "unprotected": [str(value) for value in self.unprotected],
+            "scope": self.scope.to_dict(),
+            "notes": list(self.notes),
             "policy": self.policy.to_dict(),
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             **({"criteria": [each.to_dict() for each in self.criteria]} if self.criteria else {}),
@@ -262,4 +269,5 @@ def audit(
         utility or utility_of(counts),
         name or str(getattr(release, "name", "release")),
         criteria=tuple(criteria),
+        scope=Scope.of(release, policy),
     )

@@ -14,9 +14,9 @@ from foreknow.cli.inputs import (
     open_raw,
     open_release,
     open_table_by,
+    say_scope,
     schema_of,
     value_named,
-    warn_of_the_rest,
 )
 from foreknow.cli.options import (
     UNSAFE,
@@ -72,9 +72,6 @@ def audit(
         judged = open_release(release, rules, group)
         found = auditing.audit(judged, rules)
     show_result(found, html, json, quiet)
-    if not quiet:
-        other = [] if rules.schema is None else list(rules.schema.other)
-        warn_of_the_rest(judged, [*other, *rules.attributes])
     raise typer.Exit(0 if found.safe else UNSAFE)
 
 
@@ -131,7 +128,7 @@ def skyline(
     if not quiet:
         if wanted:
             _print_each(report, opened, point, name_people)
-        warn_of_the_rest(opened)
+        say_scope(opened)
 
 
 def _print_each(
@@ -226,7 +223,7 @@ def curves(
         found = disclosure_curves(counts, upto, about, name=name, sensitive=column)
     show_result(found, html, json, quiet)
     if opened is not None and not quiet:
-        warn_of_the_rest(opened)
+        say_scope(opened)
 
 
 def _levels(text: str) -> dict[str, int | str]:

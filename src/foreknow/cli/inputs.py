@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -168,23 +167,13 @@ def open_published(folder: Path, schema: Schema | None) -> Release:
     return opened(folder, schema).release
 
 
-def warn_of_the_rest(release: Release, known: Sequence[str] = ()) -> None:
-    """Say what was not judged: other columns, and which values are of one person."""
-    from foreknow.report.words import visible
+def say_scope(release: Release) -> None:
+    """Say what nothing that is printed of a release looked at."""
+    from foreknow.auditing.scope import Scope
+    from foreknow.report.scope import sentences
+    from foreknow.report.words import noun_of
 
-    unseen = [visible(column) for column in release.unseen(known)]
-    said = []
-    if unseen:
-        said.append(
-            f"Not judged: {', '.join(unseen)}. An adversary who knows this of a person may find "
-            "out more."
-        )
-    if release.linked:
-        said.append(
-            "Judged by the counts of its groups. The table itself shows which values are of one "
-            "person: publish counts instead, as foreknow publish does."
-        )
-    for line in said:
+    for line in sentences(Scope.of(release), noun_of(release.sensitive), release.semantics):
         print_plain(line)
 
 

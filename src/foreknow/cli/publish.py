@@ -155,7 +155,8 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
 
 def _about(required: Mapping[str, Any]) -> str:
     """Which values a requirement is about, where it is not about all."""
-    for key, words in (("values", "about"), ("except", "about all but")):
+    keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
+    for key, words in keys.items():
         if key in required:
             return f", {words} {_listed(required[key], most=20)}"
     return ""
@@ -170,7 +171,8 @@ def _listed(labels: Iterable[Any], most: int = 6) -> str:
 def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
-    from foreknow.report.words import named
+    from foreknow.report.scope import HEADING, sentences
+    from foreknow.report.words import named, noun_of, setting_text
     from foreknow.verifier.verify import Reached
 
     of_whom = "of your policy " if found.own_policy else ""
@@ -182,8 +184,8 @@ def _say_verified(found: Verification) -> None:
         if isinstance(finding, Reached):
             ((criterion, required),) = finding.criterion.items()
             lines.append(
-                f"  {criterion} = {required}: attained is {finding.attained}; this is about "
-                "groups, and not about what anyone can infer of a person"
+                f"  {criterion} = {setting_text(required)}: attained is {finding.attained}; this "
+                "is about groups, and not about what anyone can infer of a person"
             )
             continue
         ((kind, amounts),) = finding.adversary.items()
@@ -196,17 +198,16 @@ def _say_verified(found: Verification) -> None:
             f"{exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"
         )
     lines.append(f"Judged: {', '.join(found.files)}.")
-    if found.beside:
-        lines.append(
-            f"Published beside it, and not judged: {_listed(found.beside)}. An adversary who "
-            "knows this of a person may find out more."
-        )
+    beside = sentences(found.scope, noun_of(found.sensitive), found.semantics)
+    lines += [HEADING, *(f"  – {said}" for said in beside)]
     rest = [name for name in found.not_judged if name not in found.to_keep]
     if rest:
         lines.append(f"In the same folder, and not judged: {_listed(rest)}.")
     if found.to_keep:
         lines.append(f"Keep {_listed(found.to_keep)} to yourself: not to be published.")
-    lines += [f"The publisher notes, which is not verified: {note}." for note in found.claimed]
+    notes = sentences(found.claimed_scope, noun_of(found.sensitive), found.semantics)
+    notes += [f"{note}." for note in found.claimed]
+    lines += [f"The publisher notes, which is not verified: {note}" for note in notes]
     for line in lines:
         _say_line(console(), line)
 

@@ -39,6 +39,22 @@ def at_least(counts: Sequence[int], l: Fraction) -> bool:  # noqa: E741
     return _sign(powers) >= 0
 
 
+def effective_number(counts: Sequence[int]) -> Fraction:
+    """How many equally frequent values have the entropy of these counts; six decimals, down.
+
+    >>> effective_number([2, 2, 2]), float(effective_number([2, 1]))
+    (Fraction(3, 1), 1.889881)
+    """
+    context, total = Context(prec=60), sum(counts)
+    gap = Decimal(0)
+    for count, times in Counter(counts).items():
+        gap = context.add(gap, context.multiply(Decimal(count * times), context.ln(Decimal(count))))
+    entropy = context.subtract(context.ln(Decimal(total)), context.divide(gap, Decimal(total)))
+    # What is a whole number is not lost to the last digit.
+    number = context.add(context.exp(entropy), Decimal("1e-30"))
+    return Fraction(int(number.scaleb(6)), 10**6)
+
+
 def _sign(powers: Counter[int]) -> int:
     """Sign of the sum of exponent * log(base)."""
     if _is_one(powers):

@@ -18,8 +18,8 @@ class Attained:
 
     Attributes
     ----------
-    amount : int or Fraction
-        Exact.
+    amount : int, Fraction or infinity
+        Exact, unless the criterion says otherwise.
     holds : bool
     words : str
         The same for people: "the smallest group has 3 people, 5 are required".
@@ -27,7 +27,7 @@ class Attained:
         Where it is attained.
     """
 
-    amount: int | Fraction
+    amount: int | Fraction | float
     holds: bool
     words: str
     group: Label = None
@@ -57,7 +57,7 @@ class Criterion(Protocol):
         """What a release attains, where, and in words."""
         ...
 
-    def measure(self, release: HasCounts) -> int | Fraction:
+    def measure(self, release: HasCounts) -> int | Fraction | float:
         """What a release attains."""
         ...
 
@@ -70,7 +70,11 @@ class Criterion(Protocol):
         ...
 
     def ledger(self, semantics: Semantics = "single") -> Ledger:
-        """Start a ledger for a search."""
+        """Start a ledger for a search.
+
+        One that declares ``compares_table = True`` takes ``whole``, too: an int64 array, how many
+        people of the whole table have each value.
+        """
         ...
 
     def to_dict(self) -> dict[str, Any]:

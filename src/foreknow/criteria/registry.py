@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from foreknow.criteria.diversity import AlphaK, LDiversity
+from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.properties import KAnonymity
 
-CRITERIA: tuple[Any, ...] = (KAnonymity,)
+CRITERIA: tuple[Any, ...] = (
+    KAnonymity,
+    LDiversity,
+    AlphaK,
+    TCloseness,
+    BetaLikeness,
+    DeltaDisclosure,
+)

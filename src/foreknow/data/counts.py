@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from foreknow.data.labels import Label, Labels, in_order, is_label, is_missing, not_a_label
 from foreknow.data.sparse import IntArray, count_pairs, ranges, row_sums
-from foreknow.errors import DataError, did_you_mean
+from foreknow.errors import DataError, UnsupportedError, did_you_mean
 
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
 
@@ -223,6 +223,39 @@ class GroupCounts:
         for name, given in (("values", values), ("groups", None), ("semantics", semantics)):
             object.__setattr__(made, name, given)
         return made
+
+    def united(self, of: NDArray[np.bool_], values: Labels) -> GroupCounts:
+        """Count some values as one, under ``single``: `values` are the others, then that one.
+
+        Parameters
+        ----------
+        of : bool array, shape (values,)
+            The values that are counted as one.
+        values : Labels
+            The labels of all values afterwards.
+
+        Raises
+        ------
+        UnsupportedError
+            Where a person may have several of these values: they are not people then.
+
+        Examples
+        --------
+        >>> counts = GroupCounts.from_bags([["B20", "Z21", "Flu"], ["Flu"]])
+        >>> of = np.array([value != "Flu" for value in counts.values])
+        >>> counts.united(of, Labels(["Flu", "HIV"])).bag(0)
+        {'Flu': 1, 'HIV': 2}
+        """
+        require_single(self.semantics)
+        place = np.where(of, len(values) - 1, np.cumsum(~of) - 1)
+        return GroupCounts.from_pairs(
+            self.cell_groups,
+            place[self.codes],
+            values=values,
+            n_groups=self.n_groups,
+            groups=self.groups,
+            weights=self.counts,
+        )
 
     # ---- looking --------------------------------------------------------------------------
 
@@ -467,6 +500,15 @@ def check_total(amounts: IntArray, what: str) -> None:
     rough = float(amounts.sum(dtype=np.float64))
     if rough > 2**60 or (rough > 2**52 and sum(amounts.tolist()) > _MOST_PEOPLE):
         raise DataError(f"{rough:.3g} {what} in all: more than 2**53 cannot be counted")
+
+
+def require_single(semantics: Semantics) -> None:
+    """Refuse to count any of a set where a person may have several of it."""
+    if semantics != "single":
+        raise UnsupportedError(
+            f"any_of counts people with one value each; under {semantics!r} a person may have "
+            "several of the set, and how many people have one is not published"
+        )
 
 
 def tally_of(

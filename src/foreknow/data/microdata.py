@@ -193,6 +193,11 @@ class Microdata:
         return len(self._read.columns[0].codes)
 
     @property
+    def left_out(self) -> int:
+        """Rows that are not published, since their sensitive value is missing."""
+        return self.n_rows - self.n_people if self._read.people is None else 0
+
+    @property
     def kept(self) -> IntArray:
         """Position in the source of everybody's row; of several, the first."""
         kept = self._read.kept

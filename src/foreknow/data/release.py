@@ -282,13 +282,41 @@ class Release:
         """The column of sensitive values."""
         return self._tables.sensitive
 
-    def unseen(self, known: Sequence[str] = ()) -> list[str]:
+    def unseen(
+        self, known: Sequence[str] = (), quasi_identifiers: Sequence[str] | None = None
+    ) -> list[str]:
         """Columns of the table that are neither groups, nor sensitive, nor among those known.
 
-        They were not judged: they may tell members of a group apart.
+        They were not judged: they may tell members of a group apart. Where people have a table of
+        their own, its columns only lead to a group if they are `quasi_identifiers`; where these are
+        not said, none of its columns is named.
         """
-        looked_at = {*self._tables.seen, *known}
-        return [column for column in self._tables.table.columns if column not in looked_at]
+        tables = self._tables
+        found = [self._bare(name) for name in tables.table.columns if name not in tables.seen]
+        if quasi_identifiers is not None and isinstance(tables, TallyTable) and tables.people:
+            apart = [name for name in tables.people.table.columns if name not in tables.groups]
+            found += [name for name in map(self._bare, apart) if name not in quasi_identifiers]
+        return [name for name in found if name not in known]
+
+    @property
+    def left_out(self) -> int:
+        """How many rows were not counted, since their sensitive value is missing."""
+        return self._tables.left_out
+
+    @property
+    def suppressed(self) -> tuple[str, ...]:
+        """Columns that make groups, and of which nothing is published: ``*`` everywhere."""
+        if not self._tables.null_groups:
+            return ()
+        labels: Any = self._counted.groups
+        return tuple(
+            self._bare(name)
+            for place, name in enumerate(self.group_columns)
+            if all(_is_blank(label[place]) for label in labels)
+        )
+
+    def _bare(self, name: str) -> str:
+        return rearmed(name) if self._escaped else name
 
     @property
     def name(self) -> str:
@@ -314,6 +342,11 @@ class Release:
             return f"Release({self.name}, not counted yet)"
         counts = self._counted
         return f"Release({self.name}: {counts.n_groups} groups, {counts.n_people} people)"
+
+
+def _is_blank(label: Any) -> bool:
+    """Whether a label is ``*``, or ``*****``, as other programs write it."""
+    return isinstance(label, str) and label != "" and not label.strip("*")
 
 
 def _check_roles(columns: Sequence[str]) -> None:

@@ -73,6 +73,9 @@ class Traits:
     equal : int, optional
         Where the number of people is a multiple of this, all groups are equally large, and people
         come into them whatever their quasi-identifiers.
+    foresees : callable, optional
+        ``foresees(policy)``: whether what it makes holds the policy against an adversary who knows
+        it, too.
     minimal : callable, optional
         ``minimal(policy)``: whether no division of what it makes would be safe.
     notes : callable, optional
@@ -93,6 +96,7 @@ class Traits:
     least: int = 1
     highest: Fraction | None = None
     equal: int | None = None
+    foresees: Callable[[Policy], bool] | None = None
     minimal: Callable[[Policy], bool] | None = None
     notes: Callable[[Policy, int | None], Sequence[str]] | None = None
     advice: str = "stricter settings of its own may help"

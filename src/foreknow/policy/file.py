@@ -35,6 +35,7 @@ class RequireSettings(Settings):
     name: str | None = None
     values: list[Any] | None = None
     excluded: list[Any] = Field(default=[], alias="except")
+    any_of: list[Any] | None = None
     below: _Limit = None
     at_most: _Limit = None
     at_most_times: _Limit = None
@@ -182,6 +183,7 @@ def _requirement(read: Any, name: str, folder: Path) -> Requirement:
         read.values,
         read.excluded,
         name,
+        any_of=read.any_of,
         at_most=read.at_most,
         at_most_times=read.at_most_times,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from foreknow.adversaries.protocol import Gaining, HasCounts
-from foreknow.data.counts import Semantics
+from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Labels
 from foreknow.data.schema import Schema
 from foreknow.errors import PolicyError, did_you_mean
@@ -137,12 +137,15 @@ class Policy:
 
         return policy_from(table, Path(folder), "policy")
 
-    def ledger(self, values: Labels) -> PolicyLedger:
-        """Start one ledger for all requirements, over the sensitive values of one table."""
+    def ledger(self, values: Labels, everyone: GroupCounts | None = None) -> PolicyLedger:
+        """Start one ledger for all requirements, over the sensitive values of one table.
+
+        `everyone` is the whole table, for criteria that compare groups with it.
+        """
         parts = [
             Part(requirement.counted, ledger)
             for requirement in self.requirements
-            for ledger in requirement.ledgers(values, self.semantics)
+            for ledger in requirement.ledgers(values, self.semantics, everyone)
         ]
         return PolicyLedger(parts, self.monotone())
 

@@ -25,7 +25,7 @@ from foreknow.adversaries.protocol import (
     counts_of,
 )
 from foreknow.criteria.protocol import Criterion
-from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.counts import GroupCounts, Semantics, require_single
 from foreknow.data.labels import Label, Labels
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean
 from foreknow.numbers import Number, as_fraction, as_threshold, shown
@@ -102,6 +102,9 @@ class Requirement:
         Values it is not about (``except`` in a policy file).
     name : str
         What messages and reports call it.
+    any_of : sequence of labels, optional
+        One secret, in place of `values`: that a person has one of these, whichever. For people
+        with one value each.
     at_most : number
         In place of `below`, for priors: the limit may be reached. ``at_most="1/4"`` is
         4-robustness.
@@ -132,6 +135,7 @@ class Requirement:
     values: Sequence[Label] | None = None
     excluded: Sequence[Label] = ()
     name: str = field(default="requirement", compare=False)
+    any_of: Sequence[Label] | None = field(default=None, kw_only=True)
     at_most: Number | None = field(default=None, compare=False, kw_only=True)
     at_most_times: Number | None = field(default=None, compare=False, kw_only=True)
     points: tuple[Point, ...] = field(init=False, repr=False)
@@ -149,17 +153,34 @@ class Requirement:
                         f"{self.name}: {point.adversary} has two thresholds, {point.below} and "
                         f"{other.below}; keep one"
                     )
-        for name, key in (("values", "values"), ("excluded", "except")):
+        for name, key in (("values", "values"), ("excluded", "except"), ("any_of", "any_of")):
             object.__setattr__(self, name, self._labels(key, getattr(self, name)))
         if self.values is not None and not self.values:
             raise PolicyError(f"{self.name}: values is empty; leave it out to mean every value")
         if self.values is not None and self.excluded:
             raise PolicyError(f"{self.name}: give values or except, not both")
+        if self.any_of is not None:
+            self._check_set()
         limits = (self.below, self.at_most, self.at_most_times)
         if is_criterion and (self.values is not None or self.excluded or limits != (None,) * 3):
             raise PolicyError(
                 f"{self.name}: {given} is about whole groups: it takes no values, except or limit"
             )
+
+    def _check_set(self) -> None:
+        if not self.any_of:
+            raise PolicyError(f"{self.name}: any_of is empty; name the values of the set")
+        if self.values is not None or self.excluded:
+            key = "except" if self.excluded else "values"
+            raise PolicyError(f"{self.name}: give any_of or {key}, not both; any_of is one secret")
+        if self.criterion is not None:
+            raise PolicyError(f"{self.name}: {self.criterion} is about whole groups: no any_of")
+        for point in self.points:
+            if isinstance(point.adversary, Gaining):
+                raise PolicyError(
+                    f"{self.name}: any_of is unsupported for {point.adversary}; give each of the "
+                    "values a limit of its own that leaves room for the sum: values = [...]"
+                )
 
     def _points(self) -> list[Point]:
         given, limits = self.adversary, (self.below, self.at_most, self.at_most_times)
@@ -198,35 +219,67 @@ class Requirement:
     def counted(self, release: HasCounts) -> HasCounts:
         """What the adversary's posterior is computed from, for audit and search alike.
 
-        The secret is each value by itself and the sight is the release alone, so this is the
-        release as it is. Other secrets and sights change what is counted, and so are made here.
+        Where the secret is each value by itself this is the release as it is; any of a set is
+        counted as one value. The sight is the release alone. Other secrets and sights change what
+        is counted, and so are made here.
         """
-        return release
+        if self.any_of is None:
+            return release
+        counts = counts_of(release)
+        return counts.united(self.about(counts.values), self.labels(counts.values))
 
     def labels(self, values: Labels) -> Labels:
         """What the values of a table are called once they are `counted`."""
-        return values
+        if self.any_of is None:
+            return values
+        about = self.about(values)
+        if about.all():
+            raise PolicyError(
+                f"{self.name}: any_of names every sensitive value of the table, so everybody has "
+                "one of these; leave out what need not stay hidden"
+            )
+        others = [value for value, of in zip(values, about, strict=True) if not of]
+        return Labels([*others, name_of_set(self.any_of, map(str, others))])
 
     def mask(self, values: Labels) -> Mask:
-        """Which of some values, as they are counted, it is about; labels go by how they print."""
+        """Which of some values, as they are counted, it is about."""
+        if self.any_of is None:
+            return self.about(values)
+        mask = np.zeros(len(values), dtype=bool)
+        mask[-1] = True
+        return mask
+
+    def about(self, values: Labels) -> Mask:
+        """Which values of a table it is about; labels go by how they print."""
         codes: dict[str, list[int]] = {}
         for i, value in enumerate(values):
             codes.setdefault(str(value), []).append(i)
-        mask = np.full(len(values), self.values is None)
-        for key, labels in (("values", self.values), ("except", self.excluded)):
+        mask = np.full(len(values), self.values is None and self.any_of is None)
+        named = (("values", self.values), ("except", self.excluded), ("any_of", self.any_of))
+        for key, labels in named:
             for label in labels or ():
                 if str(label) not in codes:
                     raise PolicyError(
                         f"{self.name}: {key}: nobody in the table has the sensitive value "
                         f"{str(label)!r}{did_you_mean(str(label), codes)}"
                     )
-                mask[codes[str(label)]] = key == "values"
+                mask[codes[str(label)]] = key != "except"
         return mask
 
-    def ledgers(self, values: Labels, semantics: Semantics) -> list[Ledger]:
-        """Start its ledgers, over what it counts: one for each point, or the criterion's."""
+    def ledgers(
+        self, values: Labels, semantics: Semantics, everyone: GroupCounts | None = None
+    ) -> list[Ledger]:
+        """Start its ledgers, over what it counts: one for each point, or the criterion's.
+
+        `everyone` is the whole table, for a criterion that compares groups with it.
+        """
         if self.criterion is not None:
-            return [self.criterion.ledger(semantics)]
+            more = {}
+            if getattr(self.criterion, "compares_table", False) and everyone is not None:
+                more = {"whole": everyone.totals}
+            return [self.criterion.ledger(semantics, **more)]
+        if self.any_of is not None:
+            require_single(semantics)
         mask, ledgers = self.mask(self.labels(values)), []
         for point in self.points:
             if not isinstance(point.adversary, Searchable):
@@ -284,6 +337,8 @@ class Requirement:
             table["values"] = list(self.values)
         if self.excluded:
             table["except"] = list(self.excluded)
+        if self.any_of is not None:
+            table["any_of"] = list(self.any_of)
         if self.criterion is not None:
             return {**table, **self.criterion.to_dict()}
         if len(self.points) == 1:
@@ -293,6 +348,18 @@ class Requirement:
             for kind, amounts in point.adversary.to_dict().items():
                 table.setdefault(kind, []).append({**amounts, "below": str(point.below)})
         return table
+
+
+def name_of_set(members: Iterable[Any], others: Iterable[str]) -> str:
+    """What a set is called beside other values, so that no value has its name.
+
+    >>> name_of_set(["B20", "Z21"], ["Flu"])
+    'B20 or Z21'
+    """
+    name, taken = " or ".join(map(str, members)), set(others)
+    while name in taken:
+        name += "+"
+    return name
 
 
 def point_of(
@@ -347,6 +414,14 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
         if one.adversary != two.adversary or one.below == two.below:
             continue
         if one.relative != two.relative:  # what one asks, the other need not
+            continue
+        if earlier.any_of is not None or later.any_of is not None:
+            if set(earlier.any_of or ()) == set(later.any_of or ()):
+                raise PolicyError(
+                    f"{later.name}: any of {', '.join(map(str, later.any_of or ()))} must stay "
+                    f"below {two} here and below {one} in {earlier.name}, against the same "
+                    f"{two.adversary}"
+                )
             continue
         here = f"must stay below {two} here and below {one} in {earlier.name}, against the same"
         if earlier.values is None and later.values is None:

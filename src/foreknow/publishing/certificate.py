@@ -69,6 +69,8 @@ class Certificate:
         Of Foreknow, Python and what the result rests on.
     version : int
         Of the format that it was read from.
+    scope : mapping, optional
+        What the findings do not look at, as `Scope.to_dict` gives it; None before version 5.
     """
 
     policy: Mapping[str, Any]
@@ -89,6 +91,7 @@ class Certificate:
     files: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=lambda: versions())
     version: int = FORMAT_VERSION
+    scope: Mapping[str, Any] | None = None
 
     @property
     def safe(self) -> bool:
@@ -102,7 +105,7 @@ class Certificate:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """Columns that are published of people as they are, and that nothing judges."""
+        """Columns that are published of people as they are."""
         return tuple(self.policy.get("schema", {}).get("other", ()))
 
     @property
@@ -137,6 +140,7 @@ class Certificate:
             "safe": self.safe,
             "minimal": self.minimal,
             "notes": list(self.notes),
+            **({} if self.scope is None else {"scope": dict(self.scope)}),
             "policy": dict(self.policy),
             "release": {
                 "form": self.form,
@@ -187,6 +191,7 @@ class Certificate:
         read = {key: table[key] for key in _OF_ALL_VERSIONS} | {
             "escaped": release.pop("escape_formulas"),
             "minimal": table.get("minimal", False),
+            "scope": table.get("scope"),
             "notes": tuple(table.get("notes", ())),
             "findings": tuple(table["findings"]),
             "groups": tuple(release.pop("groups")),
@@ -232,7 +237,7 @@ def finding_to_dict(finding: Finding | Reached) -> dict[str, Any]:
         return {
             "requirement": finding.requirement,
             "criterion": dict(finding.criterion),
-            "attained": exact_text(finding.attained),
+            "attained": "inf" if finding.attained is None else exact_text(finding.attained),
             "group": finding.group,
             "safe": finding.safe,
         }

@@ -33,7 +33,8 @@ from foreknow.publishing import CERTIFICATE, PRIORS
 from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
-FORMAT_VERSION = 4  # 1 knew one value per person only, 2 no priors that are kept, 3 no criteria
+# 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope
+FORMAT_VERSION = 5
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
 _MOST_BYTES = 256 << 20
@@ -111,6 +112,7 @@ class _RequireBase(Settings):
     name: str | None = None
     values: _SomeNames | None = None
     excluded: _SomeNames | None = Field(default=None, alias="except")
+    any_of: _SomeNames | None = None
     below: _Limit | None = None
     at_most: _Limit | None = None
     at_most_times: _Times | None = None
@@ -123,13 +125,14 @@ class _RequireBase(Settings):
         wanted = [each.key for each in criteria.CRITERIA if getattr(self, each.key) is not None]
         alone = [own for own in given.values() if not isinstance(own, list)]
         limits = [self.below, self.at_most, self.at_most_times]
-        about = self.values is not None or self.excluded is not None
+        given_values = [self.values, self.excluded, self.any_of]
+        about = any(named is not None for named in given_values)
         if wanted:
             if given or len(wanted) > 1 or about or limits != [None] * 3:
                 raise ValueError(f"{wanted[0]} stands by itself")
             return self
-        if self.values is not None and self.excluded is not None:
-            raise ValueError("it has both values and except")
+        if sum(named is not None for named in given_values) > 1:
+            raise ValueError("it has two of values, except and any_of")
         if not given or (alone and len(given) > 1):
             raise ValueError("it needs one adversary, or points")
         if sum(limit is not None for limit in limits) != len(alone):
@@ -228,6 +231,17 @@ _AnyFinding = Annotated[
 ]
 
 
+class _Scope(Settings):
+    left_out: _Amount
+    smallest_group: _Amount
+    groups_of_one: _Amount
+    without_value: _Amount
+    unprotected: dict[str, _Amount]
+    beside: _Names
+    suppressed: _Names
+    method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
+
+
 class _KeptPriors(Settings):
     format: Literal["foreknow priors"]
     version: Literal[1]
@@ -242,6 +256,7 @@ class _Certificate(Settings):
     safe: bool
     minimal: bool = False
     notes: list[str] = Field(default=[])
+    scope: _Scope | None = None
     policy: _Policy
     release: _Release
     method: dict[str, Any]
@@ -348,6 +363,11 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         return "priors are named by a digest from version 3 on"
     if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
         return "criteria are certified from version 4 on"
+    if read.scope is not None:
+        if read.version < 5:
+            return "a scope is certified from version 5 on"
+        if release.semantics != "single" and read.scope.left_out:
+            return "people without a value are left out where everybody has one, and only there"
     for finding in read.findings:
         if isinstance(finding, _Reached):
             continue

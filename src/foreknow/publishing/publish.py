@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.auditing.audit import Audit, Verdict, audit
-from foreknow.data.counts import GroupCounts
+from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.data.engines import write_csv, write_parquet
 from foreknow.data.generalization import KnownLabels
 from foreknow.data.microdata import Microdata
@@ -29,7 +29,7 @@ from foreknow.errors import (
     OutputError,
     memory_for,
 )
-from foreknow.methods.protocol import Anonymizer, grouping_of, settings_of, traits_of
+from foreknow.methods.protocol import Anonymizer, Traits, grouping_of, settings_of, traits_of
 from foreknow.methods.registry import method_of
 from foreknow.numbers import whole_number
 from foreknow.output import as_json, whole_folder, write_whole
@@ -232,8 +232,9 @@ def publish(
     coarsened = options.form == "generalized"  # the other form keeps quasi-identifiers exact
     utility = utility_of(release.counts, *((microdata, groups, floors) if coarsened else ()))
     verdicts = audit(release, policy, utility=utility, name="the release")
-    verdicts = replace(verdicts, lattice=found.lattice)
     traits = traits_of(anonymizer)
+    scope = replace(verdicts.scope, left_out=microdata.left_out, method=_of_method(traits, policy))
+    verdicts = replace(verdicts, lattice=found.lattice, scope=scope)
     if not verdicts.safe and not traits.consults_policy:
         raise NoSafeRelease(
             f"{type(anonymizer).__name__} made groups that do not hold what the policy requires: "
@@ -244,6 +245,17 @@ def publish(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
     return Publication(release, verdicts, certificate, tables, options, private, kept, labels)
+
+
+def _of_method(traits: Traits, policy: Policy) -> str:
+    """What is known of an adversary who knows the method, by what it declares of itself."""
+    if traits.foresees is not None and traits.foresees(policy):
+        return AS_REQUIRED
+    if traits.likelihood is None:
+        return NOT_JUDGED
+    if traits.frequencies and policy.options.form == "bucketized":  # groups can be told apart
+        return FREQUENCIES
+    return NOT_JUDGED if traits.highest is None else f"{AT_MOST}{traits.highest}"
 
 
 def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
@@ -333,9 +345,10 @@ def _certify(
         minimal=policy.monotone() and minimal is not None and bool(minimal(policy)),
         notes=(
             *([learned_note(learned)] if learned else []),
-            *_notes(policy, verdicts.counts, microdata.schema.sensitive),
+            *([] if policy.monotone() or policy.attributes else [NOT_MINIMAL]),
             *(notes(policy, seed) if notes is not None else ()),
         ),
+        scope=verdicts.scope.to_dict(),
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private, kept
@@ -363,19 +376,6 @@ def _is_found(verdict: Verdict, found: Finding) -> bool:
         most = Fraction(claimed.probability) / one * (1 + Fraction(1, 10**9))
         return found.probability / other <= most + Fraction(1, 10**9)
     return claimed.exact / one == found.probability / other
-
-
-def _notes(policy: Policy, counts: GroupCounts, sensitive: str) -> tuple[str, ...]:
-    """What a reader of the release should know beside its safety."""
-    notes = [] if policy.monotone() or policy.attributes else [NOT_MINIMAL]
-    empty = np.diff(counts.offsets) == 0
-    if empty.any():
-        people = int(counts.sizes[empty].sum())
-        notes.append(
-            f"{people} people are in groups in which nobody has any {sensitive}: that they have "
-            "none can be read from the release"
-        )
-    return tuple(notes)
 
 
 def _certified(

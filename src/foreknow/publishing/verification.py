@@ -17,6 +17,7 @@ from types import NoneType
 from typing import Any
 
 from foreknow.adversaries import registry as adversaries
+from foreknow.auditing.scope import NOT_JUDGED, Scope
 from foreknow.criteria import registry as criteria
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import disarm_name
@@ -29,7 +30,15 @@ from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
 from foreknow.publishing.certificate_file import is_kept
 from foreknow.publishing.priors import KeptPriors
-from foreknow.verifier.verify import GAUGES, VERIFIERS, Finding, Reached, Written, count_people
+from foreknow.verifier.verify import (
+    GAUGES,
+    VERIFIERS,
+    Finding,
+    Reached,
+    Written,
+    count_people,
+    scope_of,
+)
 from foreknow.verifier.verify import verify as verify_written
 
 _FOR_THE_OWNER = frozenset((LATTICE, OWNER, PRIORS))
@@ -55,6 +64,7 @@ class Verification:
     groups : tuple of str
         The columns that make a group.
     sensitive : str
+    semantics : "single", "set" or "multiset"
     beside : tuple of str
         Columns that are published as they are, and that no requirement looks at.
     findings : tuple of Finding
@@ -69,6 +79,10 @@ class Verification:
         Those of them that are for the owner only, and must not be published.
     claimed : tuple of str
         The publisher's notes, which cannot be checked from the files.
+    scope : Scope
+        What no requirement looks at, as far as the files tell.
+    claimed_scope : Scope
+        What the publisher says beyond that: who was left out, and what is proved of the method.
     """
 
     files: tuple[str, ...]
@@ -83,6 +97,9 @@ class Verification:
     not_judged: tuple[str, ...] = ()
     to_keep: tuple[str, ...] = ()
     claimed: tuple[str, ...] = ()
+    scope: Scope = field(default_factory=Scope)
+    claimed_scope: Scope = field(default_factory=Scope)
+    semantics: str = "single"
 
     def __repr__(self) -> str:
         return (
@@ -196,6 +213,7 @@ def judge(
             for finding in findings_of(written, [table])
         ]
         people, n_groups = count_people(written)
+        scope = _scope_of(known, written, required)
         stamp.check()
     except InputError as error:
         return None, [*problems, str(error)]
@@ -215,6 +233,7 @@ def judge(
                 f"the release has {people} people in {n_groups} groups; certified are "
                 f"{known.people} in {known.n_groups}"
             )
+        problems += [] if problems else _lies(known.scope or {}, scope)
     if unjudged:
         named = " and ".join(f"require[{place}]" for place in sorted(unjudged))
         lacking = (
@@ -230,13 +249,16 @@ def judge(
         n_groups=n_groups,
         groups=tuple(known.groups),
         sensitive=known.sensitive,
-        beside=known.beside,
+        beside=scope.beside or (),
         findings=tuple(findings),
         requirements=tuple(required),
         own_policy=policy is not None,
         not_judged=tuple(others),
         to_keep=tuple(name for name in others if name in _FOR_THE_OWNER),
         claimed=known.notes if policy is None else (),
+        scope=scope,
+        claimed_scope=Scope() if policy is not None else _claims(known.scope),
+        semantics=known.semantics,
     )
     return found, problems
 
@@ -298,6 +320,37 @@ def _unknown(required: Sequence[Mapping[str, Any]], values: set[str]) -> list[st
         for value in map(str, table.get(key, ()))
         if value not in values
     ]
+
+
+def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]) -> Scope:
+    """What no requirement looks at, as the files tell."""
+    criterion = {*GAUGES, *(kind.key for kind in criteria.CRITERIA)}
+    priors = [points for table in required for points in _each(table.get("priors", ()))]
+    known_of = {name for of in priors for table in of["tables"] for name in table["attributes"]}
+    found = scope_of(written, required, criterion)
+    beside = tuple(column for column in known.beside if column not in known_of)
+    found["suppressed"] = tuple(found["suppressed"])
+    return Scope(**found, beside=beside, method=NOT_JUDGED)
+
+
+def _each(points: Any) -> Sequence[Any]:
+    return [points] if isinstance(points, Mapping) else points
+
+
+def _claims(certified: Mapping[str, Any] | None) -> Scope:
+    """What a certificate says and files do not tell."""
+    if certified is None:
+        return Scope()
+    method = certified["method"]
+    return Scope(left_out=certified["left_out"], method=None if method == NOT_JUDGED else method)
+
+
+def _lies(certified: Mapping[str, Any], scope: Scope) -> Iterator[str]:
+    """Where a certificate says something else of what nothing looked at than the files do."""
+    found = scope.to_dict()
+    for key, then in certified.items():
+        if key not in ("left_out", "method") and found[key] != then:
+            yield f"scope: {key} is {_shown(found[key])}; certified is {_shown(then)}"
 
 
 def _excess(finding: Finding | Reached) -> str:

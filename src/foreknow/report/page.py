@@ -69,7 +69,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A paragraph; `mood` may be safe, unsafe, warning, or aside for what explains the rest."""
+    """A paragraph; `mood` may be safe, unsafe, warning, strong, or aside for what explains."""
 
     text: str
     mood: str = ""
@@ -105,6 +105,11 @@ class Page(ABC, Generic[R]):
     @abstractmethod
     def html(self, *args: Any, **options: Any) -> str:
         """One HTML page that asks nothing of any network; the same for the same result."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands beside the result, a sentence each."""
+        return []
 
     def brief(self) -> Iterator[Block]:
         """What a terminal of 80 columns and a notebook show below the headline."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
@@ -58,6 +58,17 @@ def listing(parts: Sequence[str], last: str = "and", most: int = 6) -> str:
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+
+
+def setting_text(setting: object) -> str:
+    """Write a setting as a policy file has it.
+
+    >>> setting_text({"alpha": "1/4", "k": 20}), setting_text(5)
+    ('{ alpha = 1/4, k = 20 }', '5')
+    """
+    if not isinstance(setting, Mapping):
+        return visible(setting)
+    return "{ " + ", ".join(f"{key} = {visible(own)}" for key, own in setting.items()) + " }"
 
 
 def number(amount: int) -> str:

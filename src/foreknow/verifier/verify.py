@@ -25,6 +25,7 @@ from foreknow.errors import (
     UnsupportedError,
     short_of_memory,
 )
+from foreknow.verifier.diversity import gauge_alpha_k, gauge_l_diversity
 from foreknow.verifier.facts import Cell, Group, worst_of
 from foreknow.verifier.files import (
     File,
@@ -35,10 +36,17 @@ from foreknow.verifier.files import (
     open_written,
 )
 from foreknow.verifier.implications import worst_implications
+from foreknow.verifier.likeness import (
+    gauge_beta_likeness,
+    gauge_delta_disclosure,
+    gauge_t_closeness,
+)
 from foreknow.verifier.priors import Chances, Worst, worst_priors
 
 Bag = dict[str, int]
 
+# Criteria of groups whose people may have several values.
+_OF_SIZES = {"k_anonymity"}
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 _ARMED = re.compile(r"[=+\-@\t\r]")
@@ -100,7 +108,8 @@ class Reached:
         Its position in the policy.
     criterion : mapping
         What stands for it in the policy.
-    attained : Fraction
+    attained : Fraction or None
+        None where it is infinite.
     group : str or None
         The first group that attains it, by the texts of its columns.
     safe : bool
@@ -109,7 +118,7 @@ class Reached:
 
     requirement: int
     criterion: Mapping[str, Any]
-    attained: Fraction
+    attained: Fraction | None
     group: str | None
     safe: bool
 
@@ -170,7 +179,9 @@ class Asked(NamedTuple):
 # probability, and how likely it was before (1 where there are no priors).
 Judge: TypeAlias = Callable[[Asked, Any], Worst]
 # Of a criterion: from the groups and its settings to what is attained, where, and whether it holds.
-Gauge: TypeAlias = Callable[[Mapping[Group, tuple[int, Bag]], Any], tuple[Fraction, Group, bool]]
+Gauge: TypeAlias = Callable[
+    [Mapping[Group, tuple[int, Bag]], Any], tuple[Fraction | None, Group, bool]
+]
 
 
 def verify(
@@ -203,6 +214,8 @@ def verify(
         elif set(table) - {"name", key}:
             raise CertificateError(f"{key} is about whole groups, and stands by itself")
         else:
+            if written.semantics != "single" and key not in _OF_SIZES:
+                raise CertificateError(f"{key} is about one value per person")
             attained, group, holds = gauges[key](written.held, table[key])
             findings.append(Reached(position, {key: table[key]}, attained, _name(group), holds))
     return findings
@@ -233,10 +246,54 @@ def _findings(
 def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> Asked:
     """What a requirement counts: the one place where secrets and sights enter the verifier."""
     about = {value for _, bag in written.held.values() for value in bag}
+    if "any_of" in table:
+        members = [str(value) for value in table["any_of"]]
+        if written.semantics != "single" or about <= set(members):
+            raise CertificateError("any_of is for one value per person, and not for every value")
+        one = " or ".join(members)
+        while one in about - set(members):
+            one += "+"
+        held = {g: (n, _united(bag, members, one)) for g, (n, bag) in written.held.items()}
+        return Asked(held, {one}, written, relative)
     if "values" in table:
         about &= {str(value) for value in table["values"]}
     about -= {str(value) for value in table.get("except", ())}
     return Asked(written.held, about, written, relative)
+
+
+def _united(bag: Bag, members: Collection[str], name: str) -> Bag:
+    """A bag in which the members of a set are one value."""
+    rest = {value: count for value, count in bag.items() if value not in members}
+    together = sum(count for value, count in bag.items() if value in members)
+    return {**rest, name: together} if together else rest
+
+
+def scope_of(
+    written: Written, requirements: Sequence[Mapping[str, Any]], criteria: Collection[str]
+) -> dict[str, Any]:
+    """What no requirement looks at, as far as the files of a release tell."""
+    held = written.held
+    sizes = [people for people, _ in held.values()]
+    free: dict[str, int] = {}
+    for _, bag in held.values():
+        for value, times in bag.items():
+            free[value] = free.get(value, 0) + times
+    for table in requirements:
+        about = [] if criteria & table.keys() else _counted(written, table, False).about
+        for value in map(str, table.get("any_of", about)):
+            free.pop(value, None)
+    labelled = written.groups if written.form == "generalized" else ()
+    return {
+        "smallest_group": min(sizes, default=0),
+        "groups_of_one": sizes.count(1),
+        "without_value": sum(people for people, bag in held.values() if not bag),
+        "unprotected": free,
+        "suppressed": [
+            column
+            for place, column in enumerate(labelled)
+            if all(set(group[place] or "") == {"*"} for group in held)
+        ],
+    }
 
 
 def count_people(written: Written) -> tuple[int, int]:
@@ -247,7 +304,7 @@ def count_people(written: Written) -> tuple[int, int]:
 def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fraction]]:
     """Each kind of knowledge, its settings and its limit."""
     limits = [key for key in ("below", "at_most", "at_most_times") if key in table]
-    kinds = [key for key in table if key not in ("name", "values", "except", *limits)]
+    kinds = [key for key in table if key not in ("name", "values", "except", "any_of", *limits)]
     if limits not in ([], ["below"]) and (
         len(limits) > 1 or kinds != ["priors"] or not isinstance(table["priors"], Mapping)
     ):
@@ -349,7 +406,14 @@ VERIFIERS: dict[str, Judge] = {
     "negations": _judge_negations,
     "priors": _judge_priors,
 }
-GAUGES: dict[str, Gauge] = {"k_anonymity": _gauge_k_anonymity}
+GAUGES: dict[str, Gauge] = {
+    "k_anonymity": _gauge_k_anonymity,
+    "l_diversity": gauge_l_diversity,
+    "alpha_k": gauge_alpha_k,
+    "t_closeness": gauge_t_closeness,
+    "beta_likeness": gauge_beta_likeness,
+    "delta_disclosure": gauge_delta_disclosure,
+}
 
 
 def _read(written: Written) -> dict[Group, tuple[int, Bag]]:

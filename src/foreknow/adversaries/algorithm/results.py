@@ -368,6 +368,11 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> dict[int, tuple[Fr
     """The lowest limit for each value, and whether it may be reached."""
     found: dict[int, tuple[Fraction, bool]] = {}
     for requirement in policy.requirements if policy is not None else ():
+        if requirement.any_of is not None:
+            raise UnsupportedError(
+                f"{requirement.name}: an attack is about single values, not any_of; attack by a "
+                "policy without it"
+            )
         for code in np.flatnonzero(requirement.mask(microdata.values)).tolist():
             for point in requirement.points:
                 if point.relative:

@@ -392,6 +392,10 @@ def settle_missing(
     holes = pc.is_null(column).to_numpy()
     if missing == "drop":
         kept = np.flatnonzero(~holes)
+        if not len(kept):
+            raise DataError(
+                f'{name} has no rows with {sensitive!r}, and missing = "drop" leaves all others out'
+            )
         return rows.set_column(at, sensitive, column).take(pa.array(kept)), kept
     many = int(holes.sum() if weights is None else weights[holes].sum())
     where = f", first in row {int(np.argmax(holes)) + 1}" if in_order else ""

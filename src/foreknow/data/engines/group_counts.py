@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -331,14 +332,23 @@ class ValuesTable(PeopleTable):
 
     @property
     def seen(self) -> list[str]:
-        """Columns that are judged, and those that name people."""
-        return [*self.groups, self.sensitive, *([] if self.person is None else [self.person])]
+        """Columns that are judged."""
+        return [*self.groups, self.sensitive]
 
     def count(self) -> GroupCounts:
         """Count people by group, and their values by group and value."""
-        return self._count_rows() if self.semantics == "single" else self._count_held()
+        return self._found[0]
 
-    def _count_rows(self) -> GroupCounts:
+    @property
+    def left_out(self) -> int:
+        """How many rows were not counted, since their sensitive value is missing."""
+        return self._found[1]
+
+    @cached_property
+    def _found(self) -> tuple[GroupCounts, int]:
+        return self._count_rows() if self.semantics == "single" else (self._count_held(), 0)
+
+    def _count_rows(self) -> tuple[GroupCounts, int]:
         name, columns = self.table.name, list(dict.fromkeys([*self.groups, self.sensitive]))
         rows, weights = tallied(self.table, columns, self.groups)
         refused = [*self.groups] if not self.null_groups else []
@@ -346,7 +356,7 @@ class ValuesTable(PeopleTable):
         if self.table.untyped and any(rows.column(column).null_count for column in refused):
             # A count by the engine forgets rows; where they have numbers, the message has one.
             rows, weights = fetch(self.table, columns, self.groups), None
-        in_order = weights is None
+        in_order, before = weights is None, _people(rows, weights)
         rows, kept = settle_missing(
             name, rows, self.sensitive, self.missing, weights=weights, in_order=in_order
         )
@@ -358,9 +368,10 @@ class ValuesTable(PeopleTable):
         if not self.null_groups:
             refuse_null_groups(name, rows, self.groups, kept, in_order=in_order)
         of_row, labels = group_codes(rows, self.groups, as_tuples=self.null_groups)
-        return GroupCounts.from_pairs(
+        counts = GroupCounts.from_pairs(
             of_row, codes, values=values, n_groups=len(labels), groups=labels, weights=weights
         )
+        return counts, before - counts.n_people
 
     def _count_held(self) -> GroupCounts:
         held = self._held(self.groups)
@@ -426,6 +437,7 @@ class TallyTable:
     amount: str  # the column of counts
     semantics: Semantics
     people: PeopleTable | None
+    left_out = 0  # a row without a value is refused
 
     @property
     def seen(self) -> list[str]:
@@ -517,6 +529,10 @@ def tallied(
         return fetch(table, columns, groups), None
     refuse_two_empties(table, groups)
     return plain_table(found[0], columns, groups), found[1].astype(np.int64)
+
+
+def _people(rows: pa.Table, weights: IntArray | None) -> int:
+    return len(rows) if weights is None else int(weights.sum())
 
 
 def refuse_null_groups(

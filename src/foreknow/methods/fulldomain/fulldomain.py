@@ -180,7 +180,7 @@ class FullDomain:
         rollup = Rollup(microdata)
         lattice = Lattice(rollup.tops)
         most = int(self._share * rollup.n_people)
-        judge = Judge(policy, microdata.values, most)
+        judge = Judge(policy, microdata.counts(np.zeros(microdata.n_people, dtype=np.int64)), most)
         loss = loss_by(self.objective, rollup, lattice)
         search = LatticeSearch(lattice, rollup, judge, loss, until)
         if not search.check(lattice.top) and judge.monotone:

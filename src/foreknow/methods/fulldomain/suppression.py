@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Labels
 from foreknow.data.sparse import IntArray
 from foreknow.methods.fulldomain.losses import together
 from foreknow.methods.fulldomain.rollup import View
@@ -39,11 +38,11 @@ class Judge:
     release unsafe that it is a part of; most unsafe nodes show by their smallest groups.
     """
 
-    def __init__(self, policy: Policy, values: Labels, most: int) -> None:
+    def __init__(self, policy: Policy, everyone: GroupCounts, most: int) -> None:
         self.monotone = policy.monotone()
         self._policy, self._most = policy, most
         # Nothing is committed to it: for it, every release is the first one.
-        self._ledger: PolicyLedger = policy.ledger(values)
+        self._ledger: PolicyLedger = policy.ledger(everyone.values, everyone)
         self._settled: dict[bytes, bool] = {}
 
     def failures(self, view: View) -> str:

@@ -200,7 +200,7 @@ class InOrder:
             a release.
         """
         for requirement in policy.requirements if policy is not None else ():
-            requirement.mask(microdata.values)
+            requirement.about(microdata.values)
         own = self.settled(microdata)
         if self._kind != "naive":  # which claims nothing
             own._refuse_lookalikes(policy is not None and policy.options.form == "generalized")
@@ -282,18 +282,22 @@ class InOrder:
         """What each of the three declares, in its own class."""
         return Traits(
             symmetric=self.symmetric,
+            foresees=self._foresees,
             notes=self._notes,
             advice="another property may help",
             grouping=self.grouping,
         )
 
+    def _foresees(self, policy: Policy) -> bool:
+        """Whether disclosure sets were judged by what the policy requires."""
+        with suppress(PolicyError):
+            return self._kind != "naive" and self.property == property_of(policy)
+        return False
+
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""
-        if self._kind == "naive":
+        if self._kind == "naive" or self._foresees(policy):
             return (self.note,)
-        with suppress(PolicyError):
-            if self.property == property_of(policy):
-                return (self.note,)
         return (
             f"{type(self).__name__} judged by a property of its own, {self.property!r}: the policy "
             "was held against the release alone, not against an adversary who knows the method",

@@ -49,6 +49,11 @@ def property_of(policy: Policy) -> Property:
 
 
 def _part(requirement: Requirement, point: Point) -> Property:
+    if requirement.any_of is not None:
+        raise PolicyError(
+            f"{requirement.name}: any_of is unsupported by jump, safe and naive, whose properties "
+            "are about single values; choose mondrian or fulldomain"
+        )
     l = _ruled_out(point)  # noqa: E741
     if l is None:
         raise PolicyError(_why_not(requirement, point))

@@ -99,7 +99,7 @@ class Mondrian:
         points = Points.of(microdata)
         level = Level(points, microdata, self.cuts)
         everyone = level.everyone()
-        ledger = policy.ledger(microdata.values)
+        ledger = policy.ledger(microdata.values, everyone)
         safe = ledger.admits(None, everyone)
         ledger.commit(None, everyone)
         if not safe:

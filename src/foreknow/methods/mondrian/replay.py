@@ -61,7 +61,7 @@ class Replay:
         points = Points.of(microdata)
         level = _Refusals(points, microdata, method.cuts)
         everyone = level.everyone()
-        first, last = policy.ledger(microdata.values), policy.ledger(microdata.values)
+        first, last = (policy.ledger(microdata.values, everyone) for _ in range(2))
         for ledger in (first, last):
             ledger.commit(None, everyone)
         while level.n_groups:

@@ -16,6 +16,7 @@ from foreknow.adversaries.implications.implications import Negations
 from foreknow.adversaries.implications.witness import ImplicationsWitness
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
+from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, Verdict
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
@@ -34,6 +35,7 @@ from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document, sc
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.priors import priors_section
+from foreknow.report.scope import HEADING, sentences
 from foreknow.report.words import (
     average_text,
     group_text,
@@ -46,6 +48,7 @@ from foreknow.report.words import (
     percent,
     point_limit,
     reaches_just,
+    setting_text,
     some,
     times_text,
     visible,
@@ -85,6 +88,12 @@ class AuditPage(Page[Audit]):
         verb = "fails" if failing == 1 else "fail"
         return f"Not safe: {number(failing)} of {number(total)} requirements {verb}"
 
+    @property
+    def notes(self) -> list[str]:
+        """What the verdicts did not look at."""
+        audit = self.result
+        return sentences(audit.scope, sensitive_noun(audit.policy), audit.counts.semantics)
+
     def html(self, *, published: bool = False) -> str:
         """Write the page; one that is published does not show what learned priors disclose."""
         audit, noun = self.result, sensitive_noun(self.result.policy)
@@ -96,7 +105,8 @@ class AuditPage(Page[Audit]):
             name=audit.name,
             mood=self.mood,
             scope=utility_line(worth),
-            unprotected=unprotected_sentence(audit),
+            notes=self.notes,
+            notes_heading=HEADING,
             terms=Terms(noun, audit.counts.semantics),
             legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
             sections=_sections(audit, published=published),
@@ -134,9 +144,9 @@ class AuditPage(Page[Audit]):
         failing = [(False, s["sentence"]) for s in sections if not s["safe"]]
         for safe, said in (*_criteria(audit), *failing):
             yield Sentence(f"{'✓' if safe else '✗'} {said}", "safe" if safe else "unsafe")
-        warning = unprotected_sentence(audit)
-        if warning is not None:
-            yield Sentence(f"Note: {warning}", "warning")
+        if self.notes:
+            yield Sentence(HEADING, "strong")
+            yield from [Sentence(f"– {said}") for said in self.notes]
         yield Sentence(f"Utility: {utility_line(audit.utility)}", "aside")
         if audit.lattice is not None:
             yield Sentence(lattice_line(audit.lattice, audit.policy.options.form), "aside")
@@ -191,17 +201,6 @@ def group_of(verdict: Verdict) -> str:
     return "–"
 
 
-def unprotected_sentence(audit: Audit) -> str | None:
-    """Warn of values that no requirement is about; None where there are none."""
-    if not audit.unprotected:
-        return None
-    named_values = listing([named(value) for value in audit.unprotected])
-    return (
-        f"No requirement is about {named_values}: anyone who has one of these may be found out, "
-        "even with certainty. Add a requirement without values to cover every value."
-    )
-
-
 def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
     """The verdicts of each requirement, in the policy's order; several under a skyline."""
     verdicts = iter(audit.verdicts)
@@ -223,7 +222,8 @@ def _criteria(audit: Audit) -> list[tuple[bool, str]]:
 def _criterion_text(requirement: Requirement) -> str:
     """A criterion as a policy file has it."""
     assert requirement.criterion is not None
-    return ", ".join(f"{key} = {value}" for key, value in requirement.criterion.to_dict().items())
+    ((key, setting),) = requirement.criterion.to_dict().items()
+    return f"{key} = {setting_text(setting)}"
 
 
 def sensitive_noun(policy: Policy) -> str:
@@ -240,6 +240,9 @@ def requirement_title(requirement: Requirement, place: int) -> str:
 
 def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> str:
     """Say which values a requirement is about."""
+    if requirement.any_of is not None:
+        members = listing([named(value) for value in requirement.any_of], "or", most=most)
+        return f"any of {members}"
     if requirement.values is not None:
         return listing([named(value) for value in requirement.values], most=most)
     if not requirement.excluded:
@@ -319,7 +322,8 @@ def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
 
 
 def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
-    counts, noun = audit.counts, sensitive_noun(audit.policy)
+    counts = counts_of(verdict.requirement.counted(audit.counts))
+    noun = sensitive_noun(audit.policy)
     found, adversary = verdict.disclosure, verdict.point.adversary
     section = _heading(audit, verdict) | {
         "sentence": verdict_sentence(verdict, noun),

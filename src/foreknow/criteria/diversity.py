@@ -1,0 +1,316 @@
+"""Diversity of the sensitive values of each group: l-diversity in three kinds, and (alpha, k).
+
+Merging groups never makes a group fail one of them that both parts hold: a merged group has at
+least the values of each; its shares are averages of theirs, entropy is concave in the shares, and
+the largest count and the sum of the rest add up at worst (Machanavajjhala and others, "l-Diversity:
+Privacy Beyond k-Anonymity"; Wong and others, "(alpha, k)-Anonymity").
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from foreknow import numbers
+from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask, counts_of
+from foreknow.criteria.entropy import at_least, effective_number
+from foreknow.criteria.ledger import EachGroup
+from foreknow.criteria.protocol import Attained
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
+from foreknow.numbers import CLOSE, Number, as_fraction, whole_number
+from foreknow.settings import Settings
+
+DiversityKind = Literal["distinct", "entropy", "recursive"]
+
+
+class _OfValues:
+    """A criterion of the values of each group: how a release and a search are judged by it."""
+
+    def attained(self, release: HasCounts) -> Attained:
+        """What the worst group of a release attains."""
+        raise NotImplementedError
+
+    def _fails(self, counts: GroupCounts) -> Mask:
+        raise NotImplementedError
+
+    def measure(self, release: HasCounts) -> int | Fraction | float:
+        """What the worst group of a release attains; infinity where nothing is left to compare."""
+        return self.attained(release).amount
+
+    def holds(self, release: HasCounts) -> bool:
+        """Whether every group of a release is diverse enough."""
+        return self.attained(release).holds
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Always: what both parts of a group hold, the whole holds."""
+        return True
+
+    def ledger(self, semantics: Semantics = "single") -> EachGroup:
+        """Start a ledger for a search."""
+        require_single(self, semantics)
+        return EachGroup(self._fails)
+
+
+def require_single(criterion: Any, semantics: Semantics) -> None:
+    """Refuse people with several values."""
+    if semantics != "single":
+        raise UnsupportedError(
+            f"{criterion.key} is about one value per person, and unsupported under {semantics!r}; "
+            "k_anonymity and facts serve several"
+        )
+
+
+def counted(criterion: Any, release: HasCounts) -> GroupCounts:
+    """The counts of a release that such a criterion can be about."""
+    counts = counts_of(release)
+    require_single(criterion, counts.semantics)
+    if not counts.n_groups:
+        raise DataError("the release has no groups")
+    return counts
+
+
+class LDiversitySettings(Settings):
+    """``l_diversity`` in a policy file."""
+
+    l: Any  # noqa: E741
+    kind: DiversityKind = "distinct"
+    c: Any = None
+
+
+@dataclass(frozen=True)
+class LDiversity(_OfValues):
+    """Every group has values of at least a certain diversity.
+
+    | kind | every group | `measure` |
+    | --- | --- | --- |
+    | distinct | has at least `l` different values | the fewest |
+    | entropy | has values of an entropy of at least log(`l`) | e to the least entropy |
+    | recursive | its commonest value occurs less than `c` times as often as all from the `l`-th commonest on, together | the most times |
+
+    Parameters
+    ----------
+    l : number
+        At least 1, and 2 for recursive; whole but for entropy.
+    kind : {"distinct", "entropy", "recursive"}
+    c : number, optional
+        Above 0; for recursive only.
+
+    Notes
+    -----
+    `measure` is exact, but for entropy: there it is rounded down to six decimals, while `holds` is
+    decided exactly. Recursive is strict, and then the same as that ``Negations(l - 2)`` stays below
+    c / (c + 1).
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags([["Flu", "Cold", "AIDS"], ["Flu", "Flu", "AIDS"]])
+    >>> LDiversity(2).measure(counts), LDiversity(3).holds(counts)
+    (2, False)
+    >>> LDiversity(2, kind="recursive", c=3).measure(counts)
+    Fraction(2, 1)
+    """  # noqa: E501
+
+    l: Number  # noqa: E741
+    kind: DiversityKind = "distinct"
+    c: Number | None = None
+    key: ClassVar[str] = "l_diversity"
+    settings: ClassVar[Any] = LDiversitySettings
+
+    def __post_init__(self) -> None:
+        kinds = get_args(DiversityKind)
+        if self.kind not in kinds:
+            hint = did_you_mean(str(self.kind), kinds)
+            raise InputError(f"LDiversity: there is no kind {self.kind!r}{hint}")
+        if self.kind == "entropy":
+            object.__setattr__(self, "l", as_fraction(self.l))
+            if self.l < 1:  # type: ignore[operator]
+                raise InputError(f"LDiversity: l must be at least 1, not {self.l}")
+        else:
+            whole_number(self.l, "LDiversity: l", 2 if self.kind == "recursive" else 1)
+        if (self.c is None) == (self.kind == "recursive"):
+            need = "needs c" if self.c is None else "takes no c; only recursive does"
+            raise InputError(f"LDiversity: kind {self.kind!r} {need}")
+        if self.c is not None:
+            object.__setattr__(self, "c", as_fraction(self.c))
+            if self.c <= 0:  # type: ignore[operator]
+                raise InputError(f"LDiversity: c must be above 0, not {self.c}")
+
+    @classmethod
+    def from_settings(cls, read: LDiversitySettings, folder: Path) -> LDiversity:
+        """Make it of ``l_diversity = { l = 3, kind = "recursive", c = 2 }`` in a policy file."""
+        return cls(read.l, read.kind, read.c)
+
+    def attained(self, release: HasCounts) -> Attained:
+        """The least diverse group of a release."""
+        counts = counted(self, release)
+        amount, group = getattr(self, f"_{self.kind}")(counts)
+        words = {
+            "distinct": f"the least diverse group has {amount} different values, the least is "
+            f"{self.l}",
+            "entropy": f"the least diverse group is as diverse as {shortened(amount)} values that "
+            f"are equally frequent, the least is {self.l}",
+            "recursive": "in the least diverse group the most frequent value occurs "
+            f"{shortened(amount)} times as often as all from the {_ordinal(self.l)} on, together; "
+            f"it must be below {self.c}",
+        }[self.kind]
+        holds = not self._fails(counts).any()
+        return Attained(amount, holds, words, counts.group_label(group))
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"l_diversity": {...}}``, as in a policy file."""
+        l = self.l if isinstance(self.l, int) else plain(as_fraction(self.l))  # noqa: E741
+        table: dict[str, Any] = {"l": l, "kind": self.kind}
+        return {self.key: table if self.c is None else {**table, "c": plain(as_fraction(self.c))}}
+
+    def _fails(self, counts: GroupCounts) -> Mask:
+        if self.kind == "distinct":
+            return np.diff(counts.offsets) < float(self.l)
+        if self.kind == "entropy":
+            least = as_fraction(self.l)
+            gap = _entropies(counts) - math.log(least)
+            fails: Mask = gap < 0
+            for g in np.flatnonzero(np.abs(gap) <= CLOSE).tolist():
+                fails[g] = not at_least(_bag(counts, g), least)
+            return fails
+        times = as_fraction(self.c)  # type: ignore[arg-type]
+        most, rest = self._compared(counts)
+        # Python's whole numbers, since the factors of c may be large.
+        pairs, which = np.unique(np.stack((most, rest), 1), axis=0, return_inverse=True)
+        bad = [a * times.denominator >= times.numerator * b for a, b in pairs.tolist()]
+        return np.array(bad, dtype=bool)[which.reshape(-1)]
+
+    def _compared(self, counts: GroupCounts) -> tuple[Any, Any]:
+        return counts.top_sums(1), counts.sizes - counts.top_sums(int(self.l) - 1)
+
+    def _distinct(self, counts: GroupCounts) -> tuple[int, int]:
+        values = np.diff(counts.offsets)
+        group = int(np.argmin(values))
+        return int(values[group]), group
+
+    def _entropy(self, counts: GroupCounts) -> tuple[Fraction, int]:
+        entropies = _entropies(counts)
+        near = np.flatnonzero(entropies <= entropies.min() + CLOSE).tolist()
+        found: dict[tuple[int, ...], int] = {}
+        for g in near:
+            found.setdefault(tuple(sorted(_bag(counts, g))), g)
+        return min((effective_number(bag), g) for bag, g in found.items())
+
+    def _recursive(self, counts: GroupCounts) -> tuple[Fraction | float, int]:
+        most, rest = self._compared(counts)
+        with np.errstate(divide="ignore"):
+            times = most / rest
+        if np.isinf(times.max()):
+            return math.inf, int(np.argmax(times))
+        near = np.flatnonzero(times >= times.max() * (1 - CLOSE)).tolist()
+        amount = max(Fraction(int(most[g]), int(rest[g])) for g in near)
+        return amount, next(g for g in near if Fraction(int(most[g]), int(rest[g])) == amount)
+
+
+class AlphaKSettings(Settings):
+    """``alpha_k`` in a policy file."""
+
+    alpha: Any
+    k: int
+
+
+@dataclass(frozen=True)
+class AlphaK(_OfValues):
+    """Every group has at least k people, of whom no value has more than a share alpha.
+
+    Parameters
+    ----------
+    alpha : number
+        Above 0, at most 1; may be reached.
+    k : int
+        From 1.
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags([["Flu", "Cold", "AIDS"], ["Flu", "Flu", "AIDS"]])
+    >>> AlphaK("2/3", 3).measure(counts), AlphaK("2/3", 3).holds(counts)
+    (Fraction(2, 3), True)
+    """
+
+    alpha: Number
+    k: int
+    key: ClassVar[str] = "alpha_k"
+    settings: ClassVar[Any] = AlphaKSettings
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", as_fraction(self.alpha))
+        if not 0 < self.alpha <= 1:  # type: ignore[operator]
+            raise InputError(f"AlphaK: alpha must be above 0 and at most 1, not {self.alpha}")
+        whole_number(self.k, "AlphaK: k", 1)
+
+    @classmethod
+    def from_settings(cls, read: AlphaKSettings, folder: Path) -> AlphaK:
+        """Make it of ``alpha_k = { alpha = 0.5, k = 5 }`` in a policy file."""
+        return cls(read.alpha, read.k)
+
+    def attained(self, release: HasCounts) -> Attained:
+        """The largest share of a value in a group of a release."""
+        counts = counted(self, release)
+        most, sizes = counts.top_sums(1), counts.sizes
+        shares = most / sizes
+        near = np.flatnonzero(shares >= shares.max() - CLOSE).tolist()
+        share = max(Fraction(int(most[g]), int(sizes[g])) for g in near)
+        group = next(g for g in near if Fraction(int(most[g]), int(sizes[g])) == share)
+        words = (
+            f"the largest share of a value in a group is {shortened(share)}, the most is "
+            f"{self.alpha}; the smallest group has {int(sizes.min())} people, the least is {self.k}"
+        )
+        holds = share <= as_fraction(self.alpha) and int(sizes.min()) >= self.k
+        return Attained(share, holds, words, counts.group_label(group))
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"alpha_k": {...}}``, as in a policy file."""
+        return {self.key: {"alpha": plain(as_fraction(self.alpha)), "k": self.k}}
+
+    def _fails(self, counts: GroupCounts) -> Mask:
+        alpha = as_fraction(self.alpha)
+        pairs = np.stack((counts.top_sums(1), counts.sizes), 1)
+        distinct, which = np.unique(pairs, axis=0, return_inverse=True)
+        bad = [
+            most * alpha.denominator > size * alpha.numerator or size < self.k
+            for most, size in distinct.tolist()
+        ]
+        return np.array(bad, dtype=bool)[which.reshape(-1)]
+
+
+def _bag(counts: GroupCounts, group: int) -> list[int]:
+    own = counts.counts[counts.offsets[group] : counts.offsets[group + 1]].tolist()
+    return list(own)
+
+
+def _entropies(counts: GroupCounts) -> FloatArray:
+    """The entropy of each group, in nats."""
+    terms = counts.counts * np.log(counts.counts)
+    sums = np.add.reduceat(terms, counts.offsets[:-1])
+    entropies: FloatArray = np.log(counts.sizes) - sums / counts.sizes
+    return entropies
+
+
+def plain(number: Fraction) -> int | str:
+    """A fraction as a policy file has it."""
+    return int(number) if number.denominator == 1 else str(number)
+
+
+def _ordinal(place: Any) -> str:
+    """Write a place from 2 on.
+
+    >>> _ordinal(2), _ordinal(3), _ordinal(11), _ordinal(22)
+    ('2nd', '3rd', '11th', '22nd')
+    """
+    last = "" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "")
+    return f"{place}{last or 'th'}"
+
+
+def shortened(amount: numbers.Number | float) -> str:
+    """A number for people."""
+    return f"{float(amount):.4g}"

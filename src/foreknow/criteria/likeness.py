@@ -1,0 +1,423 @@
+"""How far the values of a group may be from those of the whole table: t-closeness and its kin.
+
+All of them are kept by merging: the shares of a merged group are averages of those of its parts,
+and each distance is convex in the shares. The whole table stays the same while groups change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask
+from foreknow.criteria.diversity import counted, plain, require_single, shortened
+from foreknow.criteria.ledger import EachGroup
+from foreknow.criteria.protocol import Attained
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import Label
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, did_you_mean
+from foreknow.numbers import CLOSE, Number, as_fraction
+from foreknow.settings import Settings
+
+Distance = Literal["equal", "ordered"]
+# Numbers of a table of groups by values that is made at once.
+_AT_ONCE = 1 << 20
+
+
+class _OfTable:
+    """A criterion that compares each group with the whole table."""
+
+    compares_table: ClassVar[bool] = True
+
+    def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+        """How far each group is, nearly."""
+        raise NotImplementedError
+
+    def _exact(self, counts: GroupCounts, group: int, whole: IntArray) -> Fraction | float:
+        """How far one group is."""
+        raise NotImplementedError
+
+    def _keeps(self, amount: Fraction | float) -> bool:
+        raise NotImplementedError
+
+    def _edge(self) -> float:
+        """Up to where a group is near enough."""
+        raise NotImplementedError
+
+    def _words(self, amount: Fraction | float) -> str:
+        raise NotImplementedError
+
+    def attained(self, release: HasCounts) -> Attained:
+        """How far the farthest group of a release is from all of it."""
+        counts = counted(self, release)
+        whole, far = counts.totals, self._floats(counts, counts.totals)
+        most = far.max()
+        near = [int(np.argmax(far))]
+        if np.isfinite(most):
+            near = np.flatnonzero(far >= most - CLOSE * max(1.0, most)).tolist()
+        amounts = [self._exact(counts, group, whole) for group in near]
+        amount = max(amounts)
+        group = counts.group_label(near[amounts.index(amount)])
+        holds = not self._fails(counts, whole).any()
+        return Attained(amount, holds, self._words(amount), group)
+
+    def measure(self, release: HasCounts) -> int | Fraction | float:
+        """How far the farthest group of a release is from all of it; exact."""
+        return self.attained(release).amount
+
+    def holds(self, release: HasCounts) -> bool:
+        """Whether every group of a release is near enough."""
+        return self.attained(release).holds
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Always: a merged group is no farther than the farther of its parts."""
+        return True
+
+    def ledger(self, semantics: Semantics = "single", whole: IntArray | None = None) -> EachGroup:
+        """Start a ledger for a search; `whole` has how many people of the table have each value."""
+        require_single(self, semantics)
+        if whole is None:
+            raise InputError(f"{type(self).__name__} needs the counts of the whole table")
+        return EachGroup(lambda counts: self._fails(counts, whole))
+
+    def _fails(self, counts: GroupCounts, whole: IntArray) -> Mask:
+        far, edge = self._floats(counts, whole), self._edge()
+        fails: Mask = far > edge
+        close = np.abs(far - edge) <= CLOSE * max(1.0, edge)
+        for group in np.flatnonzero(close).tolist():
+            fails[group] = not self._keeps(self._exact(counts, group, whole))
+        return fails
+
+
+def _shares(counts: GroupCounts, whole: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Of each cell: the value's share of its group, and of the whole table."""
+    return counts.counts / counts.sizes[counts.cell_groups], whole[counts.codes] / whole.sum()
+
+
+def _cells(counts: GroupCounts, group: int, whole: IntArray) -> list[tuple[int, int, int]]:
+    """Of each value of a group: its code, how many of the group have it, and how many of all."""
+    cells = slice(int(counts.offsets[group]), int(counts.offsets[group + 1]))
+    codes = counts.codes[cells]
+    columns = codes, counts.counts[cells], whole[codes]
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _most_of(cells: FloatArray, counts: GroupCounts) -> FloatArray:
+    most: FloatArray = np.maximum.reduceat(cells, counts.offsets[:-1])
+    return most
+
+
+class TClosenessSettings(Settings):
+    """``t_closeness`` in a policy file."""
+
+    t: Any
+    distance: Distance = "equal"
+    order: list[Any] | None = None
+
+
+@dataclass(frozen=True)
+class TCloseness(_OfTable):
+    """The values of each group are at most t away from those of the whole table.
+
+    Distance is the least work that moves the group's shares to those of the table (earth mover's;
+    Li, Li and Venkatasubramanian, "t-Closeness"). It costs 1 to move a person to another value
+    (equal); or the number of places between the values, as a share of all places (ordered).
+
+    Parameters
+    ----------
+    t : number
+        From 0 to 1; may be reached.
+    distance : {"equal", "ordered"}
+    order : list, optional
+        For ordered: all values, from first to last. Left out where all are numbers, which are
+        ordered by size. Compared as they print.
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags([[3, 4, 5], [6, 11, 8], [7, 9, 10]])
+    >>> TCloseness(0.5, "ordered").measure(counts)
+    Fraction(3, 8)
+    """
+
+    t: Number
+    distance: Distance = "equal"
+    order: Sequence[Label] | None = None
+    key: ClassVar[str] = "t_closeness"
+    settings: ClassVar[Any] = TClosenessSettings
+
+    def __post_init__(self) -> None:
+        if self.distance not in get_args(Distance):
+            hint = did_you_mean(str(self.distance), get_args(Distance))
+            raise InputError(f"TCloseness: there is no distance {self.distance!r}{hint}")
+        object.__setattr__(self, "t", as_fraction(self.t))
+        if not 0 <= self.t <= 1:  # type: ignore[operator]
+            raise InputError(f"TCloseness: t must be from 0 to 1, not {self.t}")
+        if self.order is not None:
+            if self.distance != "ordered" or isinstance(self.order, str):
+                raise InputError('TCloseness: order is a list of values, for distance="ordered"')
+            object.__setattr__(self, "order", tuple(str(label) for label in self.order))
+            if len(set(self.order)) < len(self.order):
+                raise InputError("TCloseness: order names a value twice")
+
+    @classmethod
+    def from_settings(cls, read: TClosenessSettings, folder: Path) -> TCloseness:
+        """Make it of ``t_closeness = { t = 0.2, distance = "ordered" }`` in a policy file."""
+        return cls(read.t, read.distance, read.order)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"t_closeness": {...}}``, as in a policy file."""
+        table: dict[str, Any] = {"t": plain(as_fraction(self.t)), "distance": self.distance}
+        return {self.key: table if self.order is None else {**table, "order": list(self.order)}}
+
+    def _keeps(self, amount: Fraction | float) -> bool:
+        return amount <= as_fraction(self.t)
+
+    def _edge(self) -> float:
+        return float(as_fraction(self.t))
+
+    def _words(self, amount: Fraction | float) -> str:
+        return f"the farthest group is {shortened(amount)} away from the table, {self.t} is allowed"
+
+    def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+        if self.distance == "equal":
+            of_group, of_table = _shares(counts, whole)
+            above = np.maximum(of_group - of_table, 0)
+            return np.add.reduceat(above, counts.offsets[:-1])
+        places, steps = self._places(counts)
+        expected = np.zeros(len(places))
+        expected[places] = whole / whole.sum()
+        far = np.zeros(counts.n_groups)
+        rows = max(1, _AT_ONCE // len(places))
+        for first in range(0, counts.n_groups, rows):
+            last = min(first + rows, counts.n_groups)
+            cells = slice(int(counts.offsets[first]), int(counts.offsets[last]))
+            table = np.zeros((last - first, len(places)))
+            groups = counts.cell_groups[cells]
+            table[groups - first, places[counts.codes[cells]]] = counts.counts[cells]
+            table /= counts.sizes[first:last, None]
+            far[first:last] = np.abs(np.cumsum(table - expected, axis=1)).sum(axis=1) / steps
+        return far
+
+    def _exact(self, counts: GroupCounts, group: int, whole: IntArray) -> Fraction:
+        people, everybody = int(counts.sizes[group]), int(whole.sum())
+        cells = _cells(counts, group, whole)
+        if self.distance == "equal":
+            moved = sum(max(own * everybody - of * people, 0) for _, own, of in cells)
+            return Fraction(moved, people * everybody)
+        places, steps = self._places(counts)
+        expected = [0] * len(places)
+        for code, of in enumerate(whole.tolist()):
+            expected[int(places[code])] -= of * people
+        for code, own, _ in cells:
+            expected[int(places[code])] += own * everybody
+        work = running = 0
+        for gap in expected:
+            running += gap
+            work += abs(running)
+        return Fraction(work, people * everybody * steps)
+
+    def _places(self, counts: GroupCounts) -> tuple[NDArray[np.int64], int]:
+        """The place of each value in order, and how many steps there are from first to last."""
+        texts = [str(value) for value in counts.values]
+        if self.order is None:
+            try:
+                ranked = sorted(range(len(texts)), key=lambda i: as_fraction(texts[i]))
+            except InputError:
+                raise InputError(
+                    "TCloseness: the values are no numbers, so their order is unknown; name them "
+                    "all from first to last: order = [...]"
+                ) from None
+        else:
+            places = {text: place for place, text in enumerate(map(str, self.order))}
+            for text in texts:
+                if text not in places:
+                    hint = did_you_mean(text, places)
+                    raise InputError(f"TCloseness: order does not name the value {text!r}{hint}")
+            ranked = sorted(range(len(texts)), key=lambda i: places[texts[i]])
+        of_value = np.empty(len(texts), dtype=np.int64)
+        of_value[ranked] = np.arange(len(texts))
+        return of_value, max(1, len(texts) - 1)
+
+
+class BetaLikenessSettings(Settings):
+    """``beta_likeness`` in a policy file."""
+
+    beta: Any
+    enhanced: bool = False
+
+
+@dataclass(frozen=True)
+class BetaLikeness(_OfTable):
+    """No value is more frequent in a group than in the whole table by more than a factor.
+
+    With the shares p in the group and q in the table: (p - q) / q is at most beta for every value;
+    enhanced, also at most -log(q), in natural logarithms (Cao and Karras, "Publishing Microdata
+    with a Robust Privacy Guarantee"). `measure` is the largest (p - q) / q, or 0.
+
+    Parameters
+    ----------
+    beta : number
+        Above 0; may be reached.
+    enhanced : bool
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cold", "Cold"]])
+    >>> BetaLikeness(1).measure(counts), BetaLikeness(1, enhanced=True).holds(counts)
+    (Fraction(1, 1), True)
+    """
+
+    beta: Number
+    enhanced: bool = False
+    key: ClassVar[str] = "beta_likeness"
+    settings: ClassVar[Any] = BetaLikenessSettings
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", as_fraction(self.beta))
+        if self.beta <= 0:  # type: ignore[operator]
+            raise InputError(f"BetaLikeness: beta must be above 0, not {self.beta}")
+        if not isinstance(self.enhanced, bool):
+            raise InputError(f"BetaLikeness: enhanced is True or False, not {self.enhanced!r}")
+
+    @classmethod
+    def from_settings(cls, read: BetaLikenessSettings, folder: Path) -> BetaLikeness:
+        """Make it of ``beta_likeness = { beta = 1, enhanced = true }`` in a policy file."""
+        return cls(read.beta, read.enhanced)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"beta_likeness": {...}}``, as in a policy file."""
+        return {self.key: {"beta": plain(as_fraction(self.beta)), "enhanced": self.enhanced}}
+
+    def _keeps(self, amount: Fraction | float) -> bool:
+        return amount <= as_fraction(self.beta)
+
+    def _edge(self) -> float:
+        return float(as_fraction(self.beta))
+
+    def _words(self, amount: Fraction | float) -> str:
+        also = ", and no more than -log of its share there" if self.enhanced else ""
+        return (
+            f"a value is up to {shortened(amount)} times its share of the table more frequent in a "
+            f"group; {self.beta} is allowed{also}"
+        )
+
+    def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+        of_group, of_table = _shares(counts, whole)
+        return np.maximum(_most_of(of_group / of_table - 1, counts), 0)
+
+    def _exact(self, counts: GroupCounts, group: int, whole: IntArray) -> Fraction:
+        people, everybody = int(counts.sizes[group]), int(whole.sum())
+        gains = [
+            Fraction(own * everybody, of * people) - 1
+            for _, own, of in _cells(counts, group, whole)
+        ]
+        return max(*gains, Fraction(0))
+
+    def _fails(self, counts: GroupCounts, whole: IntArray) -> Mask:
+        fails = super()._fails(counts, whole)
+        if not self.enhanced:
+            return fails
+        of_group, of_table = _shares(counts, whole)
+        gap = of_group / of_table - 1 + np.log(of_table)
+        fails |= _most_of(gap, counts) > CLOSE
+        for cell in np.flatnonzero(np.abs(gap) <= CLOSE).tolist():
+            group, own = int(counts.cell_groups[cell]), int(counts.counts[cell])
+            of_all = Fraction(int(whole[counts.codes[cell]]), int(whole.sum()))
+            gain = Fraction(own, int(counts.sizes[group])) / of_all - 1
+            fails[group] |= gain > 0 and _log_is_below(1 / of_all, gain)
+        return fails
+
+
+class DeltaDisclosureSettings(Settings):
+    """``delta_disclosure`` in a policy file."""
+
+    delta: Any
+
+
+@dataclass(frozen=True)
+class DeltaDisclosure(_OfTable):
+    """Every value of the table is in every group, about as frequent as in the table.
+
+    With the shares p in the group and q in the table: the natural logarithm of p / q is between
+    -delta and delta, strictly (Brickell and Shmatikov, "The Cost of Privacy"). `measure` is the
+    largest p / q or q / p, infinity where a value is missing in a group: its logarithm must be
+    below delta.
+
+    Parameters
+    ----------
+    delta : number
+        Above 0.
+
+    Examples
+    --------
+    >>> counts = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "AIDS"]])
+    >>> DeltaDisclosure(1).measure(counts), DeltaDisclosure("1/10").holds(counts)
+    (Fraction(5, 4), False)
+    """
+
+    delta: Number
+    key: ClassVar[str] = "delta_disclosure"
+    settings: ClassVar[Any] = DeltaDisclosureSettings
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "delta", as_fraction(self.delta))
+        if not 0 < self.delta <= 500:  # type: ignore[operator]
+            raise InputError(f"DeltaDisclosure: delta must be above 0, at most 500: {self.delta}")
+
+    @classmethod
+    def from_settings(cls, read: DeltaDisclosureSettings, folder: Path) -> DeltaDisclosure:
+        """Make it of ``delta_disclosure = { delta = 1 }`` in a policy file."""
+        return cls(read.delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"delta_disclosure": {...}}``, as in a policy file."""
+        return {self.key: {"delta": plain(as_fraction(self.delta))}}
+
+    def _keeps(self, amount: Fraction | float) -> bool:
+        delta = as_fraction(self.delta)
+        return isinstance(amount, Fraction) and (amount == 1 or _log_is_below(amount, delta))
+
+    def _edge(self) -> float:
+        return float(np.exp(float(as_fraction(self.delta))))
+
+    def _words(self, amount: Fraction | float) -> str:
+        return (
+            f"the share of a value in a group and in the table differ by a factor of up to "
+            f"{shortened(amount)}; its logarithm must be below {self.delta}"
+        )
+
+    def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+        of_group, of_table = _shares(counts, whole)
+        far = _most_of(np.maximum(of_group / of_table, of_table / of_group), counts)
+        far[np.diff(counts.offsets) < np.count_nonzero(whole)] = np.inf
+        return far
+
+    def _exact(self, counts: GroupCounts, group: int, whole: IntArray) -> Fraction | float:
+        cells = _cells(counts, group, whole)
+        if len(cells) < np.count_nonzero(whole):
+            return float("inf")
+        people, everybody = int(counts.sizes[group]), int(whole.sum())
+        times = [Fraction(own * everybody, of * people) for _, own, of in cells]
+        return max(max(x, 1 / x) for x in times)
+
+
+def _log_is_below(number: Fraction, limit: Fraction) -> bool:
+    """Whether the natural logarithm of a number is below a limit above 0: they are never equal."""
+    digits = 40
+    while True:
+        with localcontext() as context:
+            context.prec = digits
+            log = Decimal(number.numerator).ln() - Decimal(number.denominator).ln()
+            gap = log - Decimal(limit.numerator) / Decimal(limit.denominator)
+            scale = abs(Decimal(number.numerator).ln()) + abs(Decimal(number.denominator).ln())
+            if abs(gap) > (scale + abs(gap) + 1) * Decimal(10) ** (4 - digits):
+                return gap < 0
+        digits *= 2

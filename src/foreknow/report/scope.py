@@ -1,0 +1,88 @@
+"""Scope in words: what the verdicts did not look at, a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED, Scope
+from foreknow.report.knowledge import NOUN
+from foreknow.report.words import named, number, some
+from foreknow.text import visible
+
+HEADING = "What the verdicts do not cover:"
+_METHOD = {
+    NOT_JUDGED: "Knowledge of the method was not judged: see foreknow attack.",
+    AS_REQUIRED: "The method holds the requirements against an adversary who knows it, too.",
+    FREQUENCIES: "By a proof, an adversary who knows the method, and nothing else, is as sure of "
+    "a value as it is frequent in the group, and no surer.",
+}
+_MOST = 6
+
+
+def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list[str]:
+    """Everything that stands beside the verdicts, the most important first."""
+    said, of_value = [], ("time", "times") if semantics == "multiset" else ("person", "people")
+    if scope.unprotected:
+        values = [f"{named(v)} ({some(n, *of_value)})" for v, n in scope.unprotected.items()]
+        said.append(
+            f"No requirement is about: {_several(values)}. The release may disclose "
+            f"{'them' if len(values) > 1 else 'it'} outright."
+        )
+    if scope.beside:
+        these = "these" if len(scope.beside) > 1 else "this"
+        said.append(
+            f"Not judged: {_several([visible(column) for column in scope.beside])}. An adversary "
+            f"who knows {these} of a person may find out more."
+        )
+    if scope.linked:
+        said.append(
+            "Judged by the counts of its groups. The table itself shows which values are of one "
+            "person: publish counts instead, as foreknow publish does."
+        )
+    if scope.left_out:
+        have, them = ("has", "it") if scope.left_out == 1 else ("have", "them")
+        were = "was" if scope.left_out == 1 else "were"
+        said.append(
+            f"{_some(scope.left_out, 'row', 'rows')} {have} no {noun} and {were} left out; nothing "
+            f"is said about {them}."
+        )
+    if scope.without_value:
+        are = "is" if scope.without_value == 1 else "are"
+        said.append(
+            f"{_some(scope.without_value, 'person', 'people')} {are} in groups in which nobody has "
+            f"any {noun}: that they have none can be read from the release."
+        )
+    if scope.smallest_group:
+        alone = scope.groups_of_one
+        more = f"; {number(alone)} groups have only one" if alone > 1 else ""
+        least = some(scope.smallest_group, "person", "people")
+        said.append(f"The smallest group has {least}{more}.")
+    if scope.method is not None:
+        said.append(_of_method(scope.method))
+    if scope.suppressed:
+        columns = _several([visible(column) for column in scope.suppressed])
+        said.append(f"Nothing is published of {columns}: everybody has *.")
+    return said
+
+
+def _of_method(method: str) -> str:
+    return _METHOD.get(method) or (
+        "By a proof, an adversary who knows the method, and nothing else, is never surer of a "
+        f"value than {method.removeprefix(AT_MOST)}."
+    )
+
+
+def _some(amount: int, one: str, several: str) -> str:
+    said = some(amount, one, several)
+    return said[0].upper() + said[1:]
+
+
+def _several(parts: Sequence[str]) -> str:
+    """List a few, and how many more there are.
+
+    >>> _several(["A", "B"]), _several(list("ABCDEFGHI"))
+    ('A, B', 'A, B, C, D, E, F and 3 more')
+    """
+    if len(parts) <= _MOST + 1:
+        return ", ".join(parts)
+    return f"{', '.join(parts[:_MOST])} and {number(len(parts) - _MOST)} more"

@@ -1,0 +1,120 @@
+"""How diverse the sensitive values of the groups are: l-diversity and (alpha, k), written out.
+
+It shares nothing with the criteria that a search asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+from foreknow.errors import CertificateError
+from foreknow.verifier.facts import Group
+
+# Of people in a group, for which whole numbers decide; more would take for ever.
+_MOST = 10**5
+
+Held = Mapping[Group, tuple[int, dict[str, int]]]
+
+
+def gauge_l_diversity(held: Held, table: Any) -> tuple[Fraction | None, Group, bool]:
+    """The least diverse group, by the kind that is asked for."""
+    if not isinstance(table, Mapping) or not {"l"} <= set(table) <= {"l", "kind", "c"}:
+        raise CertificateError(f"l_diversity must be a table of l, kind and c, not {table!r}")
+    kind, least = table.get("kind", "distinct"), number_of(table["l"])
+    if kind == "recursive":
+        return _recursive(held, least, number_of(table.get("c")))
+    if "c" in table or kind not in ("distinct", "entropy") or least < 1:
+        raise CertificateError(f"l_diversity cannot be {dict(table)}")
+    if kind == "distinct":
+        group = min(held, key=lambda g: len(held[g][1]))
+        fewest = len(held[group][1])
+        return Fraction(fewest), group, fewest >= least
+    shapes: dict[tuple[int, ...], Group] = {}
+    for group, (_, bag) in held.items():
+        shapes.setdefault(tuple(sorted(bag.values())), group)
+    numbers = {shape: _effective(shape) for shape in shapes}
+    worst = min(numbers.values())
+    at = next(group for shape, group in shapes.items() if numbers[shape] == worst)
+    return worst, at, all(_keeps(shape, least) for shape in shapes)
+
+
+def _recursive(
+    held: Held,
+    l: Fraction,  # noqa: E741
+    c: Fraction,
+) -> tuple[Fraction | None, Group, bool]:
+    if l < 2 or l.denominator > 1 or c <= 0:
+        raise CertificateError(f"recursive diversity cannot have l = {l} and c = {c}")
+    worst: tuple[Fraction | None, Group] | None = None
+    for group, (_, bag) in held.items():
+        counts = sorted(bag.values(), reverse=True)
+        rest = sum(counts[int(l) - 1 :])
+        if not rest:
+            return None, group, False
+        times = Fraction(counts[0], rest)
+        if worst is None or worst[0] is None or times > worst[0]:
+            worst = times, group
+    assert worst is not None
+    assert worst[0] is not None
+    return *worst, worst[0] < c
+
+
+def gauge_alpha_k(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
+    """The largest share of a value in a group; and whether all groups are large enough."""
+    if not isinstance(table, Mapping) or set(table) != {"alpha", "k"}:
+        raise CertificateError(f"alpha_k must be a table of alpha and k, not {table!r}")
+    alpha, k = number_of(table["alpha"]), number_of(table["k"])
+    if not 0 < alpha <= 1 or k < 1 or k.denominator > 1:
+        raise CertificateError(f"alpha_k cannot be {dict(table)}")
+    shares = {g: Fraction(max(bag.values()), people) for g, (people, bag) in held.items()}
+    group = max(shares, key=lambda g: shares[g])
+    large = all(people >= k for people, _ in held.values())
+    return shares[group], group, shares[group] <= alpha and large
+
+
+def number_of(given: Any) -> Fraction:
+    """A number of a certificate."""
+    try:
+        if isinstance(given, bool) or given is None:
+            raise ValueError
+        return Fraction(str(given))
+    except (ValueError, ZeroDivisionError):
+        raise CertificateError(f"{given!r} is not a number") from None
+
+
+def _effective(shape: tuple[int, ...]) -> Fraction:
+    """How many equal counts have their entropy, rounded down to six decimals."""
+    total = sum(shape)
+    with localcontext() as context:
+        context.prec = 70
+        entropy = sum(-(Decimal(n) / total) * (Decimal(n) / total).ln() for n in shape)
+        number = Decimal(entropy).exp() + Decimal("1e-30")
+        return Fraction(int(number * 10**6), 10**6)
+
+
+def _keeps(shape: tuple[int, ...], least: Fraction) -> bool:
+    """Whether the entropy is at least log(least): total^total against least^total * n^n ..."""
+    common = gcd(*shape)
+    shape = tuple(n // common for n in shape)
+    total = sum(shape)
+    with localcontext() as context:
+        context.prec = 70
+        gap = Decimal(total) * (Decimal(total).ln() - _ln(least))
+        gap -= sum(Decimal(n) * Decimal(n).ln() for n in shape)
+        if abs(gap) > Decimal("1e-40") * total:
+            return gap > 0
+    if total > _MOST:
+        raise CertificateError("an entropy is too close to its limit to be verified")
+    # So close that only whole numbers can tell.
+    right = least.numerator**total
+    for n in shape:
+        right *= n**n
+    return bool(total**total * least.denominator**total >= right)
+
+
+def _ln(number: Fraction) -> Decimal:
+    return Decimal(number.numerator).ln() - Decimal(number.denominator).ln()

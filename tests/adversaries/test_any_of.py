@@ -1,0 +1,198 @@
+"""Any of a set of values as one secret: counted, searched, published, verified and refused."""
+
+import csv
+import random
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import examples
+from tests.oracle.sets import worst_of_set
+
+import foreknow as fk
+
+MOST = (2, 2, 2)
+releases = st.lists(st.lists(st.sampled_from("ABCD"), min_size=1, max_size=3), min_size=1).filter(
+    lambda bags: sum(map(len, bags)) <= 5 and len({x for bag in bags for x in bag}) > 2
+)
+
+
+def policy(adversary, below="1/2", any_of=("A", "B"), **more):
+    return fk.Policy([fk.Requirement(adversary, below=below, any_of=any_of)], **more)
+
+
+@examples(1000, deadline=None)
+@given(releases, st.sampled_from([("A",), ("A", "B"), ("B", "D")]))
+def test_facts_are_those_of_an_enumeration_of_worlds_in_which_nothing_is_merged(bags, united):
+    present = {value for bag in bags for value in bag}
+    united = [value for value in united if value in present]
+    if not united or not present - set(united):
+        return
+    counts = fk.GroupCounts.from_bags(bags)
+    truth = worst_of_set(bags, set(united), MOST)
+    for l, k, m in product(*(range(amount + 1) for amount in MOST)):  # noqa: E741
+        for limit in {truth[l, k, m], Fraction(1, 2)} - {0}:
+            asked = policy(fk.Facts(l, k, m), limit, united)
+            (verdict,) = fk.audit(counts, asked).verdicts
+            assert verdict.disclosure.exact == truth[l, k, m]
+            assert verdict.safe == (truth[l, k, m] < limit)
+            assert verdict.disclosure.value == " or ".join(united)
+            assert asked.ledger(counts.values).admits(None, counts) == verdict.safe
+
+
+@pytest.mark.parametrize("adversary", [fk.Implications(2), fk.Negations(2), fk.Facts(1, 2, 1)])
+def test_every_kind_that_reads_counts_sees_the_set_as_one_value(adversary):
+    bags = [["B20", "Z21", "Flu", "Cold", "Cold"], ["Flu", "Flu", "Cold", "Z21"]]
+    plain = [[{"B20": "HIV", "Z21": "HIV"}.get(x, x) for x in bag] for bag in bags]
+    expected = adversary.disclosure(fk.GroupCounts.from_bags(plain), "HIV").exact
+    asked = policy(adversary, any_of=["B20", "Z21"])
+    (verdict,) = fk.audit(fk.GroupCounts.from_bags(bags), asked).verdicts
+    assert verdict.disclosure.exact == expected
+
+
+def test_two_codes_of_one_illness_are_safe_one_by_one_and_not_together():
+    counts = fk.GroupCounts.from_bags([["B20"] * 4 + ["Z21"] * 4 + ["Flu"] * 3])
+    each = fk.Policy([fk.Requirement(fk.Facts(), below="1/2", values=["B20", "Z21"])])
+    assert fk.audit(counts, each).safe
+    assert not fk.audit(counts, policy(fk.Facts(), any_of=["B20", "Z21"])).safe
+
+
+def people(n=400, seed=1):
+    random.seed(seed)
+    values = random.choices(["B20", "Z21", "Flu", "Cold", "Gout", "Ache"], [1, 1, 2, 2, 2, 2], k=n)
+    ages = [random.randint(20, 79) for _ in values]
+    return pa.table({"age": ages, "sex": random.choices("mf", k=n), "disease": values})
+
+
+SCHEMA = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="disease")
+
+
+@pytest.mark.parametrize(
+    ("method", "form"),
+    [("mondrian", "generalized"), ("mondrian", "bucketized"), ("fulldomain", "generalized")],
+)
+def test_what_is_published_holds_by_a_plain_reading_of_the_files(method, form, tmp_path):
+    schema = fk.Schema(
+        quasi_identifiers=["age", "sex"],
+        sensitive="disease",
+        hierarchies={"age": {"intervals": [10]}} if method == "fulldomain" else {},
+    )
+    rules = policy(fk.Facts(1, 1, 0), any_of=["B20", "Z21"], schema=schema)
+    options = fk.PublishOptions(form=form)
+    made = fk.publish(fk.Microdata(people(), schema), rules, method=method, options=options)
+    made.write(tmp_path / "out")
+    fk.verify(tmp_path / "out")
+    groups = {}
+    name = "release.csv" if form == "generalized" else "sensitive.csv"
+    with (tmp_path / "out" / name).open() as lines:
+        for row in csv.DictReader(lines):
+            key = row.get("group", (row.get("age"), row.get("sex")))
+            bag = groups.setdefault(key, Counter())
+            value = "HIV" if row["disease"] in ("B20", "Z21") else row["disease"]
+            bag[value] += int(row.get("count", 1))
+    found = fk.Facts(1, 1, 0).disclosure(fk.GroupCounts.from_bags(groups.values()), "HIV")
+    assert len(groups) > 1
+    assert found.exact < Fraction(1, 2)
+    assert found.exact == made.audit.verdicts[0].disclosure.exact
+
+
+def test_a_certificate_that_names_another_set_is_refused(tmp_path):
+    rules = policy(fk.Facts(), any_of=["B20", "Z21"], schema=SCHEMA)
+    fk.publish(fk.Microdata(people(), SCHEMA), rules).write(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    text = path.read_text()
+    assert text.count('"Z21"') == 1
+    path.write_text(text.replace('"Z21"', '"Gout"'))
+    with pytest.raises(fk.InputError):
+        fk.verify(tmp_path / "out")
+
+
+def test_a_value_that_is_called_like_the_set_stays_apart(tmp_path):
+    values = ["A", "B", "A or B", "C"] * 10
+    table = pa.table({"age": list(range(40)), "disease": values})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    made = fk.publish(fk.Microdata(table, schema), policy(fk.Facts(), "2/3", schema=schema))
+    (verdict,) = made.audit.verdicts
+    assert (verdict.disclosure.value, verdict.safe) == ("A or B+", True)
+    made.write(tmp_path / "out")
+    fk.verify(tmp_path / "out")
+
+
+def test_the_policy_file_says_it_and_gets_it_back():
+    table = {"require": [{"any_of": ["A", "B"], "facts": {"l": 1}, "below": "1/2"}]}
+    rules = fk.Policy.from_dict(table)
+    assert rules.to_dict()["require"][0]["any_of"] == ["A", "B"]
+    assert fk.Policy.from_dict(rules.to_dict()).requirements == rules.requirements
+
+
+def test_values_of_the_set_are_not_among_those_that_no_requirement_is_about():
+    counts = fk.GroupCounts.from_bags(["ABCD"])
+    assert fk.audit(counts, policy(fk.Facts())).unprotected == ("C", "D")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"any_of": []}, "any_of is empty"),
+        ({"any_of": "AB"}, "any_of must be a list"),
+        ({"any_of": ["A", "A"]}, "any_of names 'A' twice"),
+        ({"any_of": ["A"], "values": ["B"]}, "give any_of or values"),
+        ({"any_of": ["A"], "excluded": ["B"]}, "give any_of or except"),
+    ],
+)
+def test_a_set_that_means_nothing_is_refused(given, message):
+    with pytest.raises(fk.InputError, match=message):
+        fk.Requirement(fk.Facts(), below="1/2", **given)
+
+
+@pytest.mark.parametrize(
+    ("any_of", "message"),
+    [
+        (["A", "X"], r"any_of: nobody in the table has the sensitive value 'X'"),
+        (["A", "B", "C", "D"], "any_of names every sensitive value"),
+    ],
+)
+def test_a_set_that_does_not_fit_the_table_is_refused(any_of, message):
+    counts = fk.GroupCounts.from_bags(["ABCD"])
+    with pytest.raises(fk.InputError, match=message):
+        fk.audit(counts, policy(fk.Facts(), any_of=any_of))
+    with pytest.raises(fk.InputError, match=message):
+        policy(fk.Facts(), any_of=any_of).ledger(counts.values)
+
+
+def test_where_a_set_is_unsupported_it_is_refused(tmp_path):
+    several = fk.GroupCounts.from_people([[{"A"}, {"B", "C"}]], semantics="set")
+    with pytest.raises(fk.ForeknowError, match="any_of counts people with one value each"):
+        fk.audit(several, policy(fk.Facts()))
+    held = fk.Schema(quasi_identifiers=["age"], sensitive="x", semantics="set", person="id")
+    with pytest.raises(fk.ForeknowError, match="any_of counts people with one value each"):
+        policy(fk.Facts(), schema=held).ledger(several.values)
+    with pytest.raises(fk.InputError, match="no any_of"):
+        fk.Requirement(fk.KAnonymity(2), any_of=["A"])
+    priors = tmp_path / "priors.csv"
+    priors.write_text("age,value,probability\n20,A,0.5\n20,B,0.5\n")
+    with pytest.raises(fk.InputError, match="any_of is unsupported"):
+        fk.Requirement(fk.Priors(priors), at_most="1/2", any_of=["A"])
+    rules = policy(fk.Facts(), any_of=["B20", "Z21"], schema=SCHEMA)
+    microdata = fk.Microdata(people(40), SCHEMA)
+    with pytest.raises(fk.ForeknowError, match="not any_of"):
+        fk.attack(microdata, fk.Mondrian(), rules)
+    with pytest.raises(fk.ForeknowError, match="any_of is unsupported by jump"):
+        fk.publish(microdata, rules, method="safe")
+
+
+def test_two_limits_for_one_set_contradict_each_other():
+    one = fk.Requirement(fk.Facts(), below="1/2", any_of=["A", "B"])
+    other = fk.Requirement(fk.Facts(), below="1/3", any_of=["B", "A"])
+    with pytest.raises(fk.InputError, match="must stay below"):
+        fk.Policy([one, other])
+
+
+def test_a_report_names_the_set(tmp_path):
+    counts = fk.GroupCounts.from_bags(["ABCD", "ABCC"])
+    fk.audit(counts, policy(fk.Facts(1, 1, 1))).to_html(tmp_path / "r.html")
+    assert "any of A or B" in (tmp_path / "r.html").read_text()

@@ -1,0 +1,186 @@
+"""t-closeness, beta-likeness and delta-disclosure: measured, decided, searched and verified."""
+
+import json
+import math
+import random
+from collections import Counter
+from decimal import Decimal, getcontext
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import examples
+
+import foreknow as fk
+
+getcontext().prec = 40
+
+releases = st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=6), min_size=1, max_size=5)
+numbers = st.fractions(min_value="1/6", max_value=3, max_denominator=6)
+shares = numbers.filter(lambda x: x <= 1)
+ORDER = (3, 1, 5, 2, 4)
+criteria = st.one_of(
+    st.builds(fk.TCloseness, shares),
+    st.builds(fk.TCloseness, shares, st.just("ordered")),
+    st.builds(fk.TCloseness, shares, st.just("ordered"), st.just(ORDER)),
+    st.builds(fk.BetaLikeness, numbers, st.booleans()),
+    st.builds(fk.DeltaDisclosure, numbers),
+)
+
+
+def work(bag, everybody, cost):
+    """Move a group's values to those of all, both repeated to one length, least work first."""
+    left = sorted(value for value in bag for _ in everybody)
+    right = sorted(value for value in everybody for _ in bag)
+    if cost == "equal":
+        alike = sum((Counter(left) & Counter(right)).values())
+        return 1 - Fraction(alike, len(left))
+    # On a line nothing is gained by crossing: the first goes to the first.
+    steps = sum(abs(a - b) for a, b in zip(left, right, strict=True))
+    return Fraction(steps, len(left) * max(1, len(set(everybody)) - 1))
+
+
+def truth(criterion, bag, everybody):
+    """How far one group is and whether it is near enough, from the definition."""
+    p = {v: Fraction(n, len(bag)) for v, n in Counter(bag).items()}
+    q = {v: Fraction(n, len(everybody)) for v, n in Counter(everybody).items()}
+    if isinstance(criterion, fk.TCloseness):
+        order = [v for v in (criterion.order and ORDER) or sorted(q) if v in q]
+        if criterion.distance == "ordered":
+            bag, everybody = ([order.index(v) for v in own] for own in (bag, everybody))
+        far = work(bag, everybody, criterion.distance)
+        return far, far <= criterion.t
+    if isinstance(criterion, fk.BetaLikeness):
+        gains = {v: (p[v] - q[v]) / q[v] for v in p}
+        far = max([*gains.values(), Fraction(0)])
+        most = {v: Decimal("inf") for v in p}
+        if criterion.enhanced:
+            most = {v: -(Decimal(q[v].numerator) / q[v].denominator).ln() for v in p}
+        near = all(
+            gain <= 0
+            or (gain <= criterion.beta and Decimal(gain.numerator) / gain.denominator <= most[v])
+            for v, gain in gains.items()
+        )
+        return far, near
+    if set(p) != set(q):
+        return math.inf, False
+    far = max(max(p[v] / q[v], q[v] / p[v]) for v in q)
+    delta = Decimal(criterion.delta.numerator) / criterion.delta.denominator
+    return far, (Decimal(far.numerator) / far.denominator).ln() < delta
+
+
+@examples(3000, deadline=None)
+@given(criteria, releases)
+def test_measures_and_verdicts_are_those_of_the_definition(criterion, groups):
+    everybody = [value for bag in groups for value in bag]
+    found = [truth(criterion, bag, everybody) for bag in groups]
+    counts = fk.GroupCounts.from_bags(groups)
+    assert criterion.measure(counts) == max(amount for amount, _ in found)
+    holds = all(near for _, near in found)
+    assert criterion.holds(counts) == holds
+    assert criterion.ledger(whole=counts.totals).admits(None, counts) == holds
+    (verdict,) = fk.audit(counts, fk.Policy([fk.Requirement(criterion)])).criteria
+    assert verdict.safe == holds
+
+
+def test_examples_of_the_paper_on_t_closeness():
+    incomes = [3, 4, 5, 6, 11, 8, 7, 9, 10]
+    groups = [[3, 4, 5], [6, 8, 11], [7, 9, 10]]
+    assert sorted(incomes) == sorted(value for bag in groups for value in bag)
+    ordered = fk.TCloseness(1, "ordered")
+    own = fk.GroupCounts.from_bags([groups[0], groups[1] + groups[2]])
+    assert ordered.measure(own) == Fraction(3, 8)  # 0.375, of {3k, 4k, 5k}
+    whole = fk.GroupCounts.from_bags(groups).totals
+    second = fk.GroupCounts.from_bags(groups)
+    assert ordered._exact(second, 1, whole) == Fraction(1, 6)  # 0.167, of {6k, 8k, 11k}
+
+
+CRITERIA = [
+    fk.TCloseness("1/3"),
+    fk.TCloseness("1/4", "ordered"),
+    fk.TCloseness("1/5", "ordered", (7, 1, 3, 5, 2)),
+    fk.BetaLikeness(1),
+    fk.BetaLikeness(2, enhanced=True),
+    fk.DeltaDisclosure(1),
+]
+
+
+def people(n=400, seed=4):
+    random.seed(seed)
+    values = random.choices([1, 2, 3, 5, 7], [4, 3, 2, 1, 1], k=n)
+    ages = [random.randint(20, 79) for _ in values]
+    return pa.table({"age": ages, "sex": random.choices("mf", k=n), "grade": values})
+
+
+SCHEMA = fk.Schema(
+    quasi_identifiers=["age", "sex"],
+    sensitive="grade",
+    hierarchies={"age": {"intervals": [5, 20]}},
+)
+
+
+@pytest.mark.parametrize("suppression", [None, 0, 0.1])
+@pytest.mark.parametrize("criterion", CRITERIA, ids=repr)
+def test_what_is_published_is_near_the_table_and_verifies(criterion, suppression, tmp_path):
+    rules = fk.Policy([fk.Requirement(criterion)], schema=SCHEMA)
+    method = "mondrian" if suppression is None else fk.FullDomain(suppression=suppression)
+    made = fk.publish(fk.Microdata(people(), SCHEMA), rules, method=method)
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out")
+    groups, rows = {}, made.tables["release"].to_pylist()
+    for row in rows:
+        groups.setdefault((row["age"], row["sex"]), []).append(int(row["grade"]))
+    everybody = [int(row["grade"]) for row in rows]
+    order = [7, 1, 3, 5, 2] if getattr(criterion, "order", None) else sorted(set(everybody))
+    ranked = {value: place for place, value in enumerate(order)}
+    places = {key: [ranked[value] for value in bag] for key, bag in groups.items()}
+    plain = fk.TCloseness(criterion.t, criterion.distance) if order != sorted(order) else criterion
+    found = [truth(plain, bag, [ranked[v] for v in everybody]) for bag in places.values()]
+    assert len(groups) > 1 or suppression is not None
+    assert all(near for _, near in found)
+    assert made.audit.criteria[0].attained.amount == max(far for far, _ in found)
+    loaded = fk.Policy.from_dict({"require": rules.to_dict()["require"]})
+    assert loaded.requirements[0].criterion == criterion
+
+
+@pytest.mark.parametrize("criterion", CRITERIA, ids=repr)
+def test_a_certificate_that_promises_more_is_refused(criterion, tmp_path):
+    rules = fk.Policy([fk.Requirement(criterion)], schema=SCHEMA)
+    fk.publish(fk.Microdata(people(), SCHEMA), rules).write(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    said = json.loads(path.read_text())
+    amount = {"t_closeness": "t", "beta_likeness": "beta", "delta_disclosure": "delta"}
+    for table in (said["policy"]["require"][0], said["findings"][0]["criterion"]):
+        table[criterion.key][amount[criterion.key]] = "1/1000"
+    path.write_text(json.dumps(said))
+    with pytest.raises(fk.InputError):
+        fk.verify(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fk.TCloseness(2), "t must be from 0 to 1"),
+        (lambda: fk.TCloseness(0.1, "equals"), "there is no distance 'equals'.*equal"),
+        (lambda: fk.TCloseness(0.1, order=["a"]), "order is a list"),
+        (lambda: fk.TCloseness(0.1, "ordered", ["a", "a"]), "order names a value twice"),
+        (lambda: fk.BetaLikeness(0), "beta must be above 0"),
+        (lambda: fk.BetaLikeness(1, enhanced=1), "enhanced is True or False"),
+        (lambda: fk.DeltaDisclosure(0), "delta must be above 0"),
+        (lambda: fk.DeltaDisclosure(1).ledger(), "needs the counts of the whole table"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(make, message):
+    with pytest.raises(fk.InputError, match=message):
+        make()
+
+
+def test_an_order_that_is_unknown_is_asked_for():
+    counts = fk.GroupCounts.from_bags([["mild", "severe"], ["none", "mild"]])
+    with pytest.raises(fk.InputError, match=r"order = \["):
+        fk.TCloseness(0.5, "ordered").measure(counts)
+    with pytest.raises(fk.InputError, match="does not name the value 'severe'"):
+        fk.TCloseness(0.5, "ordered", ["none", "mild"]).measure(counts)
+    assert fk.TCloseness(0.5, "ordered", ["none", "mild", "severe"]).measure(counts)

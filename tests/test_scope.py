@@ -1,0 +1,474 @@
+"""What the verdicts did not look at stands beside them, everywhere, and as a recount finds it."""
+
+import json
+import random
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from tests.cli.conftest import desk as desk
+from tests.people import people, schema
+
+import foreknow as fk
+from foreknow.errors import CertificateError
+from foreknow.publishing.certificate import digest_of
+
+SCHEMA = """[schema]
+identifiers = ["who"]
+quasi_identifiers = ["born", "town"]
+other = ["job"]
+sensitive = "illness"
+missing = "drop"
+
+"""
+REQUIRE = """[[require]]
+values = ["gout"]
+facts = { l = 0 }
+below = 0.9
+"""
+HEADING = "What the verdicts do not cover:"
+TOWNS, ILLS = ["Ulm", "Bonn"], ["flu", "cold", "gout", "gout", "", ""]
+
+
+def register(rows=40, seed=1):
+    """Rows of a made-up register as dictionaries; some have no illness."""
+    chance = random.Random(seed)
+    return [
+        {
+            "who": f"P{i}",
+            "born": chance.choice([1950, 1960, 1970]),
+            "town": chance.choice(TOWNS),
+            "job": chance.choice(["cook", "clerk"]),
+            "shoe": chance.randrange(36, 46),
+            "illness": chance.choice(ILLS),
+        }
+        for i in range(rows)
+    ]
+
+
+def as_csv(rows):
+    return "\n".join([",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)])
+
+
+def recount(rows, columns=("born", "town")):
+    """The scope of a table, by counting its rows."""
+    kept = [row for row in rows if row["illness"]]
+    sizes = Counter(tuple(row[column] for column in columns) for row in kept)
+    return {
+        "left_out": len(rows) - len(kept),
+        "smallest_group": min(sizes.values()),
+        "groups_of_one": list(sizes.values()).count(1),
+        "unprotected": {
+            ill: many for ill, many in Counter(r["illness"] for r in kept).items() if ill != "gout"
+        },
+    }
+
+
+def within(small, large):
+    return {key: large[key] for key in small} == small
+
+
+@pytest.fixture
+def ward(desk):
+    desk.put("ward.csv", as_csv(register()))
+    desk.put("ward.toml", SCHEMA + REQUIRE)
+    return desk
+
+
+# ---- every place ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_audit_says_it_in_terminal_report_and_json(desk, seed):
+    rows = register(30, seed)
+    desk.put("ward.csv", as_csv(rows))
+    desk.put("ward.toml", SCHEMA + REQUIRE)
+    code, out, err = desk.run(
+        *("audit", "ward.csv", "-p", "ward.toml", "--json", "a.json", "--html", "a.html")
+    )
+    assert code in (0, 1), err
+    out, page, read = " ".join(out.split()), desk.folder / "a.html", desk.json("a.json")
+    expected = recount(rows)
+    assert within(expected, read["scope"])
+    assert read["scope"]["beside"] == ["who", "job", "shoe"]
+    flu, cold = expected["unprotected"]["flu"], expected["unprotected"]["cold"]
+    left = expected["left_out"]
+    said = f"{left} rows have no illness and were left out; nothing is said about them."
+    values = sorted({f"flu ({flu} people)": flu, f"cold ({cold} people)": cold}.items())
+    listed = ", ".join(text for text, _ in sorted(values, key=lambda item: -item[1]))
+    assert f"No requirement is about: {listed}." in read["notes"][0]
+    assert "Not judged: who, job, shoe. An adversary who knows these" in read["notes"][1]
+    assert said in read["notes"]
+    text = re.sub("<[^>]*>", " ", page.read_text("utf-8"))
+    above, _, below = " ".join(text.split()).partition("The verdict on each requirement")
+    for note in read["notes"]:
+        assert f"– {note}" in out
+        assert note in above
+        assert note not in below
+    assert out.index(HEADING) < out.index("Utility:")
+
+
+def test_publish_says_it_in_terminal_report_and_certificate_and_verify_again(ward):
+    out = ward.says("publish", "ward.csv", "-p", "ward.toml", "-o", "out")
+    known, expected = ward.json("out/certificate.json"), recount(register())
+    left = f"{expected['left_out']} rows have no illness and were left out"
+    assert known["version"] == 5
+    assert known["scope"]["left_out"] == expected["left_out"] > 1
+    assert known["scope"]["unprotected"] == expected["unprotected"]
+    assert known["scope"]["beside"] == ["job"]
+    report = (ward.folder / "out/report.html").read_text("utf-8")
+    verified = ward.says("verify", "out")
+    for text in (out, report):
+        assert left in text
+        assert "Not judged: job. An adversary who knows this of a person" in text
+        assert "Knowledge of the method was not judged: see foreknow attack." in text
+    assert f"The publisher notes, which is not verified: {left}" in verified
+    assert f"Judged: release.csv. {HEADING} – No requirement is about: " in verified
+    assert "Not judged: job. An adversary who knows this of a person" in verified
+    first = max(expected["unprotected"], key=expected["unprotected"].get)
+    for text in (out, verified):
+        assert f"No requirement is about: {first} (" in text
+    # What a reader of the release can count, an audit of the folder says again.
+    again = ward.says("audit", "out", "-p", "ward.toml")
+    assert "Not judged: job." in again
+    assert "were left out" not in again
+
+
+def test_a_skyline_and_curves_say_what_was_left_out(ward):
+    left = f"{recount(register())['left_out']} rows have no illness and were left out"
+    assert left in ward.says("skyline", "ward.csv", "-p", "ward.toml", "-c", "0.9")
+    assert left in ward.says("curves", "ward.csv", "-p", "ward.toml", "--upto", "1")
+
+
+def test_nothing_is_said_of_what_is_not_there(desk):
+    desk.put("fine.csv", "town,illness\n" + "Ulm,flu\nUlm,cold\n" * 3)
+    desk.put(
+        "fine.toml",
+        '[schema]\nquasi_identifiers = ["town"]\nsensitive = "illness"\nmissing = "drop"\n'
+        "[[require]]\nfacts = { l = 0 }\nbelow = 0.9\n",
+    )
+    desk.says("audit", "fine.csv", "-p", "fine.toml", "--json", "a.json")
+    assert desk.json("a.json")["notes"] == [
+        "The smallest group has 6 people.",
+        "Knowledge of the method was not judged: see foreknow attack.",
+    ]
+
+
+def test_where_everybody_would_be_left_out_it_says_why(desk):
+    desk.put("ward.csv", "who,born,town,job,illness\nA,1,Ulm,cook,\nB,2,Ulm,cook,\n")
+    desk.put("ward.toml", SCHEMA + REQUIRE)
+    said = """ward.csv has no rows with 'illness', and missing = "drop" leaves all others out"""
+    assert said in desk.refused("audit", "ward.csv", "-p", "ward.toml")
+    assert said in desk.refused("publish", "ward.csv", "-p", "ward.toml", "-o", "out")
+
+
+# ---- each line -----------------------------------------------------------------------------------
+
+
+def judged(rows, *, values=None, columns=("born", "town"), roles=None, **how):
+    release = fk.Release.from_generalized(
+        pa.Table.from_pylist(rows), quasi_identifiers=list(columns), sensitive="illness", **how
+    )
+    return fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(), 1, values=values)], roles))
+
+
+def test_a_column_by_which_priors_are_known_is_judged():
+    rows = [row | {"illness": row["illness"] or "none"} for row in register()]
+    release = fk.Release.from_generalized(
+        pa.Table.from_pylist(rows), quasi_identifiers=["born", "town"], sensitive="illness"
+    )
+    assert fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(), 1)])).scope.beside == (
+        *("who", "job", "shoe"),
+    )
+    chances = [
+        {"job": job, "value": ill, "probability": "1/4"}
+        for job in ("cook", "clerk")
+        for ill in ("flu", "cold", "gout", "none")
+    ]
+    priors = fk.Priors(pa.Table.from_pylist(chances))
+    found = fk.audit(release, fk.Policy([fk.Requirement(priors, at_most=1)]))
+    assert found.scope.beside == ("who", "shoe")
+
+
+def test_a_column_of_names_is_not_passed_over():
+    rows = [row | {"illness": "flu"} for row in register(4)]
+    assert "who" in judged(rows, person="who").scope.beside
+    several = fk.Schema(
+        quasi_identifiers=["born"], sensitive="illness", semantics="set", person="who"
+    )
+    found = judged(rows, columns=["born"], person="who", semantics="set", roles=several)
+    assert found.scope.linked
+    assert "who" in found.scope.beside
+    assert any("which values are of one person" in note for note in found.notes)
+
+
+def test_quasi_identifiers_beside_a_column_of_groups_are_named():
+    table = pa.table({"gid": [1, 1, 2], "age": [1, 2, 3], "illness": ["flu", "flu", "cold"]})
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="illness", group="gid")
+    policy = fk.Policy([fk.Requirement(fk.Facts(), 1)], roles)
+    release = fk.Release.from_groups(table, group="gid", sensitive="illness")
+    assert fk.audit(release, policy).scope.beside == ("age",)
+    # In a table of their own they lead to a group, and its bag is what was judged.
+    apart = fk.Release.from_bucketized(
+        pa.table({"gid": [1, 2], "illness": ["flu", "cold"], "count": [2, 1]}),
+        group="gid",
+        sensitive="illness",
+        people=table.select(["gid", "age"]).append_column("job", [["a", "b", "c"]]),
+    )
+    assert fk.audit(apart, policy).scope.beside == ("job",)
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_values_of_several_are_counted_as_they_occur(semantics):
+    chance = random.Random(3)
+    bags = [[chance.choice("abcd") for _ in range(chance.randrange(3))] for _ in range(30)]
+    if semantics == "set":
+        bags = [sorted(set(bag)) for bag in bags]
+    groups = [bags[i : i + 3] for i in range(0, 30, 3)]
+    counts = fk.GroupCounts.from_people(groups, semantics=semantics)
+    roles = fk.Schema(group="g", sensitive="ill", semantics=semantics, person="p")
+    found = fk.audit(counts, fk.Policy([fk.Requirement(fk.Facts(), 1, values=["a"])], roles))
+    own = Counter(value for bag in bags for value in bag if value != "a")
+    assert found.scope.unprotected == own
+    value, many = own.most_common(1)[0]
+    noun = "times" if semantics == "multiset" else "people"
+    assert f"{value} ({many} {noun})" in found.notes[0]
+    assert found.scope.without_value == sum(len(g) for g in groups if not any(g))
+
+
+def test_a_policy_of_criteria_is_about_no_value():
+    counts = fk.GroupCounts.from_bags([["flu"] * 3, ["cold"] * 2])
+    found = fk.audit(counts, fk.Policy([fk.Requirement(fk.KAnonymity(2))]))
+    assert found.safe
+    assert found.scope.unprotected == {"flu": 3, "cold": 2}
+
+
+def test_labels_that_print_alike_are_counted_together():
+    counts = fk.GroupCounts.from_bags([[1, "1", "x"], ["x"]])
+    found = fk.audit(counts, fk.Policy([fk.Requirement(fk.Facts(), 1, values=["x"])]))
+    assert found.scope.unprotected == {"1": 2}
+
+
+def test_long_lists_are_cut_and_the_most_frequent_come_first():
+    bags = [[f"v{i}"] * (i + 1) for i in range(20)]
+    counts = fk.GroupCounts.from_bags(bags)
+    note = fk.audit(counts, fk.Policy([fk.Requirement(fk.Facts(), 1, values=["v0"])])).notes[0]
+    assert note.startswith("No requirement is about: v19 (20 people), v18 (19 people), ")
+    assert "v14 (15 people) and 13 more. " in note
+
+
+def test_of_counts_alone_it_says_only_what_is_known():
+    counts = fk.GroupCounts.from_bags([["flu"], ["flu", "cold"], ["cold"]])
+    found = fk.audit(counts, fk.Policy([fk.Requirement(fk.Facts(), 1)])).to_dict()
+    assert (found["scope"]["left_out"], found["scope"]["beside"]) == (None, None)
+    assert found["scope"]["suppressed"] is None
+    assert found["notes"][0] == "The smallest group has one person; 2 groups have only one."
+
+
+def test_columns_of_which_nothing_is_published_are_named():
+    rows = [{"born": "*", "town": town, "zip": "*****", "illness": "flu"} for town in (*TOWNS, "*")]
+    found = judged(rows, columns=["born", "town", "zip"])
+    assert found.scope.suppressed == ("born", "zip")
+    assert found.notes[-1] == "Nothing is published of born, zip: everybody has *."
+    named = fk.Release.from_groups(pa.Table.from_pylist(rows), group="zip", sensitive="illness")
+    policy = fk.Policy([fk.Requirement(fk.Facts(), 1)])
+    assert fk.audit(named, policy).scope.suppressed == ()  # the name of a group
+
+
+FOUR = pa.table({"age": [1, 1, 2, 2], "disease": ["a", "b", "a", "b"]})
+AGE = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+HALF = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")])
+
+
+@pytest.mark.parametrize(
+    ("method", "form", "said"),
+    [
+        (fk.Mondrian(), "generalized", "not judged"),
+        (fk.FullDomain(), "generalized", "not judged"),
+        (fk.Anatomy(2), "bucketized", "frequencies"),
+        (fk.Anatomy(2), "generalized", "at most 1/2"),
+        (fk.Streamliner(2, "rda"), "bucketized", "frequencies"),
+        (fk.Streamliner(2, "gda"), "bucketized", "not judged"),
+        (fk.Safe(["age=*"], fk.MaxRatio("3/4", strict=True)), "generalized", "as required"),
+        (fk.Safe(["age=*"], fk.MaxRatio("4/5", strict=True)), "generalized", "not judged"),
+        (fk.Naive(["age=*"], fk.MaxRatio("3/4", strict=True)), "generalized", "not judged"),
+    ],
+)
+def test_what_is_proved_of_a_method_is_said_and_else_that_nothing_was(method, form, said, tmp_path):
+    options = fk.PublishOptions(form=form)
+    made = fk.publish(fk.Microdata(FOUR, AGE), HALF, method=method, options=options)
+    assert made.audit.scope.method == said
+    (note,) = [note for note in made.audit.notes if "knowledge of the method" in note.lower()] or [
+        note for note in made.audit.notes if "adversary who knows" in note
+    ]
+    assert ("not judged" in note) == (said == "not judged")
+    if said.startswith("at most"):
+        assert note.endswith("and nothing else, is never surer of a value than 1/2.")
+        # and the attack, which runs the method, agrees
+        found = fk.attack(fk.Microdata(FOUR, AGE), method, HALF)
+        assert max(found.posterior(who, "a") for who in range(1, 5)) <= 1 / 2
+    made.write(tmp_path / "out")
+    verified = fk.verify(tmp_path / "out")
+    assert verified.scope.method == "not judged"  # files do not tell
+    assert verified.claimed_scope.method == (None if said == "not judged" else said)
+
+
+def test_a_notebook_shows_it_and_escapes_it():
+    evil = "<img src=x>"
+    rows = [{"born": 1, evil: 2, "illness": ill} for ill in ("flu", "<b>bold", "flu")]
+    shown = judged(rows, columns=["born"], values=["flu"])._repr_html_()
+    assert HEADING in shown
+    assert "&lt;img src=x&gt;" in shown
+    assert "&lt;b&gt;bold (one person)" in shown
+    assert evil not in shown
+
+
+# ---- certificates --------------------------------------------------------------------------------
+
+
+def edit(folder, change):
+    path = folder / "certificate.json"
+    table = json.loads(path.read_text())
+    change(table)
+    path.write_text(json.dumps(table))
+
+
+@pytest.fixture
+def folder(ward):
+    ward.says("publish", "ward.csv", "-p", "ward.toml", "-o", "out", "-q")
+    return ward.folder / "out"
+
+
+@pytest.mark.parametrize(
+    ("key", "lie"),
+    [
+        ("smallest_group", 99),
+        ("groups_of_one", 99),
+        ("without_value", 1),
+        ("unprotected", {}),
+        ("unprotected", {"flu": 1}),
+        ("unprotected", {"flu": 0, "cold": 0, "plague": 3}),
+        ("beside", []),
+        ("beside", ["job", "shoe"]),
+        ("suppressed", ["town"]),
+    ],
+)
+def test_a_certificate_that_lies_about_its_scope_is_refused(folder, ward, key, lie):
+    fk.verify(folder)
+    edit(folder, lambda table: table["scope"].update({key: lie}))
+    with pytest.raises(CertificateError, match=f"scope: {key} is .*; certified is "):
+        fk.verify(folder)
+    code, out, err = ward.run("verify", "out")
+    assert (code, out) == (1, "")
+    assert f"scope: {key}" in err
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"left_out": -1}, "scope.left_out"),
+        ({"left_out": "none"}, "scope.left_out"),
+        ({"left_out": None}, "scope.left_out"),
+        ({"method": "proved safe"}, "scope.method"),
+        ({"method": "at most 1/4\nsafe"}, "scope.method"),
+        ({"groups_of_one": True}, "scope.groups_of_one"),
+        ({"beside": ["job", "job"]}, "scope.beside"),
+        ({"all_is_well": 1}, "unknown key 'scope.all_is_well'"),
+    ],
+)
+def test_a_scope_that_is_none_is_refused(folder, change, said):
+    edit(folder, lambda table: table["scope"].update(change))
+    with pytest.raises(CertificateError, match=re.escape(said)):
+        fk.verify(folder)
+
+
+def test_a_scope_belongs_to_version_5_and_may_be_absent(folder):
+    edit(folder, lambda table: table.update(version=4))
+    with pytest.raises(CertificateError, match="from version 5 on"):
+        fk.verify(folder)
+    edit(folder, lambda table: table.pop("scope"))
+    for version in (4, 5):
+        edit(folder, lambda table, version=version: table.update(version=version))
+        found = fk.verify(folder)
+        assert within(
+            {key: n for key, n in recount(register()).items() if key == "unprotected"},
+            found.scope.to_dict(),
+        )
+        assert found.claimed_scope.left_out is None
+
+
+def test_a_policy_of_the_reader_has_its_own_scope(folder, ward):
+    ward.put("all.toml", SCHEMA + REQUIRE.replace('values = ["gout"]\n', "").replace("0.9", "1"))
+    code, out, err = ward.run("verify", "out", "--policy", "all.toml")
+    assert code in (0, 1), err
+    found = None if code else fk.verify(folder, ward.folder / "all.toml")
+    if found is not None:
+        assert found.scope.unprotected == {}
+        assert "No requirement is about" not in out
+        assert found.claimed_scope.left_out is None
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("fmt", ["csv", "parquet"])
+@pytest.mark.parametrize("semantics", ["single", "multiset"])
+def test_what_is_certified_is_what_the_verifier_finds(form, fmt, semantics, tmp_path):
+    table = people().append_column("=x", [list(range(60))])
+    roles = schema(other=["=x", "note"], semantics=semantics)
+    if semantics != "single":
+        roles = replace(roles, person="name", identifiers=[])
+    ill = Counter(table["disease"].to_pylist()).most_common(1)[0][0]
+    policy = fk.Policy([fk.Requirement(fk.Facts(), 1, values=[ill])])
+    escape = fmt == "csv" and semantics == "single"
+    options = fk.PublishOptions(form=form, format=fmt, escape_formulas=escape)
+    made = fk.publish(fk.Microdata(table, roles), policy, options=options)
+    known = made.write(tmp_path / "out")
+    found = fk.verify(tmp_path / "out")
+    own = {k: n for k, n in found.scope.to_dict().items() if k not in ("left_out", "method")}
+    assert own == {k: n for k, n in known.scope.items() if k not in ("left_out", "method")}
+    assert known.scope["beside"] == ["=x", "note"]
+    counted = Counter(table["disease"].to_pylist())
+    del counted[ill]
+    assert known.scope["unprotected"] == counted
+    assert list(found.scope.unprotected) == list(known.scope["unprotected"])
+    # and an audit of the written folder, which is read by other code, says the same
+    again = fk.audit(opened(tmp_path / "out"), replace(policy, schema=roles)).scope.to_dict()
+    assert {k: again[k] for k in own} == own
+
+
+def opened(folder):
+    from foreknow.publishing.verification import open_published
+
+    return open_published(folder).release
+
+
+def test_a_forger_who_changes_the_rows_and_their_digest_is_found(folder):
+    path = folder / "release.csv"
+    path.write_text(path.read_text().replace('"flu"', '"cold"'))
+    edit(folder, lambda t: t["release"]["files"].update({"release.csv": digest_of(path)}))
+    with pytest.raises(CertificateError, match="scope: unprotected"):
+        fk.verify(folder)
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_a_published_column_by_which_priors_are_known_is_judged(learned, tmp_path):
+    rows = [{"age": i % 4, "job": "ab"[i % 2], "shoe": i, "ill": "xyz"[i % 3]} for i in range(24)]
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["job", "shoe"])
+    microdata = fk.Microdata(pa.Table.from_pylist(rows), roles)
+    chances = [
+        {"job": job, "value": ill, "probability": p}
+        for job in "ab"
+        for ill, p in (("x", "1/2"), ("y", "1/4"), ("z", "1/4"))
+    ]
+    given = fk.Priors(pa.Table.from_pylist(chances))
+    priors = fk.Priors.learn(pa.Table.from_pylist(rows), ["job"], "ill") if learned else given
+    policy = fk.Policy([fk.Requirement(priors, at_most=1)], roles)
+    made = fk.publish(microdata, policy, method=fk.Anatomy(2))
+    made.write(tmp_path / "out")
+    found = fk.verify(tmp_path / "out")
+    assert made.certificate.scope["beside"] == ["shoe"]
+    assert found.beside == found.scope.beside == ("shoe",)
+    edit(tmp_path / "out", lambda table: table["scope"].update(beside=["job", "shoe"]))
+    with pytest.raises(CertificateError, match="scope: beside"):
+        fk.verify(tmp_path / "out")
