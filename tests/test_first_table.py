@@ -209,3 +209,14 @@ def test_a_hundred_patients_lose_detail_as_the_page_says(walked):
     assert detail((birth, ""), (accept, "")).average_ncp < as_is.average_ncp
     assert detail(('"birth.dt", ', ""), (birth, "")).ncp["accept.dt"] < as_is.ncp["accept.dt"]
     assert detail((', "accept.dt"', ""), (accept, "")).ncp["birth.dt"] < as_is.ncp["birth.dt"]
+
+
+def test_utility_from_another_table_says_which_to_give(walked, monkeypatch):
+    monkeypatch.chdir(walked[0])
+    command = "foreknow utility survey-release survey.csv --policy survey.toml"
+    code, said = run(command, 0, monkeypatch)
+    assert code == 2
+    assert said == (
+        "foreknow: survey.csv has nobody with the sensitive value 'none', which is in the release; "
+        "give the table that the release was made from\n"
+    )
