@@ -120,7 +120,9 @@ def test_estimates_agree_with_the_exact_answer(method, values, ages, seed):
     exact = fk.attack(table, method, policy, seed=seed)
     groups = method.partition(table, policy, seed=seed)
     again = fk.attack(table, method, policy, groups=groups, seed=seed)
-    found = fk.attack(table, method, policy, worlds=exact.runs - 2, seed=seed)
+    # One run of Mondrian settles small parts: so few worlds that none of them is looked at whole.
+    few = 1 if isinstance(method, fk.Mondrian) else exact.runs - 2
+    found = fk.attack(table, method, policy, worlds=few, seed=seed)
     rows = range(1, len(values) + 1)
     assert (exact.exact, found.exact) == (True, False)
     assert [exact.posterior(r, "a") for r in rows] == [again.posterior(r, "a") for r in rows]

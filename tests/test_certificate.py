@@ -26,7 +26,8 @@ def folder(tmp_path):
     table = pa.table({"age": [1, 1, 2, 2, 3, 3, 3], "disease": list("ststst") + ["t"]})
     policy = fk.Policy([fk.Requirement(fk.Facts(), "0.9", values=["t"], name="require[0]")])
     roles = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
-    made(table=table, policy=policy, roles=roles).write(tmp_path / "out")
+    exact = {"age": "exact"}
+    made(table=table, policy=policy, roles=roles, labels=exact).write(tmp_path / "out")
     return tmp_path / "out"
 
 

@@ -158,18 +158,27 @@ def folder(tmp_path):
     return tmp_path / "out"
 
 
-def test_with_the_file_beside_it_or_named_a_release_is_verified(folder, tmp_path):
-    kept = folder / "priors.json"
+@pytest.fixture
+def kept(folder):
+    return folder.with_name("out.owner") / "priors.json"
+
+
+def test_with_the_file_of_the_owner_or_named_a_release_is_verified(folder, kept, tmp_path):
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     code, said = outcome(verify(folder))
     assert (code, "Verified" in said) == (0, True)
     kept.rename(tmp_path / "elsewhere.json")
     code, said = outcome(verify(folder, "--priors", tmp_path / "elsewhere.json"))
     assert (code, "Verified" in said) == (0, True)
+    # Earlier versions wrote it into the folder.
+    (tmp_path / "elsewhere.json").rename(folder / "priors.json")
+    code, said = outcome(verify(folder))
+    assert (code, "Verified" in said) == (0, True)
+    assert "Keep priors.json to yourself" in said
 
 
-def test_without_the_file_nothing_is_called_verified(folder):
-    (folder / "priors.json").unlink()
+def test_without_the_file_nothing_is_called_verified(folder, kept):
+    kept.unlink()
     code, said = outcome(verify(folder))
     assert code == 2
     assert "Verified" not in said
@@ -177,8 +186,8 @@ def test_without_the_file_nothing_is_called_verified(folder):
     assert "require[0]" in said
 
 
-def test_what_is_wrong_besides_is_said_without_the_file_too(folder):
-    (folder / "priors.json").unlink()
+def test_what_is_wrong_besides_is_said_without_the_file_too(folder, kept):
+    kept.unlink()
     with (folder / "people.csv").open("a") as file:
         file.write("man,20,1\n")
     code, said = outcome(verify(folder))
@@ -186,30 +195,30 @@ def test_what_is_wrong_besides_is_said_without_the_file_too(folder):
     assert "people.csv is not the file that was certified" in said
 
 
-def test_other_priors_are_not_those_of_the_certificate(folder, tmp_path):
-    kept = json.loads((folder / "priors.json").read_text())
-    kept["tables"][0]["rows"][0][1] = ["0", "1", "0", "0", "0"]
-    (folder / "priors.json").write_text(json.dumps(kept))
+def test_other_priors_are_not_those_of_the_certificate(folder, kept, tmp_path):
+    other = json.loads(kept.read_text())
+    other["tables"][0]["rows"][0][1] = ["0", "1", "0", "0", "0"]
+    kept.write_text(json.dumps(other))
     code, said = outcome(verify(folder))
     assert code == 2
     assert "are not those of the certificate" in said
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": "foreknow priors"}', "[" * 10000])
-def test_a_file_that_holds_no_priors_is_refused(folder, content):
-    (folder / "priors.json").write_text(content)
+def test_a_file_that_holds_no_priors_is_refused(folder, kept, content):
+    kept.write_text(content)
     code, said = outcome(verify(folder))
     assert code == 2
     assert "priors.json" in said
 
 
-def test_guesses_of_the_priors_cannot_be_tested(folder):
+def test_guesses_of_the_priors_cannot_be_tested(folder, kept):
     # Equal priors have other digests in other releases: a key that only the owner has is in them.
     again = made(learned())
     first = fk.Certificate.load(folder / "certificate.json")
     tables = [c.policy["require"][0]["priors"]["tables"][0] for c in (first, again.certificate)]
     assert tables[0]["digest"] != tables[1]["digest"]
-    key = json.loads((folder / "priors.json").read_text())["key"]
+    key = json.loads(kept.read_text())["key"]
     assert key not in (folder / "certificate.json").read_text()
 
 
@@ -248,9 +257,9 @@ def tables_of(certificate):
 
 @pytest.mark.parametrize("at_hand", [True, False])
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_certificate_that_says_something_else_is_refused(folder, change, at_hand):
+def test_a_certificate_that_says_something_else_is_refused(folder, kept, change, at_hand):
     if not at_hand:
-        (folder / "priors.json").unlink()
+        kept.unlink()
     certificate = json.loads((folder / "certificate.json").read_text())
     CHANGES[change](certificate)
     (folder / "certificate.json").write_text(json.dumps(certificate))
@@ -259,8 +268,8 @@ def test_a_certificate_that_says_something_else_is_refused(folder, change, at_ha
     assert "Verified" not in said
 
 
-def test_a_release_can_be_judged_by_ones_own_policy_without_the_file(folder, tmp_path):
-    (folder / "priors.json").unlink()
+def test_a_release_can_be_judged_by_ones_own_policy_without_the_file(folder, kept, tmp_path):
+    kept.unlink()
     policy = fk.Policy([fk.Requirement(fk.Priors(pa.table(GIVEN)), at_most=1)], SCHEMA)
     assert fk.verify(folder, policy).n_groups > 1
     with pytest.raises(fk.InputError, match="cannot be checked without the priors"):

@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from foreknow.errors import OutputError
-from foreknow.output import whole_folder, write_whole
+from foreknow.output import require_new, whole_folders, write_whole
+
+BOTH = ["out", "out.owner"]
+PUBLISHED = ["certificate.json", "release.csv", "report.html"]
 
 
 def listing(folder):
@@ -22,9 +25,10 @@ def listing(folder):
 
 
 def fill(path, *, then=None):
-    """Write a folder of one file; `then` happens before it gets its name."""
-    with whole_folder(path) as aside:
+    """Write two folders of one file each; `then` happens before they get their names."""
+    with whole_folders(path, f"{path}.owner") as (aside, own):
         (aside / "table.csv").write_text("a\n1\n")
+        (own / "owner.json").write_text("key")
         if then is not None:
             then()
 
@@ -56,12 +60,14 @@ def test_a_file_holds_the_text_as_utf_8_with_unix_line_ends(tmp_path):
     assert listing(tmp_path) == ["a.json"]
 
 
-def test_a_folder_appears_with_all_its_files(tmp_path):
+def test_two_folders_appear_with_all_their_files(tmp_path):
     seen = []
-    fill(tmp_path / "out", then=lambda: seen.append((tmp_path / "out").exists()))
-    assert seen == [False]
-    assert listing(tmp_path) == ["out"]
+    fill(tmp_path / "out", then=lambda: seen.extend(tmp_path.glob("out*")))
+    assert seen == []
+    assert listing(tmp_path) == BOTH
     assert (tmp_path / "out" / "table.csv").read_text() == "a\n1\n"
+    assert listing(tmp_path / "out") == ["table.csv"]
+    assert listing(tmp_path / "out.owner") == ["owner.json"]
 
 
 def test_others_may_read_what_the_umask_lets_them(tmp_path):
@@ -73,6 +79,9 @@ def test_others_may_read_what_the_umask_lets_them(tmp_path):
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o750
+    own = tmp_path / "out.owner"
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (own, own / "owner.json")]
+    assert modes == [0o700, 0o600]
     assert os.umask(before) == before
 
 
@@ -80,17 +89,26 @@ def test_relative_paths_start_where_we_are(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_whole("a.json", "text")
     fill("out")
-    assert listing(tmp_path) == ["a.json", "out"]
+    assert listing(tmp_path) == ["a.json", *BOTH]
 
 
 @pytest.mark.parametrize(
     "make", [Path.mkdir, Path.touch, lambda path: path.symlink_to(path.with_name("nowhere"))]
 )
-def test_a_folder_is_never_written_over(tmp_path, make):
-    make(tmp_path / "out")
-    with pytest.raises(OutputError, match="out' exists already; name a new folder, or remove it"):
+@pytest.mark.parametrize("name", BOTH)
+def test_neither_folder_is_ever_written_over(tmp_path, make, name):
+    make(tmp_path / name)
+    with pytest.raises(OutputError, match=f"{name}' exists already; name a new folder, or remove"):
         fill(tmp_path / "out")
-    assert listing(tmp_path) == ["out"]
+    assert listing(tmp_path) == [name]
+
+
+def test_what_is_published_and_what_is_kept_are_never_one_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OutputError, match="'out' is to be published, and cannot be the owner's"):
+        require_new("out", tmp_path / "out")
+    with pytest.raises(OutputError, match=r"'out/own': the folder '.*out' does not exist"):
+        require_new("out", "out/own")
 
 
 def test_a_folder_in_the_way_of_a_file_stays(tmp_path):
@@ -144,7 +162,7 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
 @pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), FULL, KeyboardInterrupt()])
 @pytest.mark.parametrize(
     ("way", "step"),
-    [(0, "replace"), (0, "chmod"), (0, "fsync"), (1, "rename"), (1, "mkdir"), (1, "fsync")],
+    [(0, "replace"), (0, "chmod"), (0, "fsync"), *((1, s) for s in ("rename", "mkdir", "fsync"))],
 )
 def test_what_was_there_is_whole_when_a_step_fails(tmp_path, monkeypatch, error, way, step):
     if way == 0:
@@ -158,15 +176,35 @@ def test_what_was_there_is_whole_when_a_step_fails(tmp_path, monkeypatch, error,
     assert way or (tmp_path / "out").read_text() == "old"
 
 
-def test_a_folder_that_appears_meanwhile_is_left_alone(tmp_path):
-    def appear():
-        (tmp_path / "out").mkdir()
-        (tmp_path / "out" / "theirs").touch()
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), KeyboardInterrupt()])
+@pytest.mark.parametrize("done", [False, True])
+def test_one_folder_alone_never_stays(tmp_path, monkeypatch, error, done):
+    """The second name is given, or not, when something fails."""
+    rename = Path.rename
 
-    with pytest.raises(OutputError, match="appeared meanwhile; nothing was written"):
+    def second(path, target):
+        if Path(target).name == "out":
+            if done:
+                rename(path, target)
+            raise error
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", second)
+    with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else OutputError):
+        fill(tmp_path / "out")
+    assert listing(tmp_path) == (BOTH if done else [])
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_a_folder_that_appears_meanwhile_is_left_alone(tmp_path, name):
+    def appear():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "theirs").touch()
+
+    with pytest.raises(OutputError, match=f"{name}' appeared meanwhile; nothing was written"):
         fill(tmp_path / "out", then=appear)
-    assert listing(tmp_path) == ["out"]
-    assert listing(tmp_path / "out") == ["theirs"]
+    assert listing(tmp_path) == [name]
+    assert listing(tmp_path / name) == ["theirs"]
 
 
 @pytest.fixture
@@ -198,7 +236,7 @@ def test_a_full_disk_leaves_the_old_file_whole(small_disk):
 
 def test_a_full_disk_leaves_no_folder(small_disk):
     def overflow():
-        (aside,) = small_disk.iterdir()
+        aside = next(small_disk.iterdir())
         (aside / "second").write_text("x" * 200_000)
 
     with pytest.raises(OutputError, match="No space left on device; nothing was written"):
@@ -228,14 +266,28 @@ def test_a_link_is_followed(tmp_path):
 
 # ---- processes that are killed -----------------------------------------------------------------
 
-# Writes a folder, says so, and waits for a line before it gives it its name.
+# Writes two folders, says so, and waits for a line before it gives them their names.
 SLOW = """
 import sys
-from foreknow.output import whole_folder
-with whole_folder("out") as aside:
-    (aside / "owner.json").write_text("key")
+from foreknow.output import whole_folders
+with whole_folders("out", "out.owner") as (aside, own):
+    (own / "owner.json").write_text("key")
     print("written", flush=True)
     sys.stdin.readline()
+"""
+# The same, which is killed when the first of them has its name.
+KILLED = """
+import os, signal
+from pathlib import Path
+rename = Path.rename
+def second(path, target):
+    if Path(target).name == "out":
+        os.kill(os.getpid(), signal.SIGKILL)
+    rename(path, target)
+Path.rename = second
+from foreknow.output import whole_folders
+with whole_folders("out", "out.owner") as (aside, own):
+    (own / "owner.json").write_text("key")
 """
 # The same, as a command that is told to end.
 TOLD = """
@@ -267,13 +319,30 @@ def slow(tmp_path):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_a_killed_process_left_is_removed_at_the_next_start(slow, tmp_path, way):
-    (left,) = tmp_path.iterdir()
-    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(left.stat().st_mode) for left in tmp_path.iterdir()} == {0o700}
     slow.kill()
     slow.wait()
-    assert [path.name for path in left.rglob("owner.json")]
+    assert [path.name for path in tmp_path.rglob("owner.json")]
     way(tmp_path / "next")
-    assert listing(tmp_path) == ["next"]
+    assert [name for name in listing(tmp_path) if name != "next.owner"] == ["next"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("again", ["out", "next"])
+def test_a_process_killed_between_the_names_leaves_neither_at_the_next_start(tmp_path, way, again):
+    run = python(KILLED, tmp_path)
+    assert run.wait() == -signal.SIGKILL
+    assert [name for name in listing(tmp_path) if not name.startswith(".")] == ["out.owner"]
+    way(tmp_path / again)
+    assert [name for name in listing(tmp_path) if name != f"{again}.owner"] == [again]
+
+
+def test_what_replaced_a_folder_of_a_killed_process_is_left_alone(tmp_path):
+    python(KILLED, tmp_path).wait()
+    (tmp_path / "out.owner").rename(tmp_path / "moved")
+    (tmp_path / "out.owner").mkdir()
+    write_whole(tmp_path / "next", "text")
+    assert listing(tmp_path) == ["moved", "next", "out.owner"]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -281,14 +350,15 @@ def test_what_a_living_process_writes_is_left_alone(slow, tmp_path, way):
     way(tmp_path / "next")
     slow.communicate(b"\n")
     assert slow.returncode == 0
-    assert listing(tmp_path) == ["next", "out"]
-    assert listing(tmp_path / "out") == ["owner.json"]
+    assert [name for name in listing(tmp_path) if name != "next.owner"] == ["next", *BOTH]
+    assert listing(tmp_path / "out.owner") == ["owner.json"]
 
 
 def test_what_is_not_surely_ours_is_left_alone(slow, tmp_path):
-    (left,) = tmp_path.iterdir()
+    left, other = tmp_path.iterdir()
     slow.kill()
     slow.wait()
+    subprocess.run(["rm", "-r", str(other)], check=True)
     mark = (left / "lock").read_bytes()
 
     def make(name, held, mode=0o700):
@@ -369,7 +439,7 @@ def test_a_signal_that_is_ignored_stays_so(tmp_path):
     run.send_signal(signal.SIGHUP)
     run.communicate(b"\n")
     assert run.returncode == 0
-    assert listing(tmp_path) == ["out"]
+    assert listing(tmp_path) == BOTH
 
 
 @pytest.mark.slow
@@ -390,11 +460,11 @@ def test_kills_at_random_moments_leave_all_or_nothing(tmp_path):
         assert name == "SIGKILL" or not hidden
         for left in hidden:
             assert stat.S_IMODE(left.stat().st_mode) & 0o077 == 0
-        if (tmp_path / "out").exists():
-            assert {"certificate.json", "owner.json", "report.html", "release.csv"} == set(
-                listing(tmp_path / "out")
-            )
-            subprocess.run(["rm", "-r", str(tmp_path / "out")], check=True)
         write_whole(tmp_path / "next", "text")
+        both = [name for name in BOTH if (tmp_path / name).exists()]
+        assert both in ([], BOTH)
+        for name, files in zip(both, (PUBLISHED, ["members.parquet", "owner.json"]), strict=False):
+            assert listing(tmp_path / name) == files
+            subprocess.run(["rm", "-r", str(tmp_path / name)], check=True)
         assert listing(tmp_path) == ["next"]
     assert moments > 20

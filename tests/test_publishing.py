@@ -24,7 +24,7 @@ def _short_report(monkeypatch, request):
 
 
 TABLES = {"generalized": ["release"], "bucketized": ["people", "sensitive"]}
-PAPERS = {"certificate.json", "owner.json", "report.html"}
+PAPERS = {"certificate.json", "report.html"}
 
 
 def as_texts(table):
@@ -51,7 +51,9 @@ def test_the_folder_holds_the_tables_and_their_papers_and_nothing_else_in_a_repo
     names = {path.name for path in out.iterdir()}
     assert names == {f"{name}.{fmt}" for name in publication.tables} | PAPERS
     assert list(publication.tables) == TABLES[form]
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.owner"]
+    own = {path.name for path in (tmp_path / "out.owner").iterdir()}
+    assert own == {"members.parquet", "owner.json"}
     assert fk.Certificate.load(out / "certificate.json") == certificate
     assert certificate.safe
     assert certificate.check(out) == []
@@ -147,7 +149,8 @@ def test_formulas_anywhere_in_the_table_can_be_disarmed(quasi, values, said, tmp
     numbers = values if quasi == "t" else [1, 1]
     held = ["s", "t"] if quasi == "t" else values
     table = {quasi: [*numbers, 2, 2], "-d": held * 2}
-    small(table, [quasi], "-d", escape_formulas=True).write(tmp_path / "out")
+    exact = {quasi: "exact"}
+    small(table, [quasi], "-d", escape_formulas=True, labels=exact).write(tmp_path / "out")
     assert said in (tmp_path / "out" / "release.csv").read_text()
     assert list(rows_of(tmp_path / "out" / "release.csv")[0])[1] == "'-d"
 
@@ -208,23 +211,23 @@ def test_the_owner_alone_may_read_the_key_and_the_certificate_has_neither_key_no
     form, tmp_path
 ):
     made(form, seed=987654321).write(tmp_path / "out")
-    path = tmp_path / "out" / "owner.json"
+    path = tmp_path / "out.owner" / "owner.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     owner = json.loads(path.read_text())
     assert owner["seed"] == 987654321
     assert re.fullmatch("[0-9a-f]{64}", owner["digest_key"])
     for other in (tmp_path / "out").iterdir():
-        if other.name != "owner.json":
-            content = other.read_bytes()
-            assert b"987654321" not in content, other.name
-            assert owner["digest_key"].encode() not in content, other.name
+        content = other.read_bytes()
+        assert b"987654321" not in content, other.name
+        assert owner["digest_key"].encode() not in content, other.name
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
     assert certificate["seeded"] is True
 
 
 def test_the_keyed_digest_is_found_again_with_the_key_and_changes_with_the_table(tmp_path):
     certificate = made().write(tmp_path / "out")
-    key = json.loads((tmp_path / "out" / "owner.json").read_text())["digest_key"]
+    key = json.loads((tmp_path / "out.owner" / "owner.json").read_text())["digest_key"]
     microdata = fk.Microdata(people(), schema())
     assert certificate.source["digest"] == microdata.digest(bytes.fromhex(key))
     assert certificate.source["digest"] != microdata.digest(bytes(32))

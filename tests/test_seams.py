@@ -185,6 +185,9 @@ even_groups = 2
 
 [[require]]
 k_anonymity = 2
+
+[publish]
+labels = { age = "exact" }
 """
 
 

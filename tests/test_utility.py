@@ -12,10 +12,11 @@ from tests.examples import examples
 
 import foreknow as fk
 from foreknow.data.counts import GroupCounts
+from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.hierarchy import Intervals, Ordered
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
-from foreknow.utility.utility import ncp_of_groups, optimal_discernibility, utility_of
+from foreknow.utility.utility import optimal_discernibility, utility_of
 
 
 def people_of(columns, **hierarchies):
@@ -26,7 +27,8 @@ def people_of(columns, **hierarchies):
 
 def widths(values, groups, **hierarchies):
     (attribute,) = people_of({"q": values}, **hierarchies).attributes
-    return ncp_of_groups(attribute, np.array(groups), max(groups) + 1).tolist()
+    style = style_of(attribute, None)
+    return coarsened(attribute, np.array(groups), max(groups) + 1, style).widths.tolist()
 
 
 @st.composite

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from foreknow.data.counts import GroupCounts
     from foreknow.data.hierarchy import DateLevels, Intervals, Mask, Ordered, Tree
     from foreknow.data.microdata import Microdata
+    from foreknow.data.reading import Reading
     from foreknow.data.release import Release
     from foreknow.data.schema import Schema
     from foreknow.errors import ForeknowError, InputError, NoSafeRelease
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from foreknow.policy.policy import Policy, PublishOptions
     from foreknow.policy.requirement import Requirement
     from foreknow.publishing.certificate import Certificate
+    from foreknow.publishing.members import named_release
     from foreknow.publishing.publish import Publication, publish
     from foreknow.publishing.verification import Verification, verify
     from foreknow.utility.query_error import QueryError, query_error, query_error_of_groups
@@ -118,6 +120,7 @@ _ROOMS = {
     "data.counts": ["GroupCounts"],
     "data.hierarchy": ["DateLevels", "Intervals", "Mask", "Ordered", "Tree"],
     "data.microdata": ["Microdata"],
+    "data.reading": ["Reading"],
     "data.release": ["Release"],
     "data.schema": ["Schema"],
     "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
@@ -137,6 +140,7 @@ _ROOMS = {
     "policy.policy": ["Policy", "PublishOptions"],
     "policy.requirement": ["Requirement"],
     "publishing.certificate": ["Certificate"],
+    "publishing.members": ["named_release"],
     "publishing.publish": ["Publication", "publish"],
     "publishing.verification": ["Verification", "verify"],
     "utility.query_error": ["QueryError", "query_error", "query_error_of_groups"],
@@ -195,6 +199,7 @@ __all__ = [
     "Publication",
     "PublishOptions",
     "QueryError",
+    "Reading",
     "Recursive",
     "Release",
     "Requirement",
@@ -224,6 +229,7 @@ __all__ = [
     "knowledge_skyline",
     "knowledge_skylines",
     "name_people",
+    "named_release",
     "optimal_discernibility",
     "publish",
     "query_error",

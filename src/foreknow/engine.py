@@ -166,10 +166,13 @@ class CsvFile:
     path : Path
     delimiters : str
         Of these, the delimiter is the one that makes most columns of the header.
+    name : str, optional
+        What messages call it; the name of the file when left out.
 
     Attributes
     ----------
     path : Path
+    name : str
     header : list of str
         Names of columns, as they stand.
     delimiter : str
@@ -177,8 +180,9 @@ class CsvFile:
         Of the file before its header was read.
     """
 
-    def __init__(self, path: Path, delimiters: str = DELIMITERS) -> None:
+    def __init__(self, path: Path, delimiters: str = DELIMITERS, name: str | None = None) -> None:
         self.path = path
+        self.name = name or path.name
         self.stamp = Stamp([path])
         self._gzip = path.suffix.lower() == ".gz"
         headers = {delimiter: self._header(delimiter) for delimiter in delimiters}
@@ -186,7 +190,7 @@ class CsvFile:
         self.header = headers[self.delimiter]
 
     def _header(self, delimiter: str) -> list[str]:
-        name = self.path.name
+        name = self.name
         opened = gzip.open if self._gzip else open
         try:
             with opened(self.path, "rt", encoding="utf-8-sig", newline="") as file:
@@ -229,7 +233,7 @@ class CsvFile:
 
     def check(self, n_rows: int) -> None:
         """Raise `DataError` unless so many rows are all that the file holds, unchanged since."""
-        found, name = self._shape, self.path.name
+        found, name = self._shape, self.name
         if found.fields != found.records * len(self.header):
             line, fields = self._odd_line()
             raise DataError(
@@ -283,7 +287,7 @@ class CsvFile:
                 ]
                 if stray:
                     raise DataError(
-                        f"{self.path.name}, line {line + _line_ends(text[: min(stray)])}: a quote "
+                        f"{self.name}, line {line + _line_ends(text[: min(stray)])}: a quote "
                         "with something beside it, such as a space; put the whole field in "
                         'quotes, and write a quote in it twice, such as "say ""a"""'
                     )
@@ -297,7 +301,7 @@ class CsvFile:
             line += _line_ends(text)
             last = block[-1]
         if quoted:
-            raise DataError(f"{self.path.name}: a quote is not closed")
+            raise DataError(f"{self.name}: a quote is not closed")
         unfinished = last not in (_NEWLINE, _RETURN)
         return _Shape(records + unfinished, fields + unfinished, blank)
 
@@ -312,7 +316,7 @@ class CsvFile:
                     yield before, block, later[:1] or b"\n"
                     before, block = block[-1:], later
         except (OSError, EOFError) as error:
-            raise DataError(f"{self.path.name} cannot be read: {error}") from None
+            raise DataError(f"{self.name} cannot be read: {error}") from None
 
 
 class _Shape(NamedTuple):

@@ -53,7 +53,7 @@ def as_fraction(number: Number) -> Fraction:
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
         said = shown(number) if isinstance(number, Decimal) else quoted(number)
         raise InputError(
-            f"{said} is not a number; give a float, a Fraction, or a text such as '2/3'"
+            f'{said} is not a number; write one such as 0.95, or a fraction such as "2/3"'
         ) from None
 
 

@@ -8,12 +8,12 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from foreknow.errors import OutputError
-from foreknow.scratch import CONTENT, create, scratch_folder
+from foreknow.scratch import CONTENT, create, note_beside, scratch_folder, sweep
 
 
 def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
@@ -41,20 +41,36 @@ def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
 
 
 @contextmanager
-def whole_folder(path: str | Path) -> Iterator[Path]:
-    """Fill a new folder aside; it gets its name when the block ends well, else it is removed."""
-    target = Path(path)
-    with _clear_errors(target):
-        require_new(target)
-        with _aside(target.absolute().parent) as whole:
-            whole.mkdir()
-            yield whole
-            for file in whole.iterdir():
-                with file.open("rb") as written:
-                    os.fsync(written.fileno())
-            if target.exists():
-                raise OutputError(f"{str(target)!r} appeared meanwhile; nothing was written")
+def whole_folders(path: str | Path, kept: str | Path) -> Iterator[tuple[Path, Path]]:
+    """Fill two new folders aside: both get their names when the block ends well, else neither.
+
+    Only we can look into the second one.
+    """
+    target, own_target = Path(path), Path(kept)
+    require_new(target, own_target)
+    with _clear_errors(target), ExitStack() as opened:
+        whole = opened.enter_context(_aside(target.absolute().parent))
+        with _clear_errors(own_target):
+            own = opened.enter_context(_aside(own_target.absolute().parent))
+        whole.mkdir()
+        own.mkdir(0o700)
+        yield whole, own
+        for file in own.iterdir():
+            file.chmod(0o600)
+        for file in (*whole.iterdir(), *own.iterdir()):
+            with file.open("rb") as written:
+                os.fsync(written.fileno())
+        note_beside(whole, own, own_target)
+        for each in (target, own_target):
+            if each.exists():
+                raise OutputError(f"{str(each)!r} appeared meanwhile; nothing was written")
+        try:
+            own.rename(own_target)
             whole.rename(target)
+        except BaseException:
+            if whole.exists() and not own.exists():
+                own_target.rename(own)
+            raise
 
 
 @contextmanager
@@ -69,14 +85,24 @@ def _aside(parent: Path) -> Iterator[Path]:
         os.close(lock)
 
 
-def require_new(path: str | Path) -> None:
-    """Raise `OutputError` if something of that name exists, or it is no name for engines."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        raise OutputError(f"{str(path)!r}: the name is not UTF-8; choose another") from None
-    if Path(path).exists() or Path(path).is_symlink():
-        raise OutputError(f"{str(path)!r} exists already; name a new folder, or remove it first")
+def require_new(path: str | Path, kept: str | Path) -> None:
+    """Raise `OutputError` if something of either name exists, or it is no name for engines."""
+    if os.path.realpath(path) == os.path.realpath(kept):
+        raise OutputError(
+            f"{str(path)!r} is to be published, and cannot be the owner's folder too; name another"
+        )
+    for each in (Path(path), Path(kept)):
+        try:
+            str(each).encode()
+        except UnicodeEncodeError:
+            raise OutputError(f"{str(each)!r}: the name is not UTF-8; choose another") from None
+        with _clear_errors(each):
+            os.stat(each.absolute().parent)
+            sweep(each.absolute().parent)
+            if each.exists() or each.is_symlink():
+                raise OutputError(
+                    f"{str(each)!r} exists already; name a new folder, or remove it first"
+                )
 
 
 @contextmanager

@@ -21,7 +21,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 PREFIX, _NAME = ".foreknow-", re.compile(r"\.foreknow-[a-z0-9_]{8}")
-LOCK, CONTENT = "lock", "whole"
+LOCK, CONTENT, BESIDE = "lock", "whole", "beside"
 _MARK = b"written aside by foreknow\n"
 _LONG = 60  # seconds in which a process that lives has put its lock into its folder
 
@@ -31,7 +31,7 @@ def scratch_folder(parent: Path) -> tuple[Path, int]:
 
     What dead processes left in the same parent is removed first.
     """
-    _sweep(parent)
+    sweep(parent)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).absolute()
         try:
@@ -65,7 +65,14 @@ def _hold(lock: int) -> bool | None:
     return True
 
 
-def _sweep(parent: Path) -> None:
+def note_beside(content: Path, moved: Path, target: Path) -> None:
+    """Note what gets its name just before `content` does: if we die between, it is removed."""
+    about = moved.lstat()
+    note = f"{about.st_dev} {about.st_ino} {target.absolute()}"
+    (content.parent / BESIDE).write_text(note, "utf-8")
+
+
+def sweep(parent: Path) -> None:
     """Remove what processes that are dead left in a folder; nothing that is not surely ours."""
     if fcntl is None:
         return
@@ -83,16 +90,27 @@ def _sweep_one(folder: Path) -> None:
     held = {path.name for path in folder.iterdir()}
     if not held and time.time() - about.st_mtime > _LONG:
         folder.rmdir()
-    if LOCK not in held or held - {LOCK, CONTENT}:
+    if LOCK not in held or held - {LOCK, CONTENT, BESIDE}:
         return
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
     try:
         if _hold(lock):
             mark = os.read(lock, len(_MARK) + 1)
             if mark == _MARK or (not mark and CONTENT not in held):
+                if {CONTENT, BESIDE} <= held:
+                    _remove_beside(folder / BESIDE)
                 shutil.rmtree(folder)
     finally:
         os.close(lock)
+
+
+def _remove_beside(note: Path) -> None:
+    """Remove the very folder that was given its name, though what belongs to it was not."""
+    with suppress(OSError, ValueError):
+        device, inode, path = note.read_text("utf-8").split(" ", 2)
+        about = os.lstat(path)
+        if (about.st_dev, about.st_ino, about.st_uid) == (int(device), int(inode), os.geteuid()):
+            shutil.rmtree(path)
 
 
 def create(path: Path, mode: int) -> int:

@@ -207,7 +207,13 @@ def test_what_is_missing_is_named(asking, desk):
     assert "no column 'nmae'" in asking("-a", "Tom", columns=[*COLUMNS[:5], "nmae"])[2]
 
 
-def test_what_publish_wrote_names_nobody(desk):
+def test_what_publish_wrote_names_nobody_without_the_owners_folder(desk):
     assert desk.run(*desk.publish("--quiet"))[0] == 0
+    desk.says("ask", "out", "-a", "Ann", "--policy", "policy.toml")
+    (desk.folder / "out.owner").rename(desk.folder / "mine")
     said = desk.refused("ask", "out", "-a", "Ann", "--policy", "policy.toml")
-    assert "'out' is what foreknow publish wrote, which names nobody" in said
+    assert "'out' names nobody, and there is no file 'out.owner/members.parquet'" in said
+    assert "--members FILE" in said
+    desk.says("ask", "out", "-a", "Ann", "--members", "mine/members.parquet")
+    said = desk.refused("ask", "table.csv", "-a", "Ann", "--members", "mine/members.parquet")
+    assert "--members is for a folder that publish wrote; 'table.csv' is none" in said

@@ -17,6 +17,9 @@ sensitive = "disease"
 [[require]]
 facts = { l = 0, k = 0, m = 0 }
 below = 1
+
+[publish]
+labels = { age = "exact" }
 """
 
 
@@ -62,8 +65,18 @@ def test_a_method_that_gives_nothing_away_exits_with_0(attacking):
 def test_an_estimate_says_so(attacking):
     code, out, _ = attacking("--worlds", "1", "--seed", "1", "--form", "bucketized")
     assert code == 1
-    assert "5 people are unsettled" in out
+    assert "3 people are suspected to be certain" in out
     assert "estimates" in out
+
+
+def test_what_stays_undecided_has_an_exit_code_of_its_own(attacking, desk):
+    """Neither found nor settled: one run says nothing of other worlds of a function."""
+    desk.put("own.py", "def together(table):\n    return [0] * 5\n")
+    code, out, _ = attacking("--method", "own.py:together", "--worlds", "1", "--json", "a.json")
+    assert code == 4
+    assert "5 people are unsettled" in out
+    assert desk.json("a.json")["undecided"]
+    assert attacking("--method", "own.py:together", "--quiet")[:2] == (0, "")
 
 
 def test_a_method_that_draws_lots(attacking, desk):

@@ -47,7 +47,7 @@ def test_a_table_that_cannot_be_used(desk, command, content, said):
     ("name", "content", "said"),
     [
         ("none.csv", None, "there is no file or folder 'none.csv'"),
-        ("table.xlsx", b"PK", "neither CSV (.csv, .tsv, .txt) nor Parquet"),
+        ("table.ods", b"PK", "neither CSV (.csv, .tsv, .txt) nor Parquet"),
         ("table.parquet", b"PAR1", "table.parquet cannot be read as Parquet"),
         ("table.csv.gz", b"not zipped", "table.csv.gz cannot be read"),
         ("empty", "folder", "'empty' holds no .parquet file"),

@@ -11,7 +11,7 @@ from tests.cli.desk import POLICY, TABLE
 
 import foreknow as fk
 
-PAPERS = {"certificate.json", "owner.json", "report.html"}
+PAPERS = {"certificate.json", "report.html"}
 STEERING, SHOWN = "job\x1b[31m\u202e", r"job\x1b[31m\u202e"
 
 
@@ -41,7 +41,8 @@ def test_publish_verify_and_audit_agree_as_processes(desk):
     command = ["-m", "foreknow.cli"]
     assert process(desk.folder, *command, *desk.publish())[::2] == (0, "")
     assert {path.name for path in (desk.folder / "out").iterdir()} == {"release.csv", *PAPERS}
-    assert sorted(p.name for p in desk.folder.iterdir()) == ["out", "policy.toml", "table.csv"]
+    names = ["out", "out.owner", "policy.toml", "table.csv"]
+    assert sorted(path.name for path in desk.folder.iterdir()) == names
     code, out, err = process(desk.folder, *command, "verify", "out/certificate.json")
     assert (code, err) == (0, "")
     assert "Verified: 8 people in " in out
@@ -77,7 +78,10 @@ def test_options_of_publish_go_before_the_policy_and_each_form_is_verified(desk,
     assert "Written to out:" in out
     found = {path.name for path in (desk.folder / "out").iterdir()}
     assert found == {f"{name}.{fmt}" for name in names} | PAPERS
-    assert all(name in out for name in found)
+    own = {path.name for path in (desk.folder / "out.owner").iterdir()}
+    assert own == {"members.parquet", "owner.json"}
+    assert "For you only, in out.owner:" in out
+    assert all(name in out for name in found | own)
     for arguments in (
         ["verify", "out/certificate.json"],
         ["verify", "out"],
@@ -186,7 +190,7 @@ def test_a_table_is_opened_once(desk, monkeypatch):
     from foreknow.data.engines import sources
 
     opened, open_path = [], sources._open_path
-    monkeypatch.setattr(sources, "_open_path", lambda path: opened.append(path) or open_path(path))
+    monkeypatch.setattr(sources, "_open_path", lambda *of: opened.append(of) or open_path(*of))
     desk.says(*desk.audit(), code=1)
     desk.says("skyline", "table.csv", "-c", "1", "-s", "disease", "--quasi-identifiers", "sex")
     assert len(opened) == 2

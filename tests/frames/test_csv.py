@@ -129,7 +129,10 @@ def test_columns_whose_names_differ_in_case_only_stay_apart(tmp_path, names, gro
         ("gid,disease\n1,Grippé\n".encode("latin-1"), "not UTF-8.*save it again as UTF-8"),
         ("gid,grippé\n1,x\n".encode("latin-1"), "not UTF-8.*save it again as UTF-8"),
         (PLAIN.encode("utf-16"), "not UTF-8.*save it again as UTF-8"),
-        (("gid,disease\n" + "1,x\n" * 30_000).encode() + b"1,\xe9\n", "line 30002: not UTF-8"),
+        (
+            ("gid,disease\n" + "1,x\n" * 30_000).encode() + b"1,\xe9\n",
+            r"not UTF-8 \(line 30002, byte 120015\)",
+        ),
         ('gid,disease\n1,"x\n2,y\n', "people.csv, line 2: a quote is not closed"),
         ('gid,disease\n1,"20"\n1,"20" \n', "people.csv, line 3: a quote with something beside"),
         ('gid,disease\n1,"20"\n1, "20"\n', "people.csv, line 3: a quote with something beside"),

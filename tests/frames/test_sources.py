@@ -51,8 +51,8 @@ def test_paths_and_texts_are_the_same_and_opened_tables_stay(tmp_path):
 @pytest.mark.parametrize(
     "name",
     [
-        *("people.xlsx", "people", "people.json", "people.gz"),
-        *("people.csv.xlsx", "people.csv.bak", "people.txt.json"),
+        *("people.ods", "people", "people.json", "people.gz"),
+        *("people.csv.xls", "people.csv.bak", "people.txt.json"),
     ],
 )
 def test_an_extension_that_is_not_supported_is_named(tmp_path, name):

@@ -178,7 +178,11 @@ SIZE = "must be a finite number of usual size, not"
         (DateLevels, [[["month"]]], "there is no date level ['month']"),
         (DateLevels, [["year", "month"]], "date levels must coarsen: 'month' comes after 'year'"),
         (DateLevels, [["year", "year"]], "date levels must coarsen: 'year' comes after 'year'"),
-        (DateLevels, [[]], "date levels need at least one of day, month, quarter, year, decade"),
+        (
+            DateLevels,
+            [[]],
+            "date levels need at least one of hour, day, month, quarter, year, decade",
+        ),
         (DateLevels, ["month"], "date levels must be a list, not 'month'"),
         *((Mask, [n], "a mask length must be a whole number from 1") for n in (0, -1, True, "5")),
         (Mask, [2.0], "a mask length must be a whole number from 1"),

@@ -432,7 +432,7 @@ STYLES = {
 
 def published(data, policy, styles):
     """How many groups there are; the release has the same ones, whatever their order."""
-    partition = fk.Mondrian().partition(data, policy)
+    partition = fk.Mondrian().partition(data.rounded(styles), policy)
     options = fk.PublishOptions(labels=styles)
     made = fk.publish(data, policy, method=fk.Mondrian(), options=options, seed=1)
     names = list(data.schema.quasi_identifiers)

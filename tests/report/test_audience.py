@@ -73,13 +73,15 @@ def test_what_a_command_writes_is_for_the_owner_and_says_so(place, command):
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 def test_what_publish_writes_is_readable_as_its_audience_has_it(place, method):
     run("publish", "table.csv", "-p", "policy.toml", "-o", "out", "--method", method)
-    kept = {"owner.json", *(["lattice.html"] if method == "fulldomain" else [])}
+    kept = ["lattice.html"] if method == "fulldomain" else []
     modes = {path.name: mode(path) for path in (place / "out").iterdir()}
-    assert {name for name, found in modes.items() if found == 0o600} == kept
-    assert {found for name, found in modes.items() if name not in kept} == {0o644}
+    assert modes == dict.fromkeys(["certificate.json", "release.csv", "report.html"], 0o644)
+    modes = {path.name: mode(path) for path in (place / "out.owner").iterdir()}
+    assert modes == dict.fromkeys([*kept, "members.parquet", "owner.json"], 0o600)
+    assert (mode(place / "out"), mode(place / "out.owner")) == (0o755, 0o700)
     assert said(place / "out" / "report.html").startswith("May be published with the release")
     if method == "fulldomain":
-        assert said(place / "out" / "lattice.html").startswith("For the owner only: ")
+        assert said(place / "out.owner" / "lattice.html").startswith("For the owner only: ")
 
 
 def test_measures_and_learned_priors_are_for_the_owner(place):

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 from tests.methods.tables import interval_path, mask_path, tree_path
 
 PATHS = {"tree": tree_path, "interval": interval_path, "mask": mask_path}
@@ -149,3 +150,14 @@ def path_of(kind_of, value):
     above = PATHS[kind_of](value)
     # One label may stand for different things at different levels.
     return (value, *((level, label) for level, label in enumerate(above[:-1])), "*")
+
+
+def members_of(covers):
+    """The values that labels cover: the label of each, and its code."""
+    found = [(), ()]
+    for label in range(len(covers)):
+        for at in range(covers.offsets[label], covers.offsets[label + 1]):
+            ends = covers.starts[at], covers.ends[at]
+            codes = range(*np.searchsorted(covers.line.cells, ends).tolist())
+            found = [(*found[0], *[label] * len(codes)), (*found[1], *codes)]
+    return np.array(found[0], dtype=int), np.array(found[1], dtype=int)

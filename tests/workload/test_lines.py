@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.workload.brute import members_of
 
 import foreknow as fk
 from foreknow.errors import DataError
@@ -215,7 +216,7 @@ def test_periods_at_the_ends_of_the_calendar():
 
 def covered(found, text, style):
     covers = covers_of_texts(*found, [text], style)
-    return [found[0].domain[code] for code in covers.members()[1].tolist()]
+    return [found[0].domain[code] for code in members_of(covers)[1].tolist()]
 
 
 FIFTIES = laid_out([20, 30, 40, 50, None])

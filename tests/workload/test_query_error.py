@@ -14,7 +14,7 @@ from tests.workload import brute
 
 import foreknow as fk
 from foreknow.errors import DataError
-from foreknow.publishing.tables import bucketized
+from foreknow.publishing.tables import bucketized, group_ids
 from foreknow.utility import queries as answering
 from foreknow.utility.queries import draw_queries
 
@@ -120,7 +120,7 @@ def test_published_tables_answer_as_the_grouping_does(drawn):
     same = fk.query_error_of_groups(microdata, given_, floors=floors, labels=styles, **asking)
     assert (found.form, found.exact.tolist()) == ("generalized", same.exact.tolist())
     assert found.estimated == pytest.approx(same.estimated, abs=1e-9)
-    tables = bucketized(microdata, given_, n_groups, random)
+    tables = bucketized(microdata, given_, group_ids(n_groups, random), random)
     release = fk.Release.from_bucketized(
         tables["sensitive"], sensitive="disease", people=tables["people"]
     )

@@ -11,9 +11,11 @@ from foreknow.cli.inputs import (
     Columns,
     is_published,
     open_by,
+    open_own,
     open_raw,
     open_release,
     open_table_by,
+    say_index,
     say_scope,
     schema_of,
     value_named,
@@ -23,6 +25,7 @@ from foreknow.cli.options import (
     Group,
     Html,
     Json,
+    Members,
     Person,
     PolicyPath,
     QuasiIdentifiers,
@@ -31,21 +34,29 @@ from foreknow.cli.options import (
     SemanticsOption,
     Sensitive,
     SomePolicy,
+    Verbose,
     console,
     is_whole,
     progress,
+    read_by,
+    reads,
     refuse_inputs,
+    say_readings,
     show_result,
 )
+from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError, SchemaError
 
 if TYPE_CHECKING:
     from foreknow.auditing.skyline import Point, SkylineReport
     from foreknow.data.release import Release
 
-_Release = Annotated[Path, typer.Argument(help="CSV, Parquet, or a folder.")]
+_Release = Annotated[
+    Path, typer.Argument(help="A folder of foreknow publish, CSV, Parquet, .xlsx, ...; - is stdin.")
+]
 
 
+@reads
 def audit(
     release: _Release,
     policy: PolicyPath,
@@ -55,7 +66,9 @@ def audit(
     ] = None,
     html: Html = None,
     json: Json = None,
+    verbose: Verbose = False,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Judge a release by what adversaries who already know something could find out.
 
@@ -66,18 +79,22 @@ def audit(
     from foreknow.auditing import audit as auditing
     from foreknow.policy.policy import Policy
 
-    rules = Policy.load(policy)
+    rules = read_by(Policy.load(policy), reading)
     refuse_inputs(html, json, (release, policy))
     with progress("Counting the release", quiet):
         judged = open_release(release, rules, group)
         found = auditing.audit(judged, rules)
     show_result(found, html, json, quiet)
+    if not quiet:
+        say_index(judged)
+        say_readings(judged, verbose)
     raise typer.Exit(0 if found.safe else UNSAFE)
 
 
 # ---- skyline --------------------------------------------------------------------------------
 
 
+@reads
 def skyline(
     release: _Release,
     confidence: Annotated[
@@ -95,6 +112,13 @@ def skyline(
     name_people: Annotated[
         bool, typer.Option("--name-people", help="Print who the worst case is about, by name.")
     ] = False,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--table", help="The raw table, to name the people of a folder you published."
+        ),
+    ] = None,
+    members: Members = None,
     policy: SomePolicy = None,
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
@@ -104,6 +128,7 @@ def skyline(
     html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Show how much adversaries may know before they can become too sure.
 
@@ -115,10 +140,21 @@ def skyline(
     if (above is not None or name_people) and not value:
         raise InputError("--above and --name-people are about values; add --value")
     columns = Columns(group, quasi_identifiers, sensitive, person, semantics)
-    refuse_inputs(html, json, (release, policy))
+    refuse_inputs(html, json, (release, policy, table, members))
+    own = name_people and is_published(release)
+    if own and table is None:
+        raise InputError(
+            f"{str(release)!r} names nobody; add --table TABLE, the table that it was made of, and "
+            "--policy FILE"
+        )
+    if not own and (table or members):
+        raise InputError("--table and --members are for --name-people of a published folder")
     point = None if above is None else _amounts(above)
     with progress("Counting the release", quiet):
-        opened = open_by(release, policy, columns)
+        if own:
+            opened = open_own(release, policy, columns, members, reading, table)
+        else:
+            opened = open_by(release, policy, columns, reading)
         if name_people:
             _refuse_nameless(opened)
         texts = list(dict.fromkeys(value or ()))
@@ -173,6 +209,7 @@ def _amounts(text: str) -> Point:
 # ---- curves and survey ----------------------------------------------------------------------
 
 
+@reads
 def curves(
     release: _Release,
     levels: Annotated[
@@ -195,6 +232,7 @@ def curves(
     html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Show how sure an adversary can become who knows so many implications, or negations.
 
@@ -213,10 +251,10 @@ def curves(
     opened = None
     with progress("Counting the release", quiet):
         if wanted is None:
-            opened = open_by(release, policy, columns)
+            opened = open_by(release, policy, columns, reading)
             counts, name, column = opened.counts, opened.name, opened.sensitive
         else:
-            raw = open_raw(release, policy, columns)
+            raw = open_raw(release, policy, columns, reading)
             counts = counts_at(raw, wanted)
             name, column = f"{raw.name} at {levels}", raw.schema.sensitive
         about = None if value is None else value_named(counts, value)
@@ -242,6 +280,7 @@ def _levels(text: str) -> dict[str, int | str]:
     return levels
 
 
+@reads
 def survey(
     table: Raw,
     knowledge: Annotated[
@@ -255,6 +294,7 @@ def survey(
     html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Judge every generalization of a raw table: how even its groups are, what it discloses.
 
@@ -269,15 +309,18 @@ def survey(
     if not all(is_whole(part) for part in parts):
         raise InputError(f"--knowledge takes whole numbers such as 1,3,5, not {knowledge!r}")
     with progress("Judging every generalization", quiet):
-        raw = open_raw(table, policy, columns)
+        raw = open_raw(table, policy, columns, reading)
         kind: surveying.Kind = "negations" if negations else "implications"
         found = surveying.survey(raw, map(int, parts), kind=kind)
     show_result(found, html, json, quiet)
+    if not quiet:
+        say_readings(raw)
 
 
 # ---- utility --------------------------------------------------------------------------------
 
 
+@reads
 def utility(
     release: Annotated[
         Path, typer.Argument(help="What foreknow publish wrote, or a CSV or Parquet file.")
@@ -302,6 +345,7 @@ def utility(
     group: Group = None,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Measure what a release is still worth: its groups, its labels, and answers to queries.
 
@@ -314,7 +358,7 @@ def utility(
     from foreknow.utility.report import utility_report
 
     refuse_inputs(None, json, (release, table, policy))
-    rules = Policy.load(policy)
+    rules = read_by(Policy.load(policy), reading)
     schema, written = schema_of(rules), is_published(release)
     if is_published(table):
         raise SchemaError(f"{str(table)!r} is published already; give the raw table")

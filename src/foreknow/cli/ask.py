@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foreknow.cli.inputs import Columns, is_published, open_table_by, person_of, schema_of
+from foreknow.cli.inputs import (
+    Columns,
+    is_published,
+    open_own,
+    open_table_by,
+    person_of,
+    schema_of,
+)
 from foreknow.cli.options import (
     Group,
     Json,
+    Members,
     Person,
     QuasiIdentifiers,
     Quiet,
@@ -21,8 +29,11 @@ from foreknow.cli.options import (
     SomePolicy,
     console,
     progress,
+    read_by,
+    reads,
     refuse_inputs,
 )
+from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import DataError, InputError, StatementError
 
 if TYPE_CHECKING:
@@ -41,8 +52,11 @@ _SHORT = 11
 _MOST_BYTES = 16 << 20
 
 
+@reads
 def ask(
-    release: Annotated[Path, typer.Argument(help="CSV or Parquet with the names of people.")],
+    release: Annotated[
+        Path, typer.Argument(help="CSV or Parquet with the names of people; or what you published.")
+    ],
     statement: Annotated[
         list[str] | None, typer.Argument(help='What is known, such as "Tom != Cancer".')
     ] = None,
@@ -61,6 +75,7 @@ def ask(
     prior: Annotated[
         Path | None, typer.Option("--prior", help="A CSV file: person,value,weight.")
     ] = None,
+    members: Members = None,
     policy: SomePolicy = None,
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
@@ -76,18 +91,20 @@ def ask(
     seed: Annotated[int, typer.Option("--seed", help="Random seed for estimates.")] = 0,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Say how likely people have values, before and after some statements are known.
 
     A STATEMENT is such as "Tom = AIDS", "Tom != Cancer", "Ann = AIDS -> Tom = AIDS",
     "same(Ann, Tom)", with not, and, or, <-> and parentheses. Names with spaces go into quotes.
+    RELEASE names its people, or is a folder that "foreknow publish" wrote: their names are then in
+    the owner's folder beside it.
     """
     from foreknow.adversaries.statements import BUDGET, Statements
 
     if not about:
         raise InputError("say whom to ask about, such as --about Tom")
-    inputs = [path for path in (release, statements, prior, policy) if path is not None]
-    refuse_inputs(None, json, tuple(inputs))
+    refuse_inputs(None, json, (release, statements, prior, policy, members))
     columns = Columns(group, quasi_identifiers, sensitive, person, semantics)
     said = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
     known = Statements(
@@ -97,7 +114,7 @@ def ask(
         seed=seed,
     )
     with progress("Working out the answers", quiet):
-        opened = _open(release, policy, columns)
+        opened = _open(release, policy, columns, members, reading)
         rows = known.posteriors(opened, people=about, values=value)
         answers = [row[each] for row in rows.values() for each in row]
         for answer in answers:
@@ -111,19 +128,20 @@ def ask(
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def _open(path: Path, policy: Path | None, columns: Columns) -> Release:
+def _open(
+    path: Path, policy: Path | None, columns: Columns, members: Path | None, reading: Reading
+) -> Release:
     """Open a release whose people have names: by the policy's person or only identifier."""
     from foreknow.policy.policy import Policy
 
     if is_published(path):
-        raise DataError(
-            f"{str(path)!r} is what foreknow publish wrote, which names nobody; ask about a table "
-            "with the names of people and their groups"
-        )
+        return open_own(path, policy, columns, members, reading)
+    if members is not None:
+        raise InputError(f"--members is for a folder that publish wrote; {str(path)!r} is none")
     if policy is None:
-        return columns.open(path, named=True)
+        return columns.open(path, reading, named=True)
     columns.refuse_beside_policy()
-    schema = schema_of(Policy.load(policy))
+    schema = schema_of(read_by(Policy.load(policy), reading))
     person = person_of(schema, columns.person)
     identifiers = [column for column in schema.identifiers if column != person]
     named = replace(schema, person=person, identifiers=identifiers)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from foreknow.cli.inputs import method_from, names_file, person_of, schema_of
 from foreknow.cli.options import (
+    UNDECIDED,
     UNSAFE,
     Html,
     Json,
+    Members,
     Person,
     PolicyPath,
     Quiet,
@@ -20,18 +25,23 @@ from foreknow.cli.options import (
     chosen,
     is_whole,
     progress,
+    read_by,
+    reads,
     refuse_inputs,
     show_result,
 )
+from foreknow.data.reading import NOTHING, Reading
 from foreknow.errors import InputError
 
 if TYPE_CHECKING:
     from foreknow.data.microdata import Microdata
     from foreknow.policy.policy import Policy
+    from foreknow.publishing.members import OwnRelease
 
 _MOST_SEEDS = 10_000
 
 
+@reads
 def attack(
     table: Raw,
     policy: PolicyPath,
@@ -45,7 +55,10 @@ def attack(
     settings: Settings = None,
     form: ReleaseForm = None,
     worlds: Annotated[
-        int, typer.Option("--worlds", help="Runs of the method; beyond this, estimate.")
+        int,
+        typer.Option(
+            "--worlds", help="Runs of the method, or worlds of a part; beyond this, estimate."
+        ),
     ] = 10_000,
     seconds: Annotated[float, typer.Option("--seconds", help="Time budget.")] = 60.0,
     seed: Annotated[int | None, typer.Option("--seed", help="Random seed for estimates.")] = None,
@@ -67,6 +80,11 @@ def attack(
     nothing: Annotated[
         bool, typer.Option("--nothing", help="Analyse a refusal to publish TABLE.")
     ] = False,
+    release: Annotated[
+        Path | None,
+        typer.Option("--release", help="The folder that publish wrote of TABLE: attack just that."),
+    ] = None,
+    members: Members = None,
     name_people: Annotated[
         bool, typer.Option("--name-people", help="Print people by name, not by row.")
     ] = False,
@@ -74,44 +92,59 @@ def attack(
     html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Attack your own release as an adversary who knows the method, its settings and policy.
 
     TABLE is the raw table. The method is run on it, and on all tables that look the same to a
-    reader; those that it would have published otherwise are struck out. What is written names
-    rows of the table: it is for the owner.
+    reader; those that it would have published otherwise are struck out. With --release, its very
+    groups are attacked. What is written names rows of the table: it is for the owner.
     """
     from foreknow.adversaries.algorithm import attack as run
     from foreknow.data.microdata import Microdata
     from foreknow.policy.policy import Policy
+    from foreknow.publishing.members import OwnRelease
 
-    refuse_inputs(html, json, (table, policy))
+    start = time.monotonic()
+    refuse_inputs(html, json, (table, policy, release, members))
     own = method_from(method) if method is not None and names_file(method) else None
     if own is not None and settings:
         raise InputError("--set is for methods by name; set those of your own in their file")
     named = None if own is not None else method
-    rules = chosen(Policy.load(policy), settings, method=named, form=form)
+    rules, published = read_by(Policy.load(policy), reading), None
+    if release is not None:
+        if groups is not None or nothing or form is not None:
+            raise InputError("--release says it all: leave out --groups, --nothing and --form")
+        published = OwnRelease.open(release, members, schema_of(rules))
+        rules = _as_published(published, rules, said=bool(method or settings))
+    elif members is not None:
+        raise InputError("--members goes with --release FOLDER")
+    rules = chosen(rules, settings, method=named, form=form)
     schema = schema_of(rules)
+    used = _method_of(rules) if own is None else own
+    if published is not None and own is None:
+        _refuse_other_method(published, used)
     with progress("Attacking", quiet):
         microdata = Microdata(table, schema)
         names = _names(microdata, person) if name_people else None
         found = run(
             microdata,
-            _method_of(rules) if own is None else own,
+            used,
             rules,
-            groups=None if groups is None else _groups(microdata, groups),
+            groups=_groups(microdata, groups, published),
             nothing=nothing,
             worlds=worlds,
-            seconds=seconds,
+            # What reading took is part of the budget.
+            seconds=max(seconds - time.monotonic() + start, 0.01) if seconds > 0 else seconds,
             seed=seed,
             seeds=None if seeds is None else _seeds(seeds),
             symmetric=symmetric or None,
         )
-        unclean = found.found or bool(found.unsettled)  # works everything out
+        code = UNSAFE if found.found else UNDECIDED if found.undecided else 0  # works it all out
     from foreknow.report.pages.attack import AttackPage
 
     show_result(found, html, json, quiet, AttackPage(found, names))
-    raise typer.Exit(UNSAFE if unclean else 0)
+    raise typer.Exit(code)
 
 
 def _method_of(rules: Policy) -> Any:
@@ -120,11 +153,37 @@ def _method_of(rules: Policy) -> Any:
     return method_of(rules.options.method, rules)
 
 
-def _groups(microdata: Microdata, column: str) -> Any:
-    """The group of each row, as a column of the table says."""
+def _as_published(own: OwnRelease, rules: Policy, said: bool) -> Policy:
+    """The policy with the options of a release; its own method where another is said."""
+    from foreknow.policy.policy import PublishOptions
+
+    options = PublishOptions.from_dict(own.published.certificate.policy["publish"])
+    if said:
+        before = rules.options
+        options = replace(options, method=before.method, settings=before.settings)
+    return replace(rules, options=options)
+
+
+def _refuse_other_method(own: OwnRelease, method: Any) -> None:
+    """Refuse a method by name that is not the one of the certificate."""
+    made = own.published.certificate.method["name"]
+    if made != type(method).__name__:
+        raise InputError(
+            f"{own.published.release.name} was made by {made}, not by {type(method).__name__}: "
+            "leave out --method, or name a method of your own by --method FILE.py:NAME"
+        )
+
+
+def _groups(microdata: Microdata, column: str | None, own: OwnRelease | None) -> Any:
+    """The group of each row, as the owner's file of a release or a column of the table says."""
     from foreknow.adversaries.algorithm.observation import groups_from
     from foreknow.data.engines.columns import fetch
 
+    if own is not None:
+        own.refuse_other(microdata)
+        return own.groups
+    if column is None:
+        return None
     return groups_from(fetch(microdata.source, [column]).column(column), f"column {column!r}")
 
 

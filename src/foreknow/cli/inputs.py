@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from foreknow.cli.options import print_plain
+from foreknow.cli.options import print_plain, read_by
 from foreknow.errors import InputError, SchemaError, did_you_mean
 
 if TYPE_CHECKING:
@@ -16,9 +17,13 @@ if TYPE_CHECKING:
     from foreknow.data.engines import Table
     from foreknow.data.labels import Label
     from foreknow.data.microdata import Microdata
+    from foreknow.data.reading import Reading
     from foreknow.data.release import Release
     from foreknow.data.schema import Schema
     from foreknow.policy.policy import Policy
+
+
+_ROW_NUMBERS = re.compile(r"Unnamed: \d+|__index_level_\d+__|column0+")
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,16 @@ class Columns:
                 option = f"--{name.replace('_', '-')}"
                 raise SchemaError(f"{option} contradicts --policy, which says it; give one of them")
 
-    def open(self, path: Path, *, named: bool = False) -> Release:
+    def refuse_beside_certificate(self, path: Path) -> None:
+        """Raise `SchemaError` for an option that says what a certificate says already."""
+        for name, column in vars(self).items():
+            if column:
+                raise SchemaError(
+                    f"the columns of {str(path)!r} are in its certificate; leave out "
+                    f"--{name.replace('_', '-')}"
+                )
+
+    def open(self, path: Path, reading: Reading, *, named: bool = False) -> Release:
         """Open a table by its columns; with `named`, one of which names people."""
         from foreknow.data.engines import open_table
         from foreknow.data.schema import check_semantics
@@ -53,25 +67,44 @@ class Columns:
         semantics = check_semantics(self.semantics or "single")
         names = [name.strip() for name in (self.quasi_identifiers or "").split(",")]
         how = {"sensitive": self.sensitive, "person": self.person, "semantics": semantics}
-        return _open(open_table(path), self.group, names, how)
+        return _open(open_table(path, reading), self.group, names, how)
 
 
-def open_by(path: Path, policy: Path | None, columns: Columns) -> Release:
+def open_by(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Release:
     """Open a release as a policy, the options, or the certificate in its folder describe it."""
     from foreknow.policy.policy import Policy
 
     if policy is None and not is_published(path):
-        return columns.open(path)
+        return columns.open(path, reading)
     if policy is None:
-        for name, column in vars(columns).items():
-            if column:
-                raise SchemaError(
-                    f"the columns of {str(path)!r} are in its certificate; leave out "
-                    f"--{name.replace('_', '-')}"
-                )
+        columns.refuse_beside_certificate(path)
         return open_published(path, None)
     columns.refuse_beside_policy()
-    return open_release(path, Policy.load(policy), columns.group, columns.person)
+    rules = read_by(Policy.load(policy), reading)
+    return open_release(path, rules, columns.group, columns.person)
+
+
+def open_own(
+    path: Path,
+    policy: Path | None,
+    columns: Columns,
+    members: Path | None,
+    reading: Reading,
+    table: Path | None = None,
+) -> Release:
+    """Open what its owner published with the names of its people; with TABLE, who has what."""
+    from foreknow.data.microdata import Microdata
+    from foreknow.policy.policy import Policy
+    from foreknow.publishing.members import OwnRelease
+
+    replace(columns, person=None).refuse_beside_certificate(path)
+    schema = None if policy is None else schema_of(read_by(Policy.load(policy), reading))
+    own = OwnRelease.open(path, members, schema)
+    if table is None:
+        return own.named(columns.person)
+    if schema is None:
+        raise SchemaError("--table is read as a policy says; add --policy FILE")
+    return own.named(columns.person, Microdata(table, schema))
 
 
 def person_of(schema: Schema, person: str | None) -> str:
@@ -97,7 +130,7 @@ def open_release(
     return open_table_by(path, schema, group)
 
 
-def open_raw(path: Path, policy: Path | None, columns: Columns) -> Microdata:
+def open_raw(path: Path, policy: Path | None, columns: Columns, reading: Reading) -> Microdata:
     """Open a raw table as a policy or the options describe it, to be generalized."""
     from foreknow.data.microdata import Microdata
     from foreknow.data.schema import Schema
@@ -107,14 +140,15 @@ def open_raw(path: Path, policy: Path | None, columns: Columns) -> Microdata:
         raise SchemaError(f"{str(path)!r} is published already; give the raw table")
     if policy is not None:
         columns.refuse_beside_policy()
-        return Microdata(path, schema_of(Policy.load(policy)))
+        return Microdata(path, schema_of(Policy.load(policy)), reading)
     if columns.sensitive is None or columns.quasi_identifiers is None:
         raise SchemaError(
             "say what the columns are: --policy FILE, which may give them hierarchies; or "
             "--sensitive COLUMN and --quasi-identifiers COLUMN,COLUMN"
         )
     names = [name.strip() for name in columns.quasi_identifiers.split(",")]
-    return Microdata(path, Schema(quasi_identifiers=names, sensitive=columns.sensitive))
+    schema = Schema(quasi_identifiers=names, sensitive=columns.sensitive)
+    return Microdata(path, schema, reading)
 
 
 def is_published(path: Path) -> bool:
@@ -135,7 +169,8 @@ def open_table_by(path: Path, schema: Schema, group: str | None) -> Release:
     """Open a table by a schema; the option `--group` goes before the schema's group."""
     from foreknow.data.engines import open_table
 
-    table, person = open_table(path), schema.person
+    reading = cast("Reading", schema.reading)
+    table, person = open_table(path, reading), schema.person
     if schema.semantics == "single" and person not in table.columns:
         person = None  # a release need not have it any more
     how = {name: getattr(schema, name) for name in ("sensitive", "semantics", "missing")}
@@ -175,6 +210,19 @@ def say_scope(release: Release) -> None:
 
     for line in sentences(Scope.of(release), noun_of(release.sensitive), release.semantics):
         print_plain(line)
+    say_index(release)
+
+
+def say_index(release: Release) -> None:
+    """Say that a column of the release looks like row numbers, which number people."""
+    from foreknow.report.words import visible
+
+    written = [visible(name) for name in release.unseen() if _ROW_NUMBERS.fullmatch(name)]
+    if written:
+        print_plain(
+            f"{written[0]} looks like the index that pandas wrote, which numbers people: write the "
+            "table with index=False before it is published."
+        )
 
 
 def value_named(counts: GroupCounts, text: str) -> Label:

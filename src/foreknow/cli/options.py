@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console
 
+from foreknow.data.reading import Reading, named_part
 from foreknow.errors import InputError, OutputError
 from foreknow.numbers import MOST_DIGITS
+from foreknow.text import visible
 
 if TYPE_CHECKING:
     from foreknow.policy.policy import Policy
     from foreknow.result import Result
 
 
-UNSAFE, BAD_INPUT, BUG = 1, 2, 3
+UNSAFE, BAD_INPUT, BUG, UNDECIDED = 1, 2, 3, 4
 
 PolicyPath = Annotated[Path, typer.Option("--policy", "-p", help="The policy file (TOML).")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -27,7 +31,12 @@ Html = Annotated[
     Path | None, typer.Option("--html", help="Write a report, one file that opens offline.")
 ]
 Json = Annotated[Path | None, typer.Option("--json", help="Write what is found as JSON.")]
-Raw = Annotated[Path, typer.Argument(help="CSV, Parquet file, or folder of Parquet files.")]
+Raw = Annotated[
+    Path,
+    typer.Argument(
+        help="CSV, Parquet (a file or folder), .xlsx, .sqlite, .duckdb, .sav, ...; - is stdin."
+    ),
+]
 Group = Annotated[
     str | None, typer.Option("--group", "-g", help="The column with the group of each row.")
 ]
@@ -39,6 +48,10 @@ Sensitive = Annotated[
     str | None, typer.Option("--sensitive", "-s", help="The column of sensitive values.")
 ]
 Person = Annotated[str | None, typer.Option("--person", help="The column that names people.")]
+Members = Annotated[
+    Path | None,
+    typer.Option("--members", help="The owner's members.parquet (default: of FOLDER.owner)."),
+]
 SemanticsOption = Annotated[
     str | None, typer.Option("--semantics", help="single, set or multiset (default: single).")
 ]
@@ -60,6 +73,54 @@ Settings = Annotated[
 ReleaseForm = Annotated[
     str | None, typer.Option("--form", help="generalized or bucketized (default: the policy's).")
 ]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print what each column was taken for.")]
+_READING: dict[str, Any] = {
+    "encoding": typer.Option(
+        "--encoding", help="Of a CSV file that is not UTF-8: latin-1, cp1252, utf-16, ..."
+    ),
+    "delimiter": typer.Option(
+        "--delimiter", help='Between the fields of a CSV file: ";", tab, ...'
+    ),
+    "decimal": typer.Option("--decimal", help="Before decimals: a point or a comma."),
+    "date_format": typer.Option("--date-format", help="Of dates, such as dd.mm.yyyy."),
+}
+
+
+def reads(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command, for its last parameter `reading`, the options that say how a file is read."""
+    signature = inspect.signature(command, eval_str=True)
+    *own, _ = signature.parameters.values()
+    kind = inspect.Parameter.KEYWORD_ONLY
+    added = [
+        inspect.Parameter(name, kind, default=None, annotation=Annotated[str | None, option])
+        for name, option in _READING.items()
+    ]
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        command(reading=Reading(**{name: given.pop(name) for name in _READING}), **given)
+
+    called.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    called.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
+    return called
+
+
+def read_by(rules: Policy, reading: Reading) -> Policy:
+    """The policy, which reads files as the options say."""
+    if rules.schema is None:
+        return rules
+    known = cast("Reading", rules.schema.reading)
+    return replace(rules, schema=replace(rules.schema, reading=reading.over(known)))
+
+
+def say_readings(opened: Any, verbose: bool = False) -> None:
+    """Print what columns look like besides; with `verbose`, what each was taken for."""
+    if verbose:
+        each = "; ".join(f"{visible(name)}: {said}" for name, said in opened.read_as().items())
+        print_plain(f"Read as: {each}.")
+    doubts = opened.doubts() if hasattr(opened, "doubts") else {}
+    for name, said in doubts.items():
+        print_plain(f"Note: {visible(name)} {said}.")
 
 
 def console() -> Console:
@@ -100,14 +161,26 @@ def print_plain(text: str, **options: Any) -> None:
 
 
 def refuse_inputs(html: Path | None, json: Path | None, inputs: Sequence[Path | None]) -> None:
-    """No output may replace what is read, nor the other output."""
+    """No output may replace what is read, nor the other output, nor lie in what is published."""
+    from foreknow.publishing import CERTIFICATE, owners_folder
+
     targets = [target for target in (html, json) if target is not None]
     for target in targets:
         place = target.resolve()
-        for source in (path.resolve() for path in inputs if path is not None):
+        for source in (named_part(path)[0].resolve() for path in inputs if path is not None):
             inside = source.is_dir() and source in place.parents and place.exists()
             if place == source or inside:
                 raise OutputError(f"{str(target)!r} is an input; name another file to write to")
+        if (place.parent / CERTIFICATE).is_file():
+            raise OutputError(
+                f"{str(target)!r} would lie in a folder that is to be published, and is for you "
+                f"only; write it into {str(owners_folder(target.parent))!r}"
+            )
+    if html is not None and html.suffix.lower() not in ("", ".htm", ".html"):
+        raise OutputError(
+            f"--html writes a web page: name it {str(html.with_suffix('.html'))!r}, not "
+            f"{html.suffix}; a browser opens it, and can print it to a PDF file"
+        )
     if len({target.resolve() for target in targets}) < len(targets):
         raise OutputError("--html and --json name the same file")
 

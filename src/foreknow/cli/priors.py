@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from foreknow.cli.options import Quiet, console, progress, refuse_inputs
+from foreknow.cli.options import Quiet, console, progress, reads, refuse_inputs
+from foreknow.data.reading import NOTHING, Reading
 
 
+@reads
 def priors(
     table: Annotated[Path, typer.Argument(help="CSV, Parquet, or a folder; one row per person.")],
     by: Annotated[str, typer.Option("--by", help="Columns of a kind, with commas between.")],
@@ -18,6 +20,7 @@ def priors(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="A CSV file to write.")],
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Write how frequent each sensitive value is for people of each kind, as a table of priors.
 
@@ -25,12 +28,13 @@ def priors(
     frequencies of TABLE, exactly.
     """
     from foreknow.adversaries.priors.priors import Priors
+    from foreknow.data.engines import open_table
     from foreknow.report.words import visible
 
-    refuse_inputs(out, None, (table,))
+    refuse_inputs(None, out, (table,))
     with progress("Counting", quiet):
         columns = [name.strip() for name in by.split(",")]
-        (learned,) = Priors.learn(table, columns, sensitive).tables
+        (learned,) = Priors.learn(open_table(table, reading), columns, sensitive).tables
     learned.to_csv(out)
     if not quiet:
         console().print(

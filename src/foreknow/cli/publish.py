@@ -18,10 +18,15 @@ from foreknow.cli.options import (
     Raw,
     ReleaseForm,
     Settings,
+    Verbose,
     chosen,
     console,
     progress,
+    read_by,
+    reads,
+    say_readings,
 )
+from foreknow.data.reading import NOTHING, Reading
 from foreknow.text import encodable, one_line, visible
 
 if TYPE_CHECKING:
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from foreknow.publishing.verification import Verification
 
 
+@reads
 def publish(
     table: Raw,
     policy: PolicyPath,
@@ -42,17 +48,25 @@ def publish(
     seed: Annotated[
         int | None, typer.Option("--seed", help="Reproducible row order: for tests only.")
     ] = None,
+    owner: Annotated[
+        Path | None,
+        typer.Option("--owner", help="A new folder for what only you may see (default OUT.owner)."),
+    ] = None,
+    verbose: Verbose = False,
     quiet: Quiet = False,
+    reading: Reading = NOTHING,
 ) -> None:
     """Make a release that the policy allows, with a certificate.
 
-    Writes OUT with the release, certificate.json and report.html, which may be published, and
-    owner.json, which is to be kept. Keep lattice.html and priors.json, too, if there are any.
+    Writes OUT with the release, certificate.json and report.html, which may be published whole.
+    What is to be kept goes into OUT.owner: the key of the source's digest, who is in which group,
+    and what a method says of the table beside its release.
     """
     from foreknow.policy.policy import Policy
 
-    rules = chosen(Policy.load(policy), settings, method=method, form=form, format=file_format)
-    _publish(table, rules, out, seed, quiet)
+    rules = read_by(Policy.load(policy), reading)
+    rules = chosen(rules, settings, method=method, form=form, format=file_format)
+    _publish(table, rules, out, owner, seed, quiet, verbose)
 
 
 def verify(
@@ -68,7 +82,7 @@ def verify(
     ] = None,
     priors: Annotated[
         Path | None,
-        typer.Option("--priors", help="The owner's priors.json, where priors are not published."),
+        typer.Option("--priors", help="The owner's priors.json (default: of FOLDER.owner)."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -109,40 +123,54 @@ def demo(
     rules = Policy.load(sample.policy_path())
     say.print(f"Table:  {sample.table_path()}", highlight=False, soft_wrap=True)
     say.print(f"Policy: {sample.policy_path()}\n", highlight=False, soft_wrap=True)
-    _publish(sample.table_path(), rules, folder, seed, quiet=False)
+    _publish(sample.table_path(), rules, folder, None, seed, quiet=False)
     say.print()
     verify(folder / CERTIFICATE, folder, None, None, quiet=False)
 
 
-def _publish(table: Path, rules: Policy, out: Path, seed: int | None, quiet: bool) -> None:
+def _publish(
+    table: Path,
+    rules: Policy,
+    out: Path,
+    owner: Path | None,
+    seed: int | None,
+    quiet: bool,
+    verbose: bool = False,
+) -> None:
+    from foreknow import publishing
     from foreknow.data.microdata import Microdata
     from foreknow.output import require_new
-    from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS, REPORT
-    from foreknow.publishing import publish as publishing
+    from foreknow.publishing.publish import publish as make
 
     schema = schema_of(rules)
-    require_new(out)
+    owner = publishing.owners_folder(out) if owner is None else owner
+    require_new(out, owner)
     with progress("Reading the table", quiet):
-        made = publishing.publish(Microdata(table, schema), rules, seed=seed)
-        made.write(out)
+        microdata = Microdata(table, schema)
+        made = make(microdata, rules, seed=seed)
+        made.write(out, owner)
     if quiet:
         return
     say = console()
+    say_readings(microdata, verbose)
     say.print(made.audit)
     for note in made.certificate.notes:
         say.print(f"Note: {visible(note)}.", markup=False, highlight=False)
-    say.print(f"\nWritten to {visible(out)}:", markup=False, highlight=False, soft_wrap=True)
     notes = {
-        CERTIFICATE: "what was required and found, for foreknow verify",
-        REPORT: "explains the release",
-        LATTICE: "[bold]keep it[/bold]: which generalizations are safe, and which not",
-        OWNER: "[bold]keep it[/bold]: the key of the source's digest",
-        PRIORS: "[bold]keep it[/bold]: the priors that were learned; verify asks for them",
+        publishing.CERTIFICATE: "what was required and found, for foreknow verify",
+        publishing.REPORT: "explains the release",
+        publishing.MEMBERS: "who is in which group, for foreknow ask and attack",
+        publishing.LATTICE: "which generalizations are safe, and which not",
+        publishing.OWNER: "the key of the source's digest",
+        publishing.PRIORS: "the priors that were learned; verify asks for them",
     }
-    for path in sorted(
-        out.iterdir(), key=lambda p: (list(notes).index(p.name) if p.name in notes else -1, p.name)
-    ):
-        say.print(f"  {path.name:<18} {notes.get(path.name, 'the release')}", highlight=False)
+    order = list(notes)
+    for folder, begins in ((out, "Written to"), (owner, "For you only, in")):
+        line = f"\n{begins} {visible(folder)}:"
+        say.print(line, markup=False, highlight=False, soft_wrap=True)
+        names = sorted(path.name for path in folder.iterdir())
+        for name in sorted(names, key=lambda n: order.index(n) if n in order else -1):
+            say.print(f"  {name:<18} {notes.get(name, 'the release')}", highlight=False)
 
 
 def _amounts(amounts: Mapping[str, Any]) -> str:
@@ -204,7 +232,10 @@ def _say_verified(found: Verification) -> None:
     if rest:
         lines.append(f"In the same folder, and not judged: {_listed(rest)}.")
     if found.to_keep:
-        lines.append(f"Keep {_listed(found.to_keep)} to yourself: not to be published.")
+        lines.append(
+            f"Keep {_listed(found.to_keep)} to yourself: not to be published. Do not send the "
+            "folder whole; move what is for you elsewhere, as to its name with .owner after it."
+        )
     notes = sentences(found.claimed_scope, noun_of(found.sensitive), found.semantics)
     notes += [f"{note}." for note in found.claimed]
     lines += [f"The publisher notes, which is not verified: {note}" for note in notes]

@@ -2,7 +2,7 @@
 
 | style | labels | for |
 | --- | --- | --- |
-| range | `20 to 37`, `20 to 37 or missing`, `20 or missing` | numbers and dates |
+| range | `20 to 37`, `20 to 37 or missing`, `20 or missing` | numbers and dates; whole cells |
 | set | `Divorced | Widowed`, `missing | Widowed` | categories |
 | hierarchy | the name of the lowest node that holds all members: `1234*` | hierarchies |
 | any | a value as it is, a null as a null, `*` for everything | |
@@ -24,12 +24,14 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foreknow.data.microdata import Attribute
 from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.errors import InternalError, PolicyError, did_you_mean
 
 Style: TypeAlias = Literal["range", "hierarchy", "set"]
+STYLES = ("range", "exact", "hierarchy", "set")  # that may be wanted
 
 # What a label stands for. Of a range: whether a null is in it, its first and its last code; of a
 # set: its codes; of a hierarchy: the level and the node. Nothing stands for everything.
@@ -40,21 +42,23 @@ _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 def style_of(attribute: Attribute, wanted: str | None) -> Style:
     """How an attribute is written: as wanted, else by its kind."""
-    if wanted not in (None, "range", "hierarchy", "set"):
+    if wanted not in (None, *STYLES):
         raise PolicyError(
             f"publish.labels: {attribute.name!r} cannot be written as {wanted!r}"
-            f"{did_you_mean(wanted, ('range', 'hierarchy', 'set'))}"
+            f"{did_you_mean(wanted, STYLES)}"
         )
     if wanted == "hierarchy" and not attribute.ancestors:
         raise PolicyError(f"publish.labels: {attribute.name!r} has no hierarchy with levels")
-    if wanted == "range" and attribute.order == "nominal":
+    if wanted in ("range", "exact") and attribute.order == "nominal":
         raise PolicyError(
             f"publish.labels: {attribute.name!r} is text without an order; a range of it means "
             "nothing; use set, or give it a hierarchy = { order = [...] }"
         )
+    if wanted == "exact":  # ranges from one member's value to another's
+        return "range"
     if wanted is not None:
         return wanted  # type: ignore[return-value]
-    if attribute.ancestors:
+    if attribute.ancestors and attribute.cells is None:
         return "hierarchy"
     return "range" if attribute.order == "ordered" else "set"
 
@@ -98,6 +102,29 @@ class Coarsened:
         """The first and the last code that each group covers."""
         covered = np.array(list(map(self._wording.covers, self.meanings)), dtype=np.int64)
         return covered.reshape(-1, 2)[self.of_group]
+
+    @cached_property
+    def widths(self) -> NDArray[np.float64]:
+        """The NCP of each group along the attribute: how much of its domain the label covers.
+
+        For ranges the width; for sets the number of values less one; for hierarchies the leaves
+        below the node less one; each divided by the same of the domain.
+        """
+        attribute, places = self.attribute, self.places
+        size = len(attribute.domain)
+        if self.style == "range":
+            long = attribute.ends[places[:, 1]] - attribute.positions[places[:, 0]]
+            return np.asarray(long / attribute.span)
+        if self.style == "hierarchy":
+            members = np.diff(places)[:, 0] + 1
+        else:
+            members = np.array([len(m) or size for m in self.meanings])[self.of_group]
+        shares: NDArray[np.float64] = (members - 1.0) / max(size - 1, 1)
+        return shares
+
+    def ncp(self, people: IntArray) -> float:
+        """The NCP of the attribute, averaged over so many people of each group."""
+        return float((self.widths * people).sum() / people.sum())
 
     @property
     def known(self) -> KnownLabels:
@@ -231,6 +258,10 @@ class Wording:
         # A label is read as what is written so.
         return found if found is not None and self.write(found) == text else None
 
+    def reads(self, text: Any) -> bool:
+        """Whether a text is a label."""
+        return self.read(text if text is None else str(text)) is not None
+
     @cached_property
     def codes(self) -> dict[str | None, int]:
         """The code of each value by how it is published."""
@@ -260,6 +291,8 @@ class Wording:
     @cached_property
     def _quoted(self) -> bool:
         """Whether values are quoted, since one of them holds what joins them."""
+        if self._attribute.cells is not None:
+            return False
         if self._style == "set":
             return any(t is not None and ("|" in t or t == "missing") for t in self._taken)
         return any(
@@ -285,6 +318,9 @@ class Wording:
             return self.exact[low]
         ends = (low,) if low == high else (low, high)
         text = " to ".join(map(self._part, ends))
+        cells = self._attribute.cells
+        if cells is not None and low != high:  # from where the first begins to where the last ends
+            text = f"{cells.texts[low][0]} to {cells.texts[high][1]}"
         return self._own(f"{text} or missing" if null_too else text)
 
     def _part(self, code: int) -> str:
@@ -311,10 +347,27 @@ class Wording:
     def _read_range(self, text: str) -> Meaning | None:
         null = " or missing" if None in self.codes else ""
         body = text.rstrip("+") if self._quoted else text
-        codes = self._codes_in(body.removesuffix(null), " to ")
+        codes = self._codes_between(body.removesuffix(null))
         if not codes or codes[0] > codes[-1]:
             return None
         return int(bool(null) and body.endswith(null)), codes[0], codes[-1]
+
+    def _codes_between(self, text: str) -> list[int]:
+        """The first and the last value of a range."""
+        if self._attribute.cells is None:
+            return self._codes_in(text, " to ")
+        if text in self.codes:
+            return [self.codes[text]]
+        low, _, high = text.partition(" to ")
+        firsts, lasts = self._ends
+        return [firsts[low], lasts[high]] if low in firsts and high in lasts else []
+
+    @cached_property
+    def _ends(self) -> tuple[dict[str, int], ...]:
+        """The cells by how they begin, and by how they end."""
+        cells = self._attribute.cells
+        pairs = () if cells is None else cells.texts
+        return tuple({pair[i]: code for code, pair in enumerate(pairs)} for i in (0, 1))
 
     def _codes_in(self, text: str, joint: str) -> list[int]:
         """The values that a text joins."""

@@ -12,7 +12,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
+from datetime import MAXYEAR, date, datetime, time
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import pairwise
@@ -43,13 +43,15 @@ Refusal: TypeAlias = Callable[[int, str], NoReturn]
 _MISSING = "missing"
 _TOP = "*"
 _PERIODS: dict[str, Callable[[int], str]] = {  # from fine to coarse: what labels its numbers
-    "day": lambda n: date.fromordinal(n).isoformat(),
+    "hour": lambda n: f"{date.fromordinal(n // 24)} {n % 24:02d}h" if n > 23 else f"{n:02d}h",
+    "day": lambda n: date.fromordinal(n).isoformat() if n else "00h to 23h",  # of times of day
     "month": lambda n: f"{n // 12:04d}-{n % 12 + 1:02d}",
     "quarter": lambda n: f"{n // 4:04d}-Q{n % 4 + 1}",
     "year": lambda n: f"{n:04d}",
     "decade": lambda n: f"{n * 10:04d}s",
+    "century": lambda n: f"{n * 100:04d} to {n * 100 + 99:04d}",
 }
-MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 _MOST_BYTES = 64 << 20  # of a file: room for a million values and their levels
 
 
@@ -265,8 +267,9 @@ class DateLevels(_Kind):
 
     Parameters
     ----------
-    levels : sequence of {"day", "month", "quarter", "year", "decade"}
-        The period of level 1, 2, ...: any of them, in this order. Kept as `periods`.
+    levels : sequence of {"hour", "day", "month", "quarter", "year", "decade", "century"}
+        The period of level 1, 2, ...: any of them, in this order. Kept as `periods`. Times of day
+        have hours and days.
 
     Examples
     --------
@@ -297,14 +300,18 @@ class DateLevels(_Kind):
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
         moments: list[datetime] = []
         for i, value in enumerate(values):
-            moment = moment_of(value)
+            clock = isinstance(value, time) and {"hour", "day"}.issuperset(self.periods)
+            moment = datetime.combine(date.min, value) if clock else moment_of(value)
             if moment is None:
                 refuse(i, "date levels need dates, date-times or text like 2024-03-05")
             moments.append(moment)
         order = sorted(range(len(moments)), key=moments.__getitem__)
-        days = np.array([moments[i].toordinal() for i in order], np.int64)
+        timed = bool(values) and isinstance(values[0], time)
+        days = np.array([moments[i].toordinal() - timed for i in order], np.int64)
+        hours = days * 24 + np.array([moments[i].hour for i in order], np.int64)
         months = np.array([moments[i].year * 12 + moments[i].month - 1 for i in order], np.int64)
-        numbers = {"day": days} | {period: months // many for period, many in MONTHS.items()}
+        numbers = {"hour": hours, "day": days}
+        numbers |= {period: months // many for period, many in _MONTHS.items()}
         return order, ((numbers[period], _PERIODS[period]) for period in self.periods)
 
     def to_dict(self) -> dict[str, Any]:
@@ -662,6 +669,28 @@ def moment_of(value: Any) -> datetime | None:
         # Ordered by instant, the days of different zones would not stay side by side.
         return value.replace(tzinfo=None)
     return datetime.combine(value, time.min) if isinstance(value, date) else None
+
+
+def period_of(period: str, hour: int) -> tuple[int, int]:
+    """The first hour of a period, and the one after its last, by one of its hours."""
+    if period == "hour":
+        return hour, hour + 1
+    day, months = hour // 24, _MONTHS.get(period)
+    if months is None:
+        return day * 24, day * 24 + 24
+    of = date.fromordinal(day)
+    first = (of.year * 12 + of.month - 1) // months * months
+    return _first_of(first) * 24, _first_of(first + months) * 24
+
+
+def _first_of(month: int) -> int:
+    """The first day of a month, numbered from that of the year 0."""
+    year, month = divmod(month, 12)
+    if year < 1:
+        return 1
+    if year > MAXYEAR:
+        return date.max.toordinal() + 1
+    return date(year, month + 1, 1).toordinal()
 
 
 # ---- numbers -----------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,11 +17,22 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Column, Holdings, Table, encode, open_table
-from foreknow.data.engines.columns import Codes, Kind, Missing, codes_of, fetch, settle_missing
+from foreknow.data.engines.advice import described, doubts
+from foreknow.data.engines.columns import (
+    Codes,
+    Kind,
+    Missing,
+    codes_of,
+    fetch,
+    narrowest,
+    settle_missing,
+)
 from foreknow.data.engines.group_counts import People, read_held, refuse_repeats, require_person
 from foreknow.data.engines.table import require, settled
-from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals
+from foreknow.data.grids import Grid, ends_of, grid_of, words_of
+from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
 from foreknow.data.labels import Labels
+from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError, UnsupportedError
@@ -40,6 +52,38 @@ class Attribute:
     labels: tuple[tuple[str, ...], ...]  # level 1 and up: the label of each node
     positions: NDArray[np.float64]  # where each value lies, for widths: its number, or its rank
     listed: frozenset[str] = frozenset()  # values of the hierarchy, had by someone or not
+    cells: Cells | None = None  # where the domain is not of values, but of cells that they are in
+
+    @property
+    def ends(self) -> NDArray[np.float64]:
+        """Where each value ends: a cell is wide, a value is not."""
+        return self.positions if self.cells is None else self.cells.ends
+
+    @property
+    def span(self) -> float:
+        """How wide the whole domain is, for shares of it; 1 where it is not wide at all."""
+        return float(self.ends[-1] - self.positions[0]) or 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of a grid that values of an attribute are in.
+
+    Attributes
+    ----------
+    grid : Intervals or DateLevels
+    values : Attribute
+        The same with the values as they are; cells are its first level.
+    texts : tuple of pairs of str
+        How each cell begins and ends in labels.
+    ends : float64 array
+        Where each cell ends, as `Attribute.positions` are where it begins.
+    """
+
+    grid: Grid
+    values: Attribute
+    texts: tuple[tuple[str, str], ...]
+    ends: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +109,8 @@ class Microdata:
         a pandas frame is never used. Under ``single`` one row per person; under ``set`` and
         ``multiset`` one row per person and value, or one row per person with a list of values.
     schema : Schema
+    reading : Reading, optional
+        How the file is written, where the schema's `reading` does not say so or is to be overruled.
 
     Raises
     ------
@@ -84,16 +130,19 @@ class Microdata:
     GroupCounts(1 groups, 2 people, 2 values, set)
     """
 
-    def __init__(self, source: Any, schema: Schema) -> None:
+    def __init__(self, source: Any, schema: Schema, reading: Reading | None = None) -> None:
         if not isinstance(schema, Schema):
             raise SchemaError(f"expected a Schema, not {type(schema).__name__}; see fk.Schema")
         self.schema = schema
-        opened = open_table(source)
+        own = cast("Reading", schema.reading)
+        self.reading = own if reading is None else Reading.of(reading).over(own)
+        opened = open_table(source, self.reading)
         if not schema.quasi_identifiers:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
         people = [] if schema.person is None else [schema.person]
         require(opened, [*(c for c in schema.columns if c != schema.group), *people])
-        read = [*schema.quasi_identifiers, schema.sensitive, *schema.other, *people]
+        known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers]
+        read = [*known, schema.sensitive, *people]
         self._table: Table = settled(opened, read)
         if schema.semantics != "single":
             listed = not self._table.untyped
@@ -169,6 +218,7 @@ class Microdata:
             untyped=self._table.untyped,
             declared=self._declared(name),
             positions=kept,
+            reading=self.reading,
         )
 
     def _declared(self, name: str) -> Kind | None:
@@ -181,6 +231,26 @@ class Microdata:
             if isinstance(hierarchy, DateLevels):
                 return "date"
         return given
+
+    def read_as(self) -> dict[str, str]:
+        """What each column was taken for, such as numbers 17 to 90, or text, 2 values."""
+        notes = getattr(self._table, "notes", {})
+        found = {}
+        for column in (*self._read.columns, self._read.sensitive):
+            said = described(column.domain, ordered=bool(column.categories))
+            note = notes.get(column.name)
+            found[column.name] = said if note is None else f"{said} ({note})"
+        return found
+
+    def doubts(self) -> dict[str, str]:
+        """Quasi-identifiers that look like something else than they were taken for; what to do."""
+        given = set(self.schema.types) | set(self.schema.hierarchies)
+        found = {
+            column.name: doubts(column.name, column.domain)
+            for column in self._read.columns
+            if column.name not in given
+        }
+        return {name: said for name, said in found.items() if said is not None}
 
     @property
     def n_rows(self) -> int:
@@ -229,6 +299,58 @@ class Microdata:
     def attributes(self) -> list[Attribute]:
         """The quasi-identifiers of everybody, in the schema's order."""
         return [self._attribute(column) for column in self._read.columns]
+
+    def rounded(
+        self, styles: Mapping[str, str] | None = None, exact: Collection[str] = ()
+    ) -> Microdata:
+        """The same people, with numbers and dates in the cells in which ranges of them are written.
+
+        Where a column has intervals or date levels and is to be written as ranges, its cells are
+        those of the first level; where it has no hierarchy, those of the finest readable grid
+        that hides its values.
+
+        Parameters
+        ----------
+        styles : mapping of column to style, optional
+            How columns are written where a policy's ``[publish.labels]`` says so.
+        exact : collection of str
+            Columns that stay as they are.
+
+        Examples
+        --------
+        >>> rows = pa.table({"age": range(20, 60), "disease": ["Flu", "AIDS"] * 20})
+        >>> own = Microdata(rows, Schema(quasi_identifiers=["age"], sensitive="disease"))
+        >>> own.rounded().attributes[0].domain[:2], own.rounded().grids
+        (['20 to 24', '25 to 29'], {'age': 'in steps of 5'})
+        """
+        other = copy(self)
+        other.__dict__["attributes"] = [
+            attribute if attribute.name in exact else self._in_cells(attribute, column, styles)
+            for attribute, column in zip(self.attributes, self._read.columns, strict=True)
+        ]
+        return other
+
+    @property
+    def grids(self) -> dict[str, str]:
+        """The grid of each column that is rounded, in words."""
+        return grids_of(self.attributes)
+
+    @cached_property
+    def _known_cells(self) -> dict[str, Attribute]:
+        return {}
+
+    def _in_cells(
+        self, attribute: Attribute, column: Column, styles: Mapping[str, str] | None
+    ) -> Attribute:
+        """An attribute in cells, where it is written as ranges of numbers or dates."""
+        name, hierarchy = attribute.name, self.schema.hierarchies.get(attribute.name)
+        wanted = (styles or {}).get(name, "range" if hierarchy is None else "hierarchy")
+        laid = column.kind != "text" if hierarchy is None else isinstance(hierarchy, Grid)
+        if wanted != "range" or not laid or attribute.cells is not None:
+            return attribute
+        if name not in self._known_cells:
+            self._known_cells[name] = _in_cells(attribute, cast("Grid | None", hierarchy))
+        return self._known_cells[name]
 
     def other(self) -> pa.Table:
         """The columns that are published as they are, one row per person."""
@@ -314,6 +436,8 @@ class Microdata:
 
     def _attribute(self, column: Column) -> Attribute:
         hierarchy = cast("Hierarchy | None", self.schema.hierarchies.get(column.name))
+        if hierarchy is None and column.categories:
+            hierarchy = Ordered(column.categories)
         if hierarchy is None:
             order: Order = "nominal" if column.kind == "text" else "ordered"
             return Attribute(
@@ -336,6 +460,52 @@ class Microdata:
             np.arange(len(column.domain), dtype=np.float64),
             getattr(hierarchy, "listed", frozenset()),
         )
+
+
+def grids_of(attributes: Iterable[Attribute]) -> dict[str, str]:
+    """The grid of each attribute that is in cells, in words."""
+    return {a.name: words_of(a.cells.grid) for a in attributes if a.cells is not None}
+
+
+def _in_cells(attribute: Attribute, grid: Grid | None) -> Attribute:
+    """Put the values of an attribute in the cells of a grid, of the finest that serves by default.
+
+    An attribute that needs none, or only has nulls, stays as it is.
+    """
+    domain, codes = attribute.domain, attribute.codes
+    first = int(domain[0] is None)
+    own = grid is not None
+    if grid is None:
+        people = np.bincount(codes, minlength=len(domain))[first:]
+        grid = grid_of(domain[first:], people) if len(people) else None
+    if grid is None:
+        return attribute
+    levels = grid.levels(domain, attribute.name, lambda _: 0)
+    of_value = np.empty(len(domain), dtype=np.int64)
+    of_value[levels.order] = levels.ancestors[0]
+    names = levels.labels[0]
+    texts = [name.split(" to ") for name in names]
+    places = ends_of(grid, levels, domain)
+    if not np.isfinite(np.ptp(places)) or not np.isfinite(places).all():
+        places = np.arange(len(names) - first)[:, None] + np.array([0.0, 1.0])
+    if first:
+        # A null is a value of its own, as far from its neighbour as the neighbours are apart.
+        gap = (places[-1, 1] - places[0, 0]) / len(places) if len(places) else 1.0
+        null = places[0, 0] - gap if len(places) else 0.0
+        places = np.concatenate(([[null, null]], places))
+    known = attribute.ancestors if own else (of_value, np.zeros_like(of_value))
+    leaf = np.searchsorted(of_value, np.arange(len(names)))
+    labels = attribute.labels if own else (names, ("*",))
+    values = replace(attribute, ancestors=known, labels=labels)
+    return replace(
+        attribute,
+        codes=of_value.astype(narrowest(len(names)))[codes],
+        domain=[*[None] * first, *names[first:]],
+        ancestors=tuple(nodes[leaf] for nodes in known) if own else (),
+        labels=labels if own else (),
+        positions=places[:, 0].copy(),
+        cells=Cells(grid, values, tuple((t[0], t[-1]) for t in texts), places[:, 1].copy()),
+    )
 
 
 def _positions(column: Column) -> NDArray[np.float64]:

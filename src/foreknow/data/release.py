@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from html import escape
@@ -10,6 +11,7 @@ from typing import Any
 
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, open_table
+from foreknow.data.engines.advice import described
 from foreknow.data.engines.columns import Missing, as_missing, refuse_missing
 from foreknow.data.engines.group_counts import (
     PeopleTable,
@@ -20,8 +22,9 @@ from foreknow.data.engines.group_counts import (
 )
 from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.write import rearmed
-from foreknow.data.labels import Labels
+from foreknow.data.labels import Labels, in_order
 from foreknow.data.people import Members, Signatures
+from foreknow.data.reading import Reading
 from foreknow.data.schema import check_semantics
 from foreknow.errors import SchemaError
 
@@ -65,6 +68,7 @@ class Release:
         person: str | None = None,
         semantics: Semantics = "single",
         missing: Missing | Mapping[str, str] = "error",
+        reading: Reading | None = None,
     ) -> Release:
         """Take a table with a group column.
 
@@ -85,6 +89,8 @@ class Release:
             Whether a person has one value, a set, or a bag of values.
         missing : "error", "drop" or {"label": ...}
             What to do with null sensitive values under ``single``.
+        reading : Reading, optional
+            The encoding and delimiter of a CSV file. Values are compared as they are written.
 
         Examples
         --------
@@ -98,7 +104,7 @@ class Release:
         """
         if not isinstance(group, str):
             raise SchemaError(f"group must be the name of one column, not {group!r}")
-        table = open_table(frame)
+        table = open_table(frame, reading)
         return cls._of(table, [group], sensitive, person, semantics, missing, null_groups=False)
 
     @classmethod
@@ -111,6 +117,7 @@ class Release:
         person: str | None = None,
         semantics: Semantics = "single",
         missing: Missing | Mapping[str, str] = "error",
+        reading: Reading | None = None,
     ) -> Release:
         """Take a table whose rows with equal quasi-identifiers form a group.
 
@@ -120,12 +127,12 @@ class Release:
             As in `from_groups`.
         quasi_identifiers : sequence of str
             The published columns; a null in them is a value of its own.
-        sensitive, person, semantics, missing
+        sensitive, person, semantics, missing, reading
             As in `from_groups`.
         """
         if isinstance(quasi_identifiers, str) or not quasi_identifiers:
             raise SchemaError("quasi_identifiers must be a list of at least one column")
-        table, groups = open_table(frame), list(quasi_identifiers)
+        table, groups = open_table(frame, reading), list(quasi_identifiers)
         return cls._of(table, groups, sensitive, person, semantics, missing, null_groups=True)
 
     @classmethod
@@ -139,6 +146,7 @@ class Release:
         semantics: Semantics = "single",
         people: Any = None,
         person: str | None = None,
+        reading: Reading | None = None,
     ) -> Release:
         """Take the table of (group, value, count) of a bucketized release.
 
@@ -158,6 +166,8 @@ class Release:
             Needed under ``set`` and ``multiset``: only it tells how many people a group has.
         person : str, optional
             The column of `people` that names them; needed for `members`.
+        reading : Reading, optional
+            As in `from_groups`.
 
         Examples
         --------
@@ -182,11 +192,11 @@ class Release:
             )
         if people is None and person is not None:
             raise SchemaError(f"person = {person!r} needs people = the table that has this column")
-        table, as_tuples = open_table(tally), not isinstance(group, str)
+        table, as_tuples = open_table(tally, reading), not isinstance(group, str)
         require(table, [*groups, sensitive, count])
         members: PeopleTable | None = None
         if people is not None:
-            opened = open_table(people)
+            opened = open_table(people, reading)
             require(opened, groups)
             if person is not None:
                 _check_roles([*groups, person])
@@ -223,11 +233,25 @@ class Release:
                 refuse_repeats(table, person)
         return cls(ValuesTable(table, groups, null_groups, person, sensitive, semantics, how))
 
+    def read_as(self) -> dict[str, str]:
+        """What the labels of each column of the groups, and the sensitive values, look like."""
+        groups = [g if isinstance(g, tuple) else (g,) for g in self.counts.groups or ()]
+        columns = dict(zip(self.group_columns, zip(*groups, strict=True), strict=False))
+        columns[self.sensitive] = tuple(self.counts.values)
+        return {name: described(in_order(list(set(of)))) for name, of in columns.items()}
+
     def rearmed(self) -> Release:
         """The same release with the apostrophes off that `escape_formulas` put before texts."""
         bare = Release(self._tables, escaped=True)
         bare.__dict__["_counted"] = self._counted
         return bare
+
+    def naming(self, members: Members, holdings: Holdings | None = None) -> Release:
+        """The same release for its owner, who knows who is in which group, and who has what."""
+        own = copy(self)
+        known = {"members": members, "holdings": holdings}
+        own.__dict__.update((key, given) for key, given in known.items() if given is not None)
+        return own
 
     @cached_property
     def _counted(self) -> GroupCounts:

@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.columns import Kind, Missing, Relabel, as_missing, refuse_missing
 from foreknow.data.hierarchy import Hierarchy, hierarchy_from
+from foreknow.data.reading import Reading
 from foreknow.errors import SchemaError, did_you_mean
 
 
@@ -44,6 +45,8 @@ class Schema:
     missing : "error", "drop" or {"label": ...}
         What to do with people whose sensitive value is null; under ``set`` and ``multiset`` they
         have no value.
+    reading : Reading or mapping of its parts
+        How the file is written, where nothing in it says so; such as ``{"encoding": "latin-1"}``.
     folder : Path
         Where relative paths of hierarchy files start.
 
@@ -69,6 +72,7 @@ class Schema:
     hierarchies: Mapping[str, Hierarchy | Mapping[str, Any]] = field(default_factory=dict)
     types: Mapping[str, Kind] = field(default_factory=dict)
     missing: Missing | Mapping[str, str] = "error"
+    reading: Reading | Mapping[str, str] = field(default_factory=Reading)
     folder: Path = field(default=Path(), repr=False)
 
     def __post_init__(self) -> None:
@@ -89,6 +93,7 @@ class Schema:
                     raise SchemaError(f"column {column!r} is given as {role} {twice}; keep one")
                 roles[column] = role
         check_semantics(self.semantics)
+        object.__setattr__(self, "reading", Reading.of(self.reading))
         object.__setattr__(self, "missing", as_missing(self.missing))
         refuse_missing(cast("Missing", self.missing), self.semantics)
         if self.person is not None and self.person in (self.sensitive, self.group):
@@ -134,6 +139,8 @@ class Schema:
             table["missing"] = (
                 {"label": str(self.missing)} if isinstance(self.missing, Relabel) else self.missing
             )
+        if reading := cast("Reading", self.reading).to_dict():
+            table["reading"] = reading
         if self.hierarchies:
             table["hierarchies"] = {
                 column: dict(h) if isinstance(h, Mapping) else h.to_dict()

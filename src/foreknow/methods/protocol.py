@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
@@ -39,6 +42,31 @@ class Kind(Protocol):
     """Its table in a policy file."""
 
 
+class Decision(Protocol):
+    """Something that a run decided by who has which value, with the bags of its groups given.
+
+    Attributes
+    ----------
+    people, child : int64 array
+        The people whose values matter, and the part that the decision puts each of them into.
+    fixed : int64 array, shape (parts, values)
+        The values of everybody else in these parts, the same in every world.
+    """
+
+    @property
+    def people(self) -> IntArray: ...  # noqa: D102
+
+    @property
+    def child(self) -> IntArray: ...  # noqa: D102
+
+    @property
+    def fixed(self) -> IntArray: ...  # noqa: D102
+
+    def holds(self, tables: IntArray) -> NDArray[np.bool_]:
+        """Whether it goes the same way, for values of the people, (worlds, parts, values)."""
+        ...
+
+
 @dataclass(frozen=True)
 class Traits:
     """What a method declares of itself.
@@ -62,7 +90,8 @@ class Traits:
         table; whatever else it says, the method is run.
     replay : callable, optional
         ``replay(microdata, policy)``: a run that says of other tables with the same bags whether
-        the same groups would be made of them; see `foreknow.methods.mondrian.replay`.
+        the same groups would be made of them; see `foreknow.methods.mondrian.replay`. Its
+        `decisions` are what must go as it did for that: a sequence of `Decision`.
     frequencies : bool
         By a proof, the posterior of everybody is the frequency in their group, for an adversary
         who sees the groups.
@@ -84,6 +113,8 @@ class Traits:
         What may help where the policy fails what it makes.
     grouping : callable, optional
         ``grouping(microdata, policy, seed, explain=...)``: a `Grouping` in place of groups.
+    exact : collection of str, optional
+        Quasi-identifiers that it must see as they are, not in cells of a grid; None for all.
     """
 
     consults_policy: bool = False
@@ -101,6 +132,7 @@ class Traits:
     notes: Callable[[Policy, int | None], Sequence[str]] | None = None
     advice: str = "stricter settings of its own may help"
     grouping: Callable[..., Grouping] | None = None
+    exact: Collection[str] | None = ()
 
 
 def note_of_boxes(l: int) -> str:  # noqa: E741
@@ -155,6 +187,7 @@ _BY_ITSELF = {
     "notes": "notes",
     "advice": "advice",
     "grouping": "grouping",
+    "exact": "exact",
 }
 
 
@@ -178,7 +211,7 @@ def traits_of(method: Any) -> Traits:
     given = {trait: getattr(method, x) for x, trait in _BY_ITSELF.items() if x in own}
     # An attribute of such a name that is of another type declares nothing.
     kinds: dict[str, Any] = {"advice": str, "consults_policy": bool, "symmetric": bool}
-    kinds["frequencies"] = bool
+    kinds |= {"frequencies": bool, "exact": Collection}
     return Traits(**{k: x for k, x in given.items() if isinstance(x, kinds.get(k, Callable))})
 
 
@@ -190,6 +223,17 @@ def grouping_of(
     if grouping is not None:
         return grouping(microdata, policy, seed, explain=explain)
     return Grouping(method.partition(microdata, policy, seed=seed))
+
+
+def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
+    """A table as a method groups it for a policy's release: in cells, where these are written.
+
+    Columns that priors are by stay exact: priors are of people whose values are known.
+    """
+    exact = traits_of(method).exact
+    if policy.options.form != "generalized" or exact is None:
+        return microdata
+    return microdata.rounded(policy.options.labels, {*exact, *policy.attributes})
 
 
 def settings_of(method: Any) -> dict[str, Any]:

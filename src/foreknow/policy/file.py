@@ -60,13 +60,14 @@ class _SchemaSettings(Settings):
     hierarchies: dict[str, dict[str, Any]] = Field(default={})
     types: dict[str, Kind] = Field(default={})
     missing: Annotated[Any, BeforeValidator(_missing)] = "error"
+    reading: dict[str, str] = Field(default={})
 
 
 class _PublishSettings(Settings):
     method: str = "mondrian"
     form: Form = "generalized"
     format: FileFormat = "csv"
-    labels: dict[str, Literal["range", "hierarchy", "set"]] = Field(default={})
+    labels: dict[str, Literal["range", "exact", "hierarchy", "set"]] = Field(default={})
     escape_formulas: bool = False
 
 
@@ -117,6 +118,11 @@ def policy_from(table: Mapping[str, Any], folder: Path, name: str) -> Policy:
     """Check the tables of a policy file and make the policy; `name` begins each message."""
     if not isinstance(table, Mapping):
         raise PolicyError(f"{name}: expected the tables of a policy, not {type(table).__name__}")
+    if isinstance(table.get("require"), Mapping):
+        raise PolicyError(
+            f"{name}: write [[require]], in two brackets, above each requirement (a list of "
+            "tables), not [require]"
+        )
     given = table.get("publish")
     tables = policy_settings(given if isinstance(given, Mapping) else ())
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -52,6 +53,12 @@ class PolicyLedger:
     def exact(self) -> bool:
         """Whether it decides what is close to a limit, rather than refuse it."""
         return all(getattr(part.ledger, "exact", False) for part in self.parts)
+
+    def copy(self) -> PolicyLedger:
+        """The same as it stands now, apart from what is noted later."""
+        return PolicyLedger(
+            [Part(p.counted, deepcopy(p.ledger)) for p in self.parts], self.monotone
+        )
 
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
         """Whether every requirement still holds when `added` replaces `removed`."""

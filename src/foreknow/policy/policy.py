@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from foreknow.adversaries.protocol import Gaining, HasCounts
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.generalization import STYLES
 from foreknow.data.labels import Labels
 from foreknow.data.schema import Schema
 from foreknow.errors import PolicyError, did_you_mean
@@ -18,7 +19,6 @@ from foreknow.policy.requirement import Point, Requirement, check_agreement
 
 Form: TypeAlias = Literal["generalized", "bucketized"]
 FileFormat: TypeAlias = Literal["csv", "parquet"]
-STYLES = ("range", "hierarchy", "set")
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,10 @@ class PublishOptions:
         Coarsened quasi-identifiers in one table; or exact ones with a group id, and a table of
         (group, value, count).
     format : "csv" or "parquet"
-    labels : mapping of column to "range", "hierarchy" or "set"
+    labels : mapping of column to "range", "exact", "hierarchy" or "set"
         How a quasi-identifier is written in a generalized release; by its kind when left out.
+        Ranges of numbers and dates go from a step of a grid to another; "exact" ones from a
+        member's own value to another's.
     escape_formulas : bool
         Whether texts that a spreadsheet would run are disarmed in CSV; it changes values.
     settings : mapping of method to mapping
@@ -70,6 +72,12 @@ class PublishOptions:
         if self.escape_formulas:
             table["escape_formulas"] = True
         return {**table, **{name: dict(given) for name, given in self.settings.items()}}
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> PublishOptions:
+        """Read what `to_dict` gives."""
+        own = {key: given for key, given in table.items() if key in cls.__dataclass_fields__}
+        return cls(**own, settings={key: table[key] for key in table if key not in own})
 
 
 @dataclass(frozen=True)
@@ -179,11 +187,12 @@ class Policy:
         return all(required.monotone(self.semantics) for required in self.requirements)
 
     def published(self) -> dict[str, Any]:
-        """As `to_dict`, without the paths of the owner's machine: of hierarchies, the file's name.
+        """As `to_dict`, without what is about the owner's files: of hierarchies, only their names.
 
         A certificate holds this. It cannot be read as a policy where hierarchies are in files.
         """
         table = self.to_dict()
+        table.get("schema", {}).pop("reading", None)
         hierarchies = table.get("schema", {}).get("hierarchies", {})
         for column, hierarchy in hierarchies.items():
             if "file" in hierarchy:

@@ -1,5 +1,15 @@
 """Publish: labels, tables, certificate, and what is written."""
 
-# The files that `publish` writes beside the tables; the last three are for the owner only.
+import os
+from pathlib import Path
+
+# The files that `publish` writes beside the tables, and those for the owner only.
 CERTIFICATE, REPORT = "certificate.json", "report.html"
-LATTICE, OWNER, PRIORS = "lattice.html", "owner.json", "priors.json"
+LATTICE, OWNER, PRIORS, MEMBERS = "lattice.html", "owner.json", "priors.json", "members.parquet"
+
+
+def owners_folder(folder: str | Path) -> Path:
+    """Where the owner's files of a release are, unless something else was said."""
+    path = Path(folder)
+    path = path if path.name not in ("", "..") else Path(os.path.abspath(path))
+    return path.with_name(f"{path.name}.owner")

@@ -71,6 +71,8 @@ class Certificate:
         Of the format that it was read from.
     scope : mapping, optional
         What the findings do not look at, as `Scope.to_dict` gives it; None before version 5.
+    grids : mapping of str to str
+        Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
     """
 
     policy: Mapping[str, Any]
@@ -92,6 +94,7 @@ class Certificate:
     versions: Mapping[str, str] = field(default_factory=lambda: versions())
     version: int = FORMAT_VERSION
     scope: Mapping[str, Any] | None = None
+    grids: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def safe(self) -> bool:
@@ -158,6 +161,7 @@ class Certificate:
             "source": dict(self.source),
             "seeded": self.seeded,
             "versions": dict(self.versions),
+            **({"grids": dict(self.grids)} if self.grids else {}),
         }
 
     def to_json(self, path: str | Path) -> None:
@@ -195,6 +199,7 @@ class Certificate:
             "notes": tuple(table.get("notes", ())),
             "findings": tuple(table["findings"]),
             "groups": tuple(release.pop("groups")),
+            "grids": table.get("grids", {}),
         }
         return cls(**release, **read)
 
@@ -214,7 +219,7 @@ class Certificate:
             The folder that was written, or its release file.
         priors : path, optional
             The ``priors.json`` of the owner, where priors were learned and so are not in the
-            certificate; the one beside the release when left out.
+            certificate; the one in ``FOLDER.owner`` when left out.
 
         Returns
         -------

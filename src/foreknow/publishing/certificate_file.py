@@ -33,7 +33,7 @@ from foreknow.publishing import CERTIFICATE, PRIORS
 from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
-# 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope
+# 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids
 FORMAT_VERSION = 5
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
@@ -264,6 +264,7 @@ class _Certificate(Settings):
     source: dict[str, str | int]
     seeded: bool
     versions: dict[str, str]
+    grids: dict[str, str] = Field(default={})
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
@@ -368,6 +369,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
             return "a scope is certified from version 5 on"
         if release.semantics != "single" and read.scope.left_out:
             return "people without a value are left out where everybody has one, and only there"
+    if read.grids and (read.version < 5 or not set(read.grids) <= set(release.groups)):
+        return "grids are of columns that make its groups, from version 5 on"
     for finding in read.findings:
         if isinstance(finding, _Reached):
             continue

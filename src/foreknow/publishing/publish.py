@@ -29,24 +29,42 @@ from foreknow.errors import (
     OutputError,
     memory_for,
 )
-from foreknow.methods.protocol import Anonymizer, Traits, grouping_of, settings_of, traits_of
-from foreknow.methods.registry import method_of
+from foreknow.methods.protocol import (
+    Anonymizer,
+    Traits,
+    as_written,
+    grouping_of,
+    settings_of,
+    traits_of,
+)
+from foreknow.methods.registry import METHODS, kind_of, method_of
 from foreknow.numbers import whole_number
-from foreknow.output import as_json, whole_folder, write_whole
+from foreknow.output import as_json, whole_folders, write_whole
 from foreknow.policy.policy import Policy, PublishOptions
-from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS, REPORT
+from foreknow.publishing import (
+    CERTIFICATE,
+    LATTICE,
+    MEMBERS,
+    OWNER,
+    PRIORS,
+    REPORT,
+    owners_folder,
+)
 from foreknow.publishing.certificate import (
     NOT_MINIMAL,
     Certificate,
     digest_of,
     finding_to_dict,
 )
+from foreknow.publishing.members import write_members
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.tables import (
     GROUP,
     bucketized,
     coarsened_columns,
     generalized,
+    group_ids,
+    members_of,
     refuse_borrowed_priors,
 )
 from foreknow.publishing.verification import as_release, findings_of
@@ -80,25 +98,29 @@ class Publication:
     tables: Mapping[str, pa.Table]
     _options: PublishOptions = field(repr=False)
     _private: Mapping[str, Any] = field(repr=False)
+    _members: pa.Table = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
 
     @memory_for("writing and verifying the release")
-    def write(self, folder: str | Path) -> Certificate:
-        """Write the release, its certificate and its report into a new folder.
+    def write(self, folder: str | Path, owner: str | Path | None = None) -> Certificate:
+        """Write the release, its certificate and its report into a new folder; the rest apart.
 
         Everything is written aside first. The tables are read back and judged afresh before the
-        folder gets its name; if anything fails, nothing is left.
+        folders get their names; if anything fails, nothing is left.
 
         Parameters
         ----------
         folder : path
-            Must not exist. It will hold the tables (to be published), ``certificate.json`` and
-            ``report.html`` (which may accompany them), and ``owner.json`` (to be kept: the key of
-            the source's digest, and the seed). After a full-domain search also ``lattice.html``
-            (to be kept: what else was safe, and what was not, tells more than the release).
-            Where priors were learned from the table also ``priors.json`` (to be kept: they can
-            state someone's value as certain; `foreknow verify` asks for them).
+            Must not exist. It will hold what may be published, and nothing else: the tables,
+            ``certificate.json`` and ``report.html``.
+        owner : path, optional
+            Must not exist; ``FOLDER.owner`` when left out. It is to be kept, and only you can look
+            into it: ``owner.json`` (the key of the source's digest, and the seed) and
+            ``members.parquet`` (who is in which group). After a full-domain search also
+            ``lattice.html`` (what else was safe, and what was not, tells more than the release).
+            Where priors were learned from the table also ``priors.json`` (they can state someone's
+            value as certain; `foreknow verify` asks for them).
 
         Returns
         -------
@@ -108,9 +130,10 @@ class Publication:
         Raises
         ------
         OutputError
-            If the folder exists or cannot be written.
+            If one of the folders exists or cannot be written.
         """
-        with whole_folder(folder) as aside:
+        kept_in = owners_folder(folder) if owner is None else owner
+        with whole_folders(folder, kept_in) as (aside, own):
             paths = {name: aside / f"{name}.{self._options.format}" for name in self.tables}
             for name, path in paths.items():
                 if self._options.format == "parquet":
@@ -132,10 +155,11 @@ class Publication:
             self.audit.to_html(aside / REPORT, published=True)
             if self.audit.lattice is not None:
                 page = page_of(self.audit.lattice).html(form=self._options.form)
-                write_whole(aside / LATTICE, page, private=True)
-            write_whole(aside / OWNER, as_json(dict(self._private)), private=True)
+                write_whole(own / LATTICE, page, private=True)
+            write_whole(own / OWNER, as_json(dict(self._private)), private=True)
+            write_members(self._members, own / MEMBERS, digests)
             if kept is not None:
-                write_whole(aside / PRIORS, as_json(kept.to_dict()), private=True)
+                write_whole(own / PRIORS, as_json(kept.to_dict()), private=True)
         return certificate
 
     def __repr__(self) -> str:
@@ -145,6 +169,11 @@ class Publication:
     def _repr_html_(self) -> str:
         notes = "".join(f"<p>{escape(note)}.</p>" for note in self.certificate.notes)
         return self.audit._repr_html_() + notes
+
+    @property
+    def grids(self) -> Mapping[str, str]:
+        """Of columns whose ranges go from a step of a grid to another, such as "by month"."""
+        return self.certificate.grids
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate's plain values."""
@@ -207,30 +236,37 @@ def publish(
     # What is certified and reported is what was done, not what a file said before.
     policy = marked(replace(policy, schema=microdata.schema, options=options), microdata)
     anonymizer = method_of(method if method is not None else options.method, policy)
+    if method is not None:
+        options = _with_method(options, anonymizer, method)
+        policy = replace(policy, options=options)
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
-    found = grouping_of(anonymizer, microdata, policy, seed, explain=True)
+    written = as_written(anonymizer, microdata, policy)
+    found = grouping_of(anonymizer, written, policy, seed, explain=True)
     anonymizer, floors = found.settled or anonymizer, found.floors
     groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
     random = np.random.default_rng(seed)
     _log.info("writing %d groups as tables", n_groups)
     if options.form == "generalized":
-        coarse = coarsened_columns(microdata, groups, n_groups, options.labels, floors)
+        coarse = coarsened_columns(written, groups, n_groups, options.labels, floors)
         refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
         tables = generalized(microdata, groups, coarse, random)
+        people = np.bincount(groups)
+        ncp = {column.attribute.name: column.ncp(people) for column in coarse}
         labels = {column.attribute.name: column.known for column in coarse}
         columns = tuple(microdata.schema.quasi_identifiers)
+        called = {c.attribute.name: pa.array(c.labels, pa.string()) for c in coarse}
     else:
-        tables = bucketized(microdata, groups, n_groups, random)
-        columns, labels = (GROUP,), {}
+        ids = group_ids(n_groups, random)
+        tables = bucketized(microdata, groups, ids, random)
+        columns, labels, ncp, called = (GROUP,), {}, {}, {GROUP: pa.array(ids)}
     if options.format == "csv":
         _refuse_empty_lines(tables)
     schema = microdata.schema
     release = as_release(tables, options.form, columns, schema.sensitive, schema.semantics)
     _log.info("judging the release")
-    coarsened = options.form == "generalized"  # the other form keeps quasi-identifiers exact
-    utility = utility_of(release.counts, *((microdata, groups, floors) if coarsened else ()))
+    utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     verdicts = audit(release, policy, utility=utility, name="the release")
     traits = traits_of(anonymizer)
     scope = replace(verdicts.scope, left_out=microdata.left_out, method=_of_method(traits, policy))
@@ -244,7 +280,25 @@ def publish(
     certificate, private, kept = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
-    return Publication(release, verdicts, certificate, tables, options, private, kept, labels)
+    members = members_of(microdata, groups, called)
+    return Publication(
+        release, verdicts, certificate, tables, options, private, members, kept, labels
+    )
+
+
+def _with_method(
+    options: PublishOptions, anonymizer: Anonymizer, given: Anonymizer | str
+) -> PublishOptions:
+    """The options with the method that is used, and with its settings if it is an object."""
+    kind = type(anonymizer)
+    key = str(vars(kind).get("key", kind.__name__))
+    settings = {name: own for name, own in options.settings.items() if name != key}
+    if isinstance(given, str):
+        settings = dict(options.settings)
+    elif key in dict(METHODS):
+        known, own = kind_of(key).settings.known_keys(), settings_of(anonymizer).items()
+        settings[key] = {name: x for name, x in own if name in known and x is not None}
+    return replace(options, method=key, settings=settings)
 
 
 def _of_method(traits: Traits, policy: Policy) -> str:
@@ -343,6 +397,7 @@ def _certify(
         escaped=options.escape_formulas and options.format == "csv",
         semantics=semantics,
         minimal=policy.monotone() and minimal is not None and bool(minimal(policy)),
+        grids=verdicts.utility.grids,
         notes=(
             *([learned_note(learned)] if learned else []),
             *([] if policy.monotone() or policy.attributes else [NOT_MINIMAL]),

@@ -21,6 +21,7 @@ from foreknow.errors import NoSafeRelease, SchemaError
 
 GROUP = "group"
 COUNT = "count"
+ROW = "row"
 
 
 def coarsened_columns(
@@ -128,19 +129,23 @@ def rank_of_labels(labels: Sequence[str | None], places: IntArray) -> IntArray:
     return np.array([rank[label] for label in labels], dtype=np.int64)
 
 
+def group_ids(n_groups: int, random: np.random.Generator) -> IntArray:
+    """Ids of groups, drawn at random, so that their order tells nothing."""
+    return random.permutation(n_groups) + 1
+
+
 def bucketized(
-    microdata: Microdata, groups: IntArray, n_groups: int, random: np.random.Generator
+    microdata: Microdata, groups: IntArray, ids: IntArray, random: np.random.Generator
 ) -> dict[str, pa.Table]:
     """Make the table ``people`` of exact quasi-identifiers, and ``sensitive``: group, value, count.
 
-    Group ids are drawn at random, so that their order tells nothing.
+    The groups are called by their `ids`, see `group_ids`.
     """
     for column in (*microdata.schema.quasi_identifiers, *microdata.schema.other):
         if column == GROUP:
             raise SchemaError(f"a bucketized release names its groups {GROUP!r}; rename the column")
     if microdata.schema.sensitive in (GROUP, COUNT):
         raise SchemaError(f"the sensitive column must not be called {GROUP!r} or {COUNT!r}")
-    ids = random.permutation(n_groups) + 1
     order = _shuffled(ids[groups], random)
     people: dict[str, Any] = {
         attribute.name: pa.array(exact_labels(attribute), pa.string()).take(
@@ -150,11 +155,38 @@ def bucketized(
     }
     people.update(_other(microdata, order))
     people[GROUP] = pa.array(ids[groups][order])
-    of_cell, tally = _tally(microdata, ids[groups] - 1, n_groups)
+    of_cell, tally = _tally(microdata, ids[groups] - 1, len(ids))
     return {
         "people": pa.table(people),
         "sensitive": pa.table({GROUP: pa.array(of_cell + 1), **tally}),
     }
+
+
+def members_of(
+    microdata: Microdata, groups: IntArray, published: Mapping[str, pa.Array]
+) -> pa.Table:
+    """Who is in which group, for the owner: a row for each of the source, null if left out.
+
+    `published` is how each group is called in the release, by column.
+    """
+    schema, of_row = microdata.schema, microdata.rows_of(groups)
+    given = dict.fromkeys(filter(None, [schema.person, *schema.identifiers]))
+    names = [name for name in given if name not in schema.quasi_identifiers]
+    own = microdata.source.arrow(names) if names else pa.table({})
+    at = pa.array(of_row, mask=of_row < 0)
+    made = {name: labels.take(at) for name, labels in published.items()}
+    who: dict[str, Any] = {}
+    for name in own.column_names:
+        who[_free(name, {**made, **who})] = own.column(name)
+    position = pa.array(np.arange(1, len(of_row) + 1))
+    return pa.table({_free(ROW, {**made, **who}): position, **who, **made})
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    """The name, with as many underscores after it as it takes to be no other column's."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _tally(

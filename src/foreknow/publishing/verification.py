@@ -26,7 +26,7 @@ from foreknow.data.schema import Schema, check_semantics
 from foreknow.engine import Stamp
 from foreknow.errors import CertificateError, InputError, SchemaError, memory_for
 from foreknow.policy.policy import Policy
-from foreknow.publishing import CERTIFICATE, LATTICE, OWNER, PRIORS
+from foreknow.publishing import CERTIFICATE, LATTICE, MEMBERS, OWNER, PRIORS, owners_folder
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
 from foreknow.publishing.certificate_file import is_kept
 from foreknow.publishing.priors import KeptPriors
@@ -41,7 +41,7 @@ from foreknow.verifier.verify import (
 )
 from foreknow.verifier.verify import verify as verify_written
 
-_FOR_THE_OWNER = frozenset((LATTICE, OWNER, PRIORS))
+_FOR_THE_OWNER = frozenset((LATTICE, OWNER, PRIORS, MEMBERS))
 # A file that looks like a table, by itself or packed, is part of what is published.
 _TABLES = """
 csv tsv tab psv txt dat parquet pq parq arrow feather ipc orc avro jsonl ndjson xls xlsx xlsm xlsb
@@ -124,7 +124,7 @@ def verify(
         certificate then only says how the files are written.
     priors : path, optional
         The owner's ``priors.json``, where priors were learned and so are not in the certificate;
-        the one beside the release when left out.
+        the one in ``FOLDER.owner`` when left out.
 
     Returns
     -------
@@ -197,8 +197,11 @@ def judge(
     if policy is None:
         # What needs priors of the owner is judged where these are at hand.
         unjudged = {place for place, table in enumerate(required) if is_kept(table)}
-        if unjudged and (priors is not None or (folder / PRIORS).is_file()):
-            kept = KeptPriors.load(folder / PRIORS if priors is None else priors)
+        # Earlier versions wrote them into the folder itself.
+        places = [at / PRIORS for at in (owners_folder(folder), folder)]
+        at_hand = priors or next((path for path in places if path.is_file()), None)
+        if unjudged and at_hand is not None:
+            kept = KeptPriors.load(at_hand)
             required, unjudged = kept.filled(required), set()
     if priors is not None and kept is None:
         raise CertificateError(
@@ -286,6 +289,12 @@ def _uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
         inside = path.is_dir() and not path.is_symlink()
         files = (Path(at, n) for at, _, names in os.walk(path) for n in names) if inside else [path]
         for file in files:
+            if file.name == MEMBERS:
+                yield (
+                    f"{file.relative_to(folder)} lies in the folder of the release, and says who "
+                    "is in which group: it is for the owner only; move it elsewhere"
+                )
+                break
             if _is_table(file):
                 yield (
                     f"{file.relative_to(folder)} lies beside the release, looks like a table, and "

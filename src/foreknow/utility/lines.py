@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.generalization import Meaning, Style, Wording, coarsened, text_of
-from foreknow.data.hierarchy import MONTHS, DateLevels, Intervals, Ordered, Tree
+from foreknow.data.generalization import Coarsened, Meaning, Style, Wording, coarsened, text_of
+from foreknow.data.hierarchy import DateLevels, Intervals, Ordered, Tree, period_of
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.data.sparse import IntArray, ranges
+from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError
 from foreknow.numbers import common_unit, exact, is_usual
 
@@ -26,8 +26,8 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 Limits: TypeAlias = Sequence[Sequence[tuple[int, int]]]
 Steps: TypeAlias = tuple[Sequence[int], Limits]
 
-_DAY = 86_400_000_000
-_UNITS = (_DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1)  # in microseconds
+_DAY, _HOUR = 86_400_000_000, 3_600_000_000
+_UNITS = (_DAY, _HOUR, 60_000_000, 1_000_000, 1_000, 1)  # in microseconds
 
 
 def listed_steps(known: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
@@ -78,11 +78,12 @@ def date_steps(known: Sequence[Any], hierarchy: DateLevels | None = None) -> Ste
     moments = [moment for moment in found if moment is not None]
     if len(moments) < len(known):
         return None
-    unit = next(unit for unit in _UNITS if not any(moment % unit for moment in moments))
-    steps = [moment // unit for moment in moments]
     periods = () if hierarchy is None else hierarchy.periods
-    days = [[_period(period, moment // _DAY) for moment in moments] for period in periods]
-    return steps, [[(low * _DAY // unit, end * _DAY // unit) for low, end in own] for own in days]
+    units = _UNITS[1:] if "hour" in periods else _UNITS
+    unit = next(unit for unit in units if not any(moment % unit for moment in moments))
+    steps = [moment // unit for moment in moments]
+    hours = [[period_of(period, moment // _HOUR) for moment in moments] for period in periods]
+    return steps, [[(a * _HOUR // unit, b * _HOUR // unit) for a, b in own] for own in hours]
 
 
 def _microseconds(value: Any, *, clock: bool) -> int | None:
@@ -100,26 +101,6 @@ def _microseconds(value: Any, *, clock: bool) -> int | None:
         if offset is not None:
             found -= offset // dt.timedelta(microseconds=1)
     return found
-
-
-def _period(period: str, day: int) -> tuple[int, int]:
-    """The first day of a calendar period, and the one after its last, by one of its days."""
-    if period == "day":
-        return day, day + 1
-    months = MONTHS[period]
-    of = dt.date.fromordinal(day)
-    first = (of.year * 12 + of.month - 1) // months * months
-    return _first_of(first), _first_of(first + months)
-
-
-def _first_of(month: int) -> int:
-    """The first day of a month, numbered from that of the year 0."""
-    year, month = divmod(month, 12)
-    if year < 1:
-        return 1
-    if year > dt.MAXYEAR:
-        return dt.date.max.toordinal() + 1
-    return dt.date(year, month + 1, 1).toordinal()
 
 
 # Some stretches of a line: the first step of each, and the one after its last; in order.
@@ -154,8 +135,11 @@ class Line:
         starts = cells[np.append(True, last[:-1])]
         return tuple(zip(starts.tolist(), (cells[last] + 1).tolist(), strict=True))
 
-    def of_meaning(self, style: Style, meaning: Meaning) -> Stretches:
-        """What a label stands for; a range covers a null only if a member has one."""
+    def of_meaning(self, style: Style, meaning: Meaning, cells: bool = False) -> Stretches:
+        """What a label stands for; a range covers a null only if a member has one.
+
+        Of `cells` of a grid, which are the nodes of level 1, a range covers all of each.
+        """
         if not meaning:
             return self.everything
         if style == "set":
@@ -166,6 +150,8 @@ class Line:
             return ((low, end),)
         null_too, first, last = meaning
         null = (self.between(0, 0),) if null_too else ()
+        if cells:
+            return (*null, (int(self.nodes[1][first, 0]), int(self.nodes[1][last, 1])))
         return (*null, self.between(first, last))
 
 
@@ -241,15 +227,19 @@ class Covers:
     offsets: IntArray
     starts: IntArray
     ends: IntArray
+    found: Coarsened
 
     @classmethod
-    def of(cls, line: Line, labels: Sequence[Stretches], of_group: IntArray) -> Covers:
+    def of(cls, line: Line, found: Coarsened) -> Covers:
         """Collect some labels, each once, and which of them each group has."""
+        # Of a table that was rounded before it was asked, cells are all that there is.
+        style, cells = found.style, found.attribute.cells is not None and len(line.nodes) > 1
+        labels = [line.of_meaning(style, meaning, cells) for meaning in found.meanings]
         place = {label: i for i, label in enumerate(dict.fromkeys(labels))}
         flat = np.array([pair for label in place for pair in label], dtype=np.int64).reshape(-1, 2)
         offsets = np.cumsum([0, *map(len, place)], dtype=np.int64)
         own = np.array([place[label] for label in labels], dtype=np.int64)
-        return cls(line, own[of_group], offsets, flat[:, 0], flat[:, 1])
+        return cls(line, own[found.of_group], offsets, flat[:, 0], flat[:, 1], found)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -288,14 +278,6 @@ class Covers:
         found[within] += both[last] * (at[within] - cells[last] - 1)[:, None]
         return found
 
-    def members(self) -> tuple[IntArray, IntArray]:
-        """The values that labels cover: the label of each, and its code."""
-        low = np.searchsorted(self.line.cells, self.starts)
-        end = np.searchsorted(self.line.cells, self.ends)
-        of_stretch = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        codes, _ = ranges(low, end)
-        return np.repeat(of_stretch, end - low), codes
-
 
 def covers_of_groups(
     attribute: Attribute,
@@ -308,9 +290,7 @@ def covers_of_groups(
     """What groups are published as; `floor` is the least level of each."""
     if floor is not None and attribute.ancestors:
         floor = np.minimum(floor, len(attribute.ancestors))
-    found = coarsened(attribute, groups, n_groups, style, floor)
-    labels = [line.of_meaning(style, meaning) for meaning in found.meanings]
-    return Covers.of(line, labels, found.of_group)
+    return Covers.of(line, coarsened(attribute, groups, n_groups, style, floor))
 
 
 def covers_of_texts(
@@ -339,8 +319,8 @@ def covers_of_texts(
 
     given = list(texts)
     place = {text: i for i, text in enumerate(dict.fromkeys(given))}
-    labels = [line.of_meaning(style, meaning(text)) for text in place]
-    return Covers.of(line, labels, np.array([place[text] for text in given], dtype=np.int64))
+    of_group = np.array([place[text] for text in given], dtype=np.int64)
+    return Covers.of(line, Coarsened(attribute, style, list(map(meaning, place)), of_group))
 
 
 def codes_of_texts(attribute: Attribute, texts: Iterable[Any]) -> IntArray:

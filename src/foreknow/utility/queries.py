@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.write import disarm_name, rearmed
-from foreknow.data.generalization import KnownLabels, style_of
+from foreknow.data.generalization import KnownLabels, Wording, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import Release
 from foreknow.data.sparse import IntArray, combine, count_pairs
@@ -28,6 +28,7 @@ from foreknow.utility.lines import (
     codes_of_texts,
     covers_of_groups,
     covers_of_texts,
+    line_of,
     lines_of,
 )
 from foreknow.utility.utility import groups_of_people
@@ -312,6 +313,7 @@ class Reading:
     styles: Mapping[str, str]
     armed: bool = False  # its texts may have an apostrophe before them that is not theirs
     labels: Mapping[str, KnownLabels] = field(default_factory=dict)  # what is known beside the text
+    exact: frozenset[str] = frozenset()  # columns that are known not to be rounded
 
     def shown(self, microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
         """What its reader knows about some attributes of the table that it was made of."""
@@ -343,6 +345,7 @@ class Reading:
             labels = [label if isinstance(label, tuple) else (label,) for label in labels]
         covers = []
         lines = lines_of(microdata, attributes)
+        rounded = {own.name: own for own in microdata.rounded(self.styles, self.exact).attributes}
         for name, attribute, line in zip(names, attributes, lines, strict=True):
             at = columns.index(name)
             texts: list[Any] = [label[at] for label in labels]  # type: ignore[index]
@@ -350,6 +353,10 @@ class Reading:
                 texts = [rearmed(text) if isinstance(text, str) else text for text in texts]
             style = style_of(attribute, self.styles.get(attribute.name))
             known = self.labels.get(name)
+            cells = None if attribute.cells else (own := rounded[attribute.name]).cells
+            # Labels of other makers are of values.
+            if cells is not None and all(map(Wording(own, style).reads, texts)):
+                attribute, line = own, line_of(cells.values, cells.grid)
             meanings = known.of(attribute) if known is not None else None
             covers.append(covers_of_texts(attribute, line, texts, style, meanings))
         return covers
@@ -376,7 +383,9 @@ def reading_of(release: Any, labels: Mapping[str, str] | None = None) -> Reading
     # Only what is read back from a file has apostrophes in it, and no meanings beside its texts.
     armed = isinstance(release, Published) and certificate.escaped
     known = release.labels if isinstance(release, Publication) and labels is None else {}
-    return Reading(found, dict(styles), armed, known)
+    exact = frozenset(certificate.groups) - set(certificate.grids)
+    styles = {**dict.fromkeys(certificate.grids, "range"), **styles}
+    return Reading(found, styles, armed, known, exact)
 
 
 def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:

@@ -190,7 +190,7 @@ def query_error(
     >>> microdata = fk.Microdata(sample.table_path(), policy.schema)
     >>> made = fk.publish(microdata, policy)
     >>> fk.query_error(made, microdata, attributes=["age", "sex"], queries=100)
-    QueryError(100 queries, generalized: 4.61% on average, median 3.79%)
+    QueryError(100 queries, generalized: 3.96% on average, median 3.35%)
     """
     require_microdata(microdata)
     reading = reading_of(release, labels)

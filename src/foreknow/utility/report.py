@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from foreknow.data.microdata import Attribute, Microdata
+from foreknow.data.microdata import Microdata, grids_of
 from foreknow.errors import InputError
 from foreknow.policy.policy import Form
 from foreknow.result import Result
-from foreknow.utility.lines import Covers
 from foreknow.utility.queries import Boxes, draw_queries, reading_of
 from foreknow.utility.query_error import QueryError, compared
 from foreknow.utility.utility import (
     Utility,
-    ncp_of_groups,
     optimal_discernibility,
     require_microdata,
     utility_of,
@@ -126,9 +124,9 @@ def utility_report(
     utility = utility_of(reading.release)
     if isinstance(everything, Boxes):
         sizes = everything.counts.sizes
-        pairs = zip(microdata.attributes, everything.covers, strict=True)
-        ncp = {attribute.name: _ncp_of(attribute, covers, sizes) for attribute, covers in pairs}
-        utility = replace(utility, ncp=ncp)
+        found = [covers.found for covers in everything.covers]
+        ncp = {own.attribute.name: own.ncp(sizes) for own in found}
+        utility = replace(utility, ncp=ncp, grids=grids_of(own.attribute for own in found))
     asked = workloads[0].attributes
     shown = everything if attributes is None else reading.shown(microdata, asked)
     errors = tuple(compared(workload, shown, microdata) for workload in workloads)
@@ -143,11 +141,3 @@ def _numbers(predicates: int | Sequence[int] | None, attributes: int) -> list[in
     if isinstance(given, str) or not given or not all(type(number) is int for number in given):
         raise InputError(f"predicates must be whole numbers such as [1, 2], not {predicates!r}")
     return sorted(set(given))
-
-
-def _ncp_of(attribute: Attribute, covers: Covers, sizes: Any) -> float:
-    """The NCP of an attribute by its labels: as if each label were a group of what it covers."""
-    labels, codes = covers.members()
-    spread = replace(attribute, codes=codes.astype(attribute.codes.dtype))
-    widths = ncp_of_groups(spread, labels, len(covers))
-    return float((widths[covers.of_group] * sizes).sum() / sizes.sum())

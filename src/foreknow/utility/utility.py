@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from foreknow.data.counts import GroupCounts
-from foreknow.data.microdata import Attribute, Microdata
+from foreknow.data.generalization import coarsened, style_of
+from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
-from foreknow.data.sparse import IntArray, count_pairs
+from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError
 
 
@@ -33,6 +34,8 @@ class Utility:
         Normalized certainty penalty (Xu et al.) of each quasi-identifier, averaged over people:
         0 when every value is exact, 1 when each is as wide as the whole domain. Empty where the
         original table is not at hand.
+    grids : mapping of str to str
+        Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
     """
 
     people: int
@@ -42,6 +45,7 @@ class Utility:
     largest_group: int
     discernibility: int
     ncp: dict[str, float]
+    grids: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def average_ncp(self) -> float | None:
@@ -50,7 +54,8 @@ class Utility:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {**vars(self), "ncp": dict(self.ncp), "average_ncp": self.average_ncp}
+        own = {**vars(self), "ncp": dict(self.ncp), "grids": dict(self.grids)}
+        return {**own, "average_ncp": self.average_ncp}
 
 
 def utility_of(
@@ -58,6 +63,7 @@ def utility_of(
     microdata: Microdata | None = None,
     groups: IntArray | None = None,
     floors: Mapping[str, IntArray] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Utility:
     """Measure a release, or groups that were not published.
 
@@ -72,6 +78,9 @@ def utility_of(
     floors : mapping of column to int64 array, shape (groups,), optional
         The least level of generalization that each group is published at, as in
         `LatticeResult.floors`.
+    labels : mapping of column to style, optional
+        How columns are written, as in a policy's ``[publish.labels]``. Numbers and dates are as
+        exact as in `microdata`: see `Microdata.rounded`.
 
     Returns
     -------
@@ -117,8 +126,9 @@ def utility_of(
         members = np.bincount(of_person)
         for attribute in microdata.attributes:
             floor = (floors or {}).get(attribute.name)
-            widths = ncp_of_groups(attribute, of_person, len(members), floor)
-            ncp[attribute.name] = float((widths * members).sum() / members.sum())
+            style = style_of(attribute, (labels or {}).get(attribute.name))
+            found = coarsened(attribute, of_person, len(members), style, floor)
+            ncp[attribute.name] = found.ncp(members)
     return Utility(
         people=counts.n_people,
         groups=counts.n_groups,
@@ -127,6 +137,7 @@ def utility_of(
         largest_group=int(sizes.max(initial=0)),
         discernibility=sum(size * size for size in sizes.tolist()),
         ncp=ncp,
+        grids={} if microdata is None else microdata.grids,
     )
 
 
@@ -193,34 +204,3 @@ def optimal_discernibility(people: int, least: int) -> int:
     groups = people // least
     size, larger = divmod(people, groups)
     return (groups - larger) * size**2 + larger * (size + 1) ** 2
-
-
-def ncp_of_groups(
-    attribute: Attribute, groups: IntArray, n_groups: int, floor: IntArray | None = None
-) -> Any:
-    """Width of each group along an attribute, as a share of the whole domain.
-
-    For numbers and dates the range; for sets the number of values less one; for hierarchies the
-    leaves below the group's node less one; each divided by the same of the domain. `floor` is the
-    least level of generalization of each group.
-    """
-    offsets, codes, _ = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
-    low, high = codes[offsets[:-1]], codes[offsets[1:] - 1]
-    if attribute.ancestors:
-        width = np.zeros(n_groups)
-        least = np.zeros(n_groups, dtype=np.int64) if floor is None else floor
-        inside = (low == high) & (least == 0)
-        for level, nodes in enumerate(attribute.ancestors, 1):
-            leaves = np.bincount(nodes)
-            fits = ~inside & (nodes[low] == nodes[high]) & (least <= level)
-            width[fits] = leaves[nodes[low[fits]]] - 1.0
-            inside |= fits
-        return width / max(len(attribute.domain) - 1, 1)
-    if attribute.order == "ordered":
-        place = attribute.positions
-        width = (place[high] - place[low]) / (float(place[-1] - place[0]) or 1.0)
-    else:
-        width = (np.diff(offsets) - 1.0) / max(len(attribute.domain) - 1, 1)
-    if floor is not None and len(attribute.domain) > 1:
-        width[floor > 0] = 1.0
-    return width

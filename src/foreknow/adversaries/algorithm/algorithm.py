@@ -19,6 +19,7 @@ import numpy as np
 from foreknow.adversaries.algorithm.estimate import Budget, estimated
 from foreknow.adversaries.algorithm.exact import NoWorldError, Posteriors, enumerated, proved
 from foreknow.adversaries.algorithm.method_runner import Runs, name_of, said_once, settings_of
+from foreknow.adversaries.algorithm.parts import by_parts
 from foreknow.adversaries.algorithm.results import Attack, limits_of
 from foreknow.adversaries.algorithm.worlds import Codes, Worlds, amount_text
 from foreknow.adversaries.disclosure import Disclosure, worst
@@ -82,9 +83,11 @@ def attack(
         and the method. Adversaries who know less are not judged.
     worlds : int
         Runs of the method. Where these are enough for all worlds, the result is exact; otherwise
-        it is an estimate. Some worlds are run a second time besides.
+        it is an estimate. Some worlds are run a second time besides. Where one run says enough of
+        others (`Mondrian`), this many assignments are looked at, or drawn, for each part of the
+        groups that does not bear on the others.
     seconds : float, optional
-        Time budget; None for none. An estimate depends on it.
+        Time budget, with the first run of the method; None for none. An estimate depends on it.
     seed : int, optional
         Random seed for estimates, and for the release that is attacked, of a method that states
         its chances. The adversary does not know it.
@@ -149,6 +152,7 @@ def attack(
     ((1, 2), 2, 1)
     """
     _check_budget(worlds, seconds, seed)
+    start = time.monotonic()
     for name, given in ("nothing", nothing), ("symmetric", symmetric or False):
         if not isinstance(given, bool):
             raise InputError(f"{name} is True or False, not {given!r}")
@@ -168,7 +172,7 @@ def attack(
         seen, attributes = runs.seen, microdata.attributes if runs.symmetric else None
         of_release = Worlds.of(seen.groups, codes, len(microdata.values), attributes)
         runs.check_symmetric(_swapped(of_release))
-        found = _inferred(of_release, runs, worlds, seconds, seed, true=True)
+        found = _inferred(of_release, runs, worlds, seconds, start, seed, true=True)
     return Attack(settings_of(method), policy, microdata, found, limits, seen.left_out, seen.what)
 
 
@@ -177,11 +181,11 @@ def _inferred(
     runs: Runs,
     most: int,
     seconds: float | None,
+    start: float,
     seed: int | None,
     true: bool,
 ) -> Posteriors:
     """Exact where there is time, else a proof, else an estimate; `true`: its own codes can be."""
-    start = time.monotonic()
     until, part = (None if seconds is None else start + seconds * x for x in (1, _EXACT))
     ways = runs.refined.number if runs.chances else 1
     share = len(runs.seeds) * (ways or 1)
@@ -197,6 +201,9 @@ def _inferred(
             found = proved(worlds, runs, None)
         if found is not None:
             return found
+        replay = runs.replay(worlds.codes) if true else None
+        if replay is not None:
+            return by_parts(worlds, replay, most, until, seed)
         tried = f"none of {most:,} ways tried"
         return estimated(worlds, runs, Budget(runs, runs.made + most, until), seed, true)
     except NoWorldError:
@@ -336,6 +343,7 @@ class Algorithm:
                 "Algorithm needs to know the quasi-identifiers: give schema=, or a policy that "
                 "has a schema"
             )
+        start = time.monotonic()
         people = _people_of(release, schema)
         table = people.microdata
         runs = Runs(table, self.anonymizer, self.policy, self.seeds, self.symmetric, False)
@@ -348,7 +356,7 @@ class Algorithm:
         runs.see(people.groups, codes)
         worlds = Worlds.of(runs.seen.groups, codes, len(table.values), table.attributes)
         with said_once(self.anonymizer):
-            found = _inferred(worlds, runs, self.worlds, self.seconds, self.seed, true=False)
+            found = _inferred(worlds, runs, self.worlds, self.seconds, start, self.seed, true=False)
         return {
             value: self._disclosure(value, code, found, people)
             for code, value in enumerate(people.values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -19,7 +19,7 @@ from foreknow.data.sparse import IntArray
 from foreknow.errors import UnsupportedError
 
 FloatArray: TypeAlias = NDArray[np.float64]
-How: TypeAlias = Literal["enumeration", "proof", "bound", "independent worlds"]
+How: TypeAlias = Literal["enumeration", "parts", "proof", "bound", "independent worlds"]
 
 # Worlds that are run again in the end, to see that the method is not random; and one in so many of
 # those that are struck out.
@@ -54,18 +54,27 @@ class Posteriors:
     highest: Fraction | None = None
     not_refuted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     unsettled: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    fractions: Sequence[Sequence[Fraction]] = ()  # of an enumeration: of each cell and value
+    fractions: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)  # by cell
+    settled: NDArray[np.bool_] | None = None  # cells whose posteriors are exact; None: all or none
+    parts: int = 1
 
     @property
     def exact(self) -> bool:
         """Whether these are posteriors, not estimates."""
-        return self.how in ("enumeration", "proof")
+        return bool(self.known.all())
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """The cells whose posteriors are exact."""
+        if self.settled is not None:
+            return self.settled
+        return np.full(self.worlds.n_cells, self.how in ("enumeration", "proof"))
 
     def posterior(self, cell: int, code: int) -> Fraction | None:
         """The exact posterior of each member of a cell; None where it is estimated."""
-        if self.fractions:
+        if cell in self.fractions:
             return self.fractions[cell][code]
-        return self.share(cell, code) if self.exact else None
+        return self.share(cell, code) if self.known[cell] else None
 
     def share(self, cell: int, code: int) -> Fraction:
         """The share of a value in the group of a cell: what the release says by itself."""
@@ -112,9 +121,9 @@ def enumerated(worlds: Worlds, runs: Runs, most: int, until: float | None) -> Po
             if weight:
                 for cell, code in zip(cells, assignment.codes.tolist(), strict=True):
                     weights[cell][code] += weight
-    rows = zip(weights, worlds.cell_sizes.tolist(), strict=True)
-    fractions = [[Fraction(x) / (whole * size) for x in own] for own, size in rows]
-    mean = np.array(fractions, dtype=float)
+    rows = enumerate(zip(weights, worlds.cell_sizes.tolist(), strict=True))
+    fractions = {at: [Fraction(x) / (whole * size) for x in own] for at, (own, size) in rows}
+    mean = np.array(list(fractions.values()), dtype=float)
     counts = worlds.n_worlds, consistent, runs.made - before
     return Posteriors(worlds, "enumeration", *counts, mean, mean, mean, fractions=fractions)
 

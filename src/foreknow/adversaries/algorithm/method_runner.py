@@ -32,7 +32,7 @@ from foreknow.methods.art import ART
 from foreknow.methods.fulldomain.fulldomain import FullDomain
 from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.mondrian.replay import Replay
-from foreknow.methods.protocol import grouping_of, traits_of
+from foreknow.methods.protocol import as_written, grouping_of, traits_of
 from foreknow.methods.protocol import settings_of as plain_settings
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
@@ -86,6 +86,7 @@ class Runs:
         styles = None
         if labelled and self._anonymizer and policy and policy.options.form == "generalized":
             styles = policy.options.labels
+            self.microdata = microdata = as_written(method, microdata, policy)
         self._labelled = styles is not None
         self._reader = Reader(microdata, styles)
         self._weights: dict[bytes, Weight] = {}
@@ -130,7 +131,9 @@ class Runs:
         possible = False
         if self.chances:
             try:
+                # Groups of one label may be several of the method's.
                 possible = self._chance_of(codes, groups) > 0
+                possible = possible or self.refined.number is None or self._weight(codes) > 0
             except UnsupportedError:  # too large a table for chances
                 possible = True
         else:
@@ -219,6 +222,12 @@ class Runs:
         # No groups at all: labels came from elsewhere, of which nothing was asked.
         return False if said and all(one is False for one in said) else None
 
+    def replay(self, codes: Codes) -> Replay | None:
+        """A run on a world that says of which others the release is made; None if there is none."""
+        if not self.chances and not self._seeded:
+            self.weight(codes)
+        return self._replay
+
     def _replayed(self, codes: Codes) -> Replay | None:
         """What one run, on a world that the release is made of, says of runs on others."""
         apart = not self._labelled or all(
@@ -226,6 +235,8 @@ class Runs:
         )
         replay = self.known.replay
         if not apart or replay is None or self._policy is None or self.seen.what != "groups":
+            return None
+        if not self._settled:  # an adversary of the user's own
             return None
         found: Replay | None = replay(self.microdata.with_sensitive(codes), self._policy)
         # A reader takes groups of one label for one: their bags are then not known one by one.

@@ -24,7 +24,14 @@ from foreknow.result import Result
 
 # Cases that are written out.
 _MOST = 100
-_PEOPLE = ("certain", "certain_by_release", "left_out", "not_refuted", "unsettled")
+_PEOPLE = (
+    "certain",
+    "certain_by_release",
+    "left_out",
+    "not_refuted",
+    "unsettled",
+    "perhaps_certain",
+)
 # An interval as wide as this says nothing.
 _UNKNOWN = 0.999
 
@@ -130,13 +137,41 @@ class Attack(Result):
 
     @property
     def how(self) -> str:
-        """How: "enumeration", "proof", "bound" or "independent worlds"."""
+        """How: "enumeration", "parts", "proof", "bound" or "independent worlds".
+
+        Of "parts", people whose part was looked at completely are known exactly (`n_settled`), and
+        the others by estimates.
+        """
         return self._posteriors.how
 
     @property
     def highest(self) -> Fraction | None:
         """Where a proof says no more (`how` is "bound"): what no posterior exceeds."""
         return self._posteriors.highest
+
+    @property
+    def parts(self) -> int:
+        """Of how many parts it is known that they do not bear on one another."""
+        return self._posteriors.parts
+
+    @cached_property
+    def n_settled(self) -> int:
+        """How many people's posteriors are exact."""
+        found = self._posteriors
+        return int(found.worlds.cell_sizes[found.known].sum())
+
+    @cached_property
+    def n_not_certain(self) -> int:
+        """How many of the others are proved not to be certain.
+
+        A possible world was found in which they have another value.
+        """
+        found = self._posteriors
+        if found.how == "bound":
+            return 0
+        several = np.isin(found.worlds.group_of_cell, found.worlds.mixed)
+        several[np.append(found.not_refuted, found.unsettled)] = False
+        return int(found.worlds.cell_sizes[several & ~found.known].sum())
 
     @property
     def n_worlds(self) -> int:
@@ -165,7 +200,12 @@ class Attack(Result):
         worlds = found.worlds
         outside = (worlds.group_of_cell == self._left_out)[:, None]
         shares = np.where(outside, worlds.bags.sum(axis=0) / worlds.n_people, worlds.shares)
-        above = (found.mean if found.exact else found.high) > shares - 1e-9
+        # What is not above by floats is not surer, and reaches nothing; nor is who is just as sure
+        # as their group says.
+        told = np.zeros(worlds.n_cells, dtype=bool)
+        told[list(found.fractions)] = True
+        above = found.mean > np.where((told & found.known)[:, None], shares - 1e-9, shares)
+        above |= found.known[:, None] & ~told[:, None] & outside
         if found.how in ("proof", "bound"):  # nobody else is above what their group says
             above &= outside
         cells, codes = np.nonzero(above & (found.mean > 0) & (worlds.shares > 0))
@@ -215,20 +255,33 @@ class Attack(Result):
 
     @cached_property
     def unsettled(self) -> tuple[int, ...]:
-        """Of an estimate: rows of people of whom too little is known to say anything.
+        """Of an estimate: rows of people of whom too little is known to decide.
 
-        The budget did not allow the search for such a world; or the release is possible in so few
-        of the worlds drawn that an interval goes from 0 to 1. Of a bound: it does not say that
-        they stay below a limit of the policy.
+        The budget did not allow the search for such a world (see `perhaps_certain`); or an interval
+        goes from 0 to 1, or reaches a limit of the policy, though its middle does not. Of a bound:
+        it does not say that they stay below a limit of the policy.
         """
         found = self._posteriors
         if found.how == "bound":  # cells that it allows to reach a limit that no frequency does
             reached = [code for code in self._limits if self._is_reached(code, found.highest or 1)]
-            doubtful = found.high > found.low
-            return self._rows(np.flatnonzero(doubtful[:, reached].any(axis=1)))
-        wide = (found.high - found.low > _UNKNOWN) & (found.worlds.shares > 0)
-        cells = np.union1d(found.unsettled, np.flatnonzero(wide.any(axis=1)))
-        return self._rows(np.setdiff1d(cells, found.not_refuted))
+            unproved = found.high > found.low
+            return self._rows(np.flatnonzero(unproved[:, reached].any(axis=1)))
+        shares = found.worlds.shares
+        doubtful = (found.high - found.low > _UNKNOWN) & (shares > 0)
+        for code, (limit, _) in self._limits.items():
+            doubtful[:, code] |= (found.high[:, code] > float(limit) - 1e-9) & (
+                np.maximum(found.mean, shares)[:, code] < float(limit)
+            )
+        cells = np.flatnonzero((doubtful & ~found.known[:, None]).any(axis=1))
+        return self._rows(np.setdiff1d(np.union1d(found.unsettled, cells), found.not_refuted))
+
+    @cached_property
+    def perhaps_certain(self) -> tuple[int, ...]:
+        """Those of them who had one value in every possible world met, and were not searched for.
+
+        All others that are unsettled are not certain: a possible world has another value for them.
+        """
+        return self._rows(self._posteriors.unsettled)
 
     @cached_property
     def breaches(self) -> tuple[Case, ...]:
@@ -239,6 +292,11 @@ class Attack(Result):
     def found(self) -> bool:
         """Whether the attack found anything: a limit reached, certainty, or a suspicion of it."""
         return bool(self.breaches or self.certain or self.not_refuted)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it found nothing, but not everybody is settled."""
+        return not self.found and bool(self.unsettled)
 
     def posterior(self, row: int, value: Label) -> Fraction | float:
         """What the adversary believes of one person and value; a float where it is estimated.
@@ -305,8 +363,11 @@ class Attack(Result):
             "worlds": amount_text(self.n_worlds),
             "looked": amount_text(self.looked),
             "consistent": amount_text(self.consistent),
-            "parts": 1,  # as in earlier states of this format
+            "parts": self.parts,
             "runs": self.runs,
+            "settled": self.n_settled,
+            "proved_not_certain": self.n_not_certain,
+            "undecided": self.undecided,
             **{name: list(getattr(self, name)) for name in _PEOPLE},
             "breaches": [case.to_dict() for case in self.breaches[:_MOST]],
             "n_breaches": len(self.breaches),
@@ -347,10 +408,18 @@ class Attack(Result):
 
     def _rows(self, cells: IntArray | NDArray[np.bool_]) -> tuple[int, ...]:
         """Rows of the people of some cells: their numbers, or a mask."""
-        worlds = self._posteriors.worlds
+        starts, order = self._people
         chosen = np.flatnonzero(cells) if cells.dtype == np.bool_ else cells
-        people = np.flatnonzero(np.isin(worlds.cell_of, chosen))
+        each = [order[starts[cell] : starts[cell + 1]] for cell in chosen.tolist()]
+        people = np.concatenate([np.empty(0, dtype=np.int64), *each])
         return tuple(sorted((self._microdata.kept[people] + 1).tolist()))
+
+    @cached_property
+    def _people(self) -> tuple[IntArray, IntArray]:
+        """Where the people of each cell begin, and the people in order of their cells."""
+        worlds = self._posteriors.worlds
+        starts = np.append(0, np.cumsum(worlds.cell_sizes))
+        return starts, np.argsort(worlds.cell_of, kind="stable")
 
     def _reaches(self, case: Case) -> bool:
         probability = case.probability if case.exact is None else case.exact

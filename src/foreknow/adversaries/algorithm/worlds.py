@@ -123,6 +123,10 @@ class Worlds:
         """How many worlds there are, people being told apart."""
         return math.prod(_ways(bag) for bag in self.bags.tolist())
 
+    def ways(self, group: int) -> int:
+        """How many ways there are to assign the bag of one group."""
+        return _ways(self.bags[group].tolist())
+
     def tally(self, codes: Codes) -> IntArray:
         """How many people of each cell have each value in a world, shape (cells, values)."""
         size = self.n_cells * self.n_values

@@ -14,7 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from foreknow.data.engines.advice import has_decimal_commas, way_out
 from foreknow.data.engines.table import Table, require
+from foreknow.data.reading import Reading
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, SchemaError
 
@@ -57,6 +59,8 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
         _refuse_nested(name, kind.value_type)
         _refuse_broken(name, array)
         array = _unified(array)
+        if kind.ordered and pa.types.is_large_string(kind.value_type):  # of pandas and Polars
+            array = array.cast(pa.dictionary(pa.int32(), pa.string(), ordered=True))
         if not array.num_chunks:
             return array.cast(kind.value_type)
         entries = array.chunk(0).dictionary
@@ -158,6 +162,16 @@ _PLAIN = (
     *(_KINDS.is_string, _KINDS.is_large_string, _KINDS.is_string_view),
     *(_KINDS.is_date, _KINDS.is_time, _KINDS.is_timestamp),
 )
+_INSTEAD = (
+    (
+        "pandas.period",
+        "dates, by .dt.to_timestamp(), or texts, by .astype(str)",
+    ),
+    (
+        "duration",
+        "numbers of days, by .dt.days in pandas and .dt.total_days() in Polars",
+    ),
+)
 _LISTS = pa.ListType | pa.LargeListType | pa.FixedSizeListType | pa.ListViewType
 _LISTS |= pa.LargeListViewType
 
@@ -165,6 +179,11 @@ _LISTS |= pa.LargeListViewType
 def _refuse_nested(name: str, kind: pa.DataType) -> None:
     if any(is_kind(kind) for is_kind in _PLAIN):
         return
+    advice = next((said for part, said in _INSTEAD if part in str(kind)), None)
+    if advice is not None:
+        raise DataError(
+            f"column {name!r} is of type {kind}; give one plain value per row: {advice}"
+        )
     several = ', or say semantics = "set" or "multiset" where each list holds the values of one'
     raise DataError(
         f"column {name!r} is of type {kind}; give one plain value per row"
@@ -196,7 +215,22 @@ _READERS: tuple[_Reader, ...] = (
         dt.datetime.fromisoformat,
     ),
 )
-_UNREAD = object()
+_UNREAD, _MIDNIGHT = object(), dt.time()
+_THOUSANDS = r"-?(0|[1-9]\d{0,2}(\.\d{3})+|[1-9]\d*)(,\d+)?"
+
+
+def _readers(reading: Reading, typed: bool, values: list[Any]) -> Sequence[_Reader]:
+    """What reads texts; those of a table with types only what is said to be in them."""
+    found: list[_Reader] = [] if typed else list(_READERS)
+    if reading.decimal == "," and (not typed or has_decimal_commas(values)):
+        found[1:2] = [("number", (int, float, Decimal), _THOUSANDS, _with_comma)]
+    if reading.as_date is not None:
+        found.insert(0, ("date", (dt.date, dt.datetime), r"(?s:.+)", reading.as_date))
+    return found
+
+
+def _with_comma(text: str) -> Decimal:
+    return Decimal(text.replace(".", "").replace(",", "."))
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +241,7 @@ class Column:
     codes: Codes  # as narrow as the number of values allows
     domain: list[Any]  # ascending; None (a null) first where there is one
     kind: Kind  # the order of numbers and dates means something, that of texts does not
+    categories: tuple[str, ...] = ()  # the texts in the order of an ordered categorical
 
     @property
     def has_null(self) -> bool:
@@ -225,21 +260,51 @@ def encode(
     untyped: bool = False,
     declared: Kind | None = None,
     positions: IntArray | None = None,
+    reading: Reading | None = None,
 ) -> Column:
     """Encode a column; `untyped` texts are numbers or dates if all are, and 007 is a code."""
-    codes, found = codes_of(plain(name, array))
+    array, reading = plain(name, array), reading or Reading()
+    codes, found = codes_of(array)
+    is_text = pa.types.is_string(found.type) or pa.types.is_large_string(found.type)
     if declared == "text":
         kind: Kind = "text"
-        values = [None if v is None else str(v) for v in to_python(name, found)]
-    elif declared is not None or untyped:
-        kind, values = _parsed(name, to_python(name, found), codes, declared, positions)
+        values = _as_texts(to_python(name, found))
+    elif declared is not None or untyped or (is_text and reading.converts):
+        values = to_python(name, found)
+        readers = _readers(reading, not untyped and declared is None, values)
+        kind, values = _parsed(name, values, codes, declared, positions, readers)
     else:
+        kind = _kind(found.type)
+        ordered = pa.types.is_dictionary(array.type) and array.type.ordered and is_text
+        categories = tuple(found.drop_null().to_pylist()) if ordered else ()
         codes, found = ranked(codes, found)
-        return Column(name, codes, to_python(name, found), _kind(found.type))
+        return Column(name, codes, _as_days(to_python(name, found)), kind, categories)
+    values = _as_days(values)
     # Different texts may mean one number, such as 1.5 and 1.50: they are one value.
     domain = sorted(set(values), key=lambda v: (v is not None, 0 if v is None else v))
     rank = {value: code for code, value in enumerate(domain)}
     return Column(name, np.array([rank[v] for v in values], dtype=codes.dtype)[codes], domain, kind)
+
+
+def _as_texts(values: list[Any]) -> list[str | None]:
+    """Values as texts; a code that was made a float, such as 12345.0, is the whole number."""
+    known = [value for value in values if value is not None]
+    if known and all(type(value) is float and value.is_integer() for value in known):
+        return [None if value is None else str(int(value)) for value in values]
+    texts = [None if value is None else str(value) for value in values]
+    if known and all(re.fullmatch(r"\d+\.0", text, re.ASCII) for text in texts if text is not None):
+        return [None if text is None else text[:-2] for text in texts]
+    return texts
+
+
+def _as_days(values: list[Any]) -> list[Any]:
+    """Times that are all midnight, in no time zone, are dates."""
+    for value in values:
+        if value is None:
+            continue
+        if type(value) is not dt.datetime or value.time() != _MIDNIGHT or value.tzinfo is not None:
+            return values
+    return [None if value is None else value.date() for value in values]
 
 
 def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
@@ -301,10 +366,11 @@ def _parsed(
     codes: Codes,
     declared: Kind | None,
     positions: IntArray | None,
+    readers: Sequence[_Reader],
 ) -> tuple[Kind, list[Any]]:
     """Read texts as numbers or dates, if all of them are; a declared type is insisted on."""
     wrong: list[int] = []
-    for reader in _READERS:
+    for reader in readers:
         if declared not in (None, reader[0]):
             continue
         parsed: list[Any] = []
@@ -321,7 +387,7 @@ def _parsed(
     row = row if positions is None else int(positions[row])
     raise DataError(
         f"column {name!r} must hold a {declared} in every row, but row {row + 1} holds "
-        f"{values[code]!r}"
+        f"{values[code]!r}{way_out(values, declared, values[code])}"
     )
 
 

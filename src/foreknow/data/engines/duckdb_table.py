@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,19 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.data.engines.table import check_columns
-from foreknow.engine import CsvFile, connect, read_parquet
+from foreknow.data.engines.table import check_columns, choose
+from foreknow.data.reading import to_add
+from foreknow.engine import DELIMITERS, CsvFile, connect, read_parquet
 from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
 
 _BATCH = 1 << 20
+_numbers = count(1)
+_TABLES = """
+SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? AND NOT internal
+UNION ALL
+SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = ? AND NOT internal
+ORDER BY ALL
+"""
 
 
 class DuckTable:
@@ -47,16 +57,16 @@ class DuckTable:
             return cls(relation, name, relation.columns)
 
     @classmethod
-    def of_csv(cls, path: Path) -> DuckTable:
+    def of_csv(cls, path: Path, name: str | None = None, delimiter: str | None = None) -> DuckTable:
         """Open a CSV file; every column is read as text, its type is decided later.
 
-        The first line must name the columns; the delimiter is whichever of ``, ; tab |`` occurs
-        most in it. Empty fields are nulls. An error is: something between a quoted field and its
-        delimiters, such as a space; a quote in a field that has none around it; a line with a
-        field too many.
+        The first line must name the columns; unless given, the delimiter is whichever of
+        ``, ; tab |`` occurs most in it. Empty fields are nulls. An error is: something between a
+        quoted field and its delimiters, such as a space; a quote in a field that has none around
+        it; a line with a field too many.
         """
-        name = path.name
-        file = CsvFile(path)
+        file = CsvFile(path, delimiter or DELIMITERS, name)
+        name = file.name
         columns = check_columns([column.strip() for column in file.header], name)
         with _clear_errors(name):
             return cls(file.relation(connect()), name, columns, file=file)
@@ -67,6 +77,34 @@ class DuckTable:
         with _clear_errors(name):
             relation = read_parquet(connect(), paths)
             return cls(relation, name, relation.columns)
+
+    @classmethod
+    def of_database(cls, path: Path, name: str, part: str | None) -> DuckTable:
+        """Open a table or view of a DuckDB file; nothing is written to it."""
+        connection, database = connect(), f"file{next(_numbers)}"
+        place = str(path.resolve()).replace("'", "''")
+        with _clear_errors(name):
+            try:
+                connection.execute(f"ATTACH '{place}' AS {database} (READ_ONLY)")
+            except duckdb.Error as error:
+                if "handle conflict" not in str(error):
+                    raise
+                raise DataError(
+                    f"{name} is open in this process already; give connection.table(...) of that "
+                    "connection, or close it first"
+                ) from None
+            try:
+                known = connection.execute(_TABLES, [database, database]).fetchall()
+                places = {t if s == "main" else f"{s}.{t}": (s, t) for s, t in known}
+                table = choose(name, "table", list(places), part)
+                address = ".".join(map(_quoted, (database, *places[table])))
+                relation = connection.table(address)
+                made = cls(relation, f"{name}, table {table}", relation.columns)
+            except BaseException:
+                _detach(connection, database)
+                raise
+        weakref.finalize(made, _detach, connection, database)
+        return made
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; texts come dictionary-encoded."""
@@ -129,6 +167,12 @@ class DuckTable:
         return ", ".join(_quoted(self._inner[column]) for column in columns)
 
 
+def _detach(connection: Any, database: str) -> None:
+    """Give a file free, so that others may write to it."""
+    with suppress(duckdb.Error):
+        connection.execute(f"DETACH {database}")
+
+
 def _quoted(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
@@ -166,5 +210,7 @@ def _clear_errors(name: str) -> Iterator[None]:
         if "gzip" in text.lower():
             raise DataError(f"{name} cannot be read: {text.splitlines()[0]}") from None
         if "unicode" in text.lower() or "utf-8" in text.lower():
-            raise DataError(f"{where}: not UTF-8; save the file again as UTF-8") from None
+            raise DataError(
+                f"{where}: not UTF-8; save it again as UTF-8, or {to_add('encoding', 'cp1252')}"
+            ) from None
         raise DataError(f"{where}: {text.splitlines()[0]}") from None

@@ -74,7 +74,7 @@ class NarwhalsTable:
         try:
             if isinstance(frame, nw.LazyFrame):
                 return frame.collect("pyarrow").to_native()
-            return _with_lists(frame).to_arrow()
+            return _with_lists(_with_intervals(frame)).to_arrow()
         except UnicodeEncodeError:
             raise DataError(
                 f"{self.name} holds half a character (a lone surrogate) in a text; replace it"
@@ -88,6 +88,21 @@ class NarwhalsTable:
             raise DataError(
                 f"{self.name} holds a column of mixed types: {first}; make it one type"
             ) from None
+
+
+def _with_intervals(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Turn the intervals that `pd.cut` makes into texts, which keep their order."""
+    if not frame.implementation.is_pandas_like():
+        return frame
+    made = {}
+    for name, column in frame.to_native().items():
+        kind = getattr(column.dtype, "categories", column).dtype
+        if str(kind).startswith("interval"):
+            of_kinds = column.astype("category").cat
+            made[name] = of_kinds.as_ordered().cat.rename_categories(
+                [str(interval) for interval in of_kinds.categories]
+            )
+    return nw.from_native(frame.to_native().assign(**made), eager_only=True) if made else frame
 
 
 def _with_lists(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:

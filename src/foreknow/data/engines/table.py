@@ -50,15 +50,39 @@ def check_columns(columns: Sequence[str], name: str) -> list[str]:
         raise DataError(f"{name} has two columns named {twice[0]!r}; rename one of them")
     if any(not column.strip() for column in columns):
         at = [column.strip() for column in columns].index("") + 1
-        raise DataError(f"{name}: column {at} has no name")
+        advice = "give it one"
+        if at == 1:
+            advice = "if it is the index that pandas wrote, write the table with index=False"
+        elif columns[0] == "sep=":
+            advice = "remove the first line, which is for Excel"
+        raise DataError(f"{name}: column {at} has no name; {advice}")
     return list(columns)
+
+
+def choose(file: str, kind: str, known: Sequence[str], wanted: str | None) -> str:
+    """The table or sheet that is meant: the named one, or the only one."""
+    listed = ", ".join(repr(name) for name in known[:8]) + (", ..." if len(known) > 8 else "")
+    if not known:
+        raise DataError(f"{file} has no {kind}")
+    if wanted is None and len(known) == 1:
+        return known[0]
+    if wanted is None:
+        raise DataError(f"{file} has several {kind}s: {listed}; name one: {file}?{kind}={known[0]}")
+    if wanted not in known:
+        raise DataError(f"{file} has no {kind} {wanted!r}; it has {listed}")
+    return wanted
 
 
 def require(table: Table, columns: Sequence[str]) -> None:
     """Raise `DataError` with a hint for the first column that the table lacks."""
     for column in columns:
         if column not in table.columns:
-            raise DataError.unknown_column(column, table.columns, table.name)
+            if len(table.columns) > 1 or not table.untyped:
+                raise DataError.unknown_column(column, table.columns, table.name)
+            raise DataError(
+                f"{table.name} has no column {column!r} but only {table.columns[0]!r}; if these "
+                "are several, say what stands between them, such as --delimiter :"
+            )
 
 
 class Snapshot:

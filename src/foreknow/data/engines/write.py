@@ -12,9 +12,11 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from foreknow.data.engines.columns import plain
+from foreknow.errors import DataError
 
 # Texts that a spreadsheet runs; with apostrophes before, so that one more can be taken off again.
 _FORMULA = r"^('*[=+\-@\t\r])"
+_NOTE = b"foreknow"
 _REARM = re.compile(r"'('*[=+\-@\t\r])")
 
 
@@ -36,6 +38,22 @@ def write_parquet(table: pa.Table, path: Path) -> None:
     """
     plain_table = pa.table(_simple(table), names=table.column_names)
     pq.write_table(plain_table, path, store_schema=False)
+
+
+def write_noted(table: pa.Table, path: Path, note: str) -> None:
+    """Write a Parquet file of columns as they are, with a note for `read_noted`."""
+    pq.write_table(table.replace_schema_metadata({_NOTE: note}), path)
+
+
+def read_noted(path: Path) -> tuple[pa.Table, str | None]:
+    """Read a Parquet file and its note, if it has one."""
+    try:
+        with path.open("rb") as file:
+            table = pq.read_table(file)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{str(path)!r} cannot be read as Parquet: {error}") from None
+    note = (table.schema.metadata or {}).get(_NOTE)
+    return table, None if note is None else note.decode("utf-8", "replace")
 
 
 def _simple(table: pa.Table) -> list[pa.ChunkedArray]:

@@ -139,6 +139,12 @@ class ART:
             raise PolicyError('method "art" needs a limit below 1, such as at_most = "1/4"')
         return cls(**{"limits": tuple(found), **given})
 
+    @property
+    def exact(self) -> frozenset[str]:
+        """The columns of the priors: they must say of everybody what is known of them."""
+        tables = [table for limit in self._asked() for table in limit.priors.tables]
+        return frozenset(name for table in tables for name in table.attributes)
+
     def _asked(self) -> list[Limit]:
         """All limits, with what r and times add to each."""
         own = None if self.r is None else 1 / as_fraction(self.r)

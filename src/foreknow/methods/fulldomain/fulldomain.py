@@ -210,7 +210,7 @@ class FullDomain:
         return LatticeResult(
             attributes=attributes,
             names=tuple(
-                level_names(microdata.schema, name, top)
+                level_names(microdata.schema, name, top, microdata.grids.get(name, "exact"))
                 for name, top in zip(attributes, rollup.tops, strict=True)
             ),
             tops=lattice.tops,

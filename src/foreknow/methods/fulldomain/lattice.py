@@ -45,8 +45,8 @@ def label_of_level(attribute: Attribute, level: int) -> Sequence[Label]:
     return names_of_nodes(attribute)[level] if attribute.labels else (SUPPRESSED,)
 
 
-def level_names(schema: Schema, column: str, top: int) -> tuple[str, ...]:
-    """Name each level of a column up to its highest, from "exact" to "*".
+def level_names(schema: Schema, column: str, top: int, finest: str = "exact") -> tuple[str, ...]:
+    """Name each level of a column up to its highest, from "exact", or its grid, to "*".
 
     >>> from foreknow.data.hierarchy import Intervals
     >>> widths = {"age": Intervals([5, 10])}
@@ -56,7 +56,7 @@ def level_names(schema: Schema, column: str, top: int) -> tuple[str, ...]:
     """
     hierarchy: Any = schema.hierarchies.get(column) or {}
     table = hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict()
-    return ("exact", *_between(table, top - 1), SUPPRESSED) if top else ("exact",)
+    return (finest, *_between(table, top - 1), SUPPRESSED) if top else (finest,)
 
 
 def _between(table: Mapping[str, Any], n: int) -> Sequence[str]:

@@ -92,7 +92,7 @@ class SummedLoss(Loss):
 
 
 def _penalties(levels: list[IntArray], people: FloatArray) -> list[FloatArray]:
-    """Share of the domain below each node, less one value; as `utility.ncp_of_groups` has it."""
+    """Share of the domain below each node, less one value; as `Coarsened.widths` has it."""
     return [(np.bincount(nodes) - 1.0) / max(len(people) - 1, 1) for nodes in levels]
 
 

@@ -286,6 +286,8 @@ class InOrder:
             notes=self._notes,
             advice="another property may help",
             grouping=self.grouping,
+            # Values and rows are named as they are; levels may be of cells.
+            exact=() if all(one.levels for one in self.functions or ()) else None,
         )
 
     def _foresees(self, policy: Policy) -> bool:

@@ -120,11 +120,10 @@ def _thresholds(attribute: Attribute, cells: _Cells) -> _Candidates:
     left = cells.running[after + 1] - cells.running[cells.offsets[g]]
     total = cells.total[g]
     if attribute.order == "ordered":
-        place = attribute.positions
-        low, high = place[cells.low][g], place[cells.high][g]
-        wide, wide_left = high - low, place[cells.values[after]] - low
-        wide_right = high - place[cells.values[after + 1]]
-        scale = float(place[-1] - place[0]) or 1.0
+        place, ends = attribute.positions, attribute.ends
+        low, high = place[cells.low][g], ends[cells.high][g]
+        wide, wide_left = high - low, ends[cells.values[after]] - low
+        wide_right, scale = high - place[cells.values[after + 1]], attribute.span
     else:  # a set of values is as wide as it has members, less one
         wide = cells.kinds[g] - 1.0
         wide_left = (after - cells.offsets[g]).astype(np.float64)

@@ -7,12 +7,15 @@ the ledger about cuts that were refused.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
@@ -26,7 +29,57 @@ if TYPE_CHECKING:
     from foreknow.methods.mondrian.mondrian import Mondrian
 
 # People of all refused cuts together; of larger tables a run is asked instead.
-_MOST = 2_000_000
+_MOST = 5_000_000
+# Children that are judged at once.
+_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """A turn of a level: the ledger before and after it, and what it accepted, in order."""
+
+    before: PolicyLedger
+    after: PolicyLedger
+    accepted: GroupCounts
+    owner: IntArray  # the proposal of each of these children
+
+    def refuses(self, counts: GroupCounts, owner: IntArray, at: int) -> NDArray[np.bool_]:
+        """Which proposals are refused in the place of proposal `at` of the turn."""
+        refused = ~self.before.evaluate(None, counts, owner).safe_each()
+        if not len(self.owner) or refused.all():
+            return refused
+        # Minima only fall: what is accepted after the turn is accepted in it.
+        doubtful = ~refused & ~self.after.evaluate(None, counts, owner).safe_each()
+        if doubtful.any():
+            moment = self.before.copy()
+            proposals, own = np.unique(self.owner, return_inverse=True)
+            moment.evaluate(None, self.accepted, own.reshape(-1)).commit(proposals < at)
+            refused |= ~moment.evaluate(None, counts, owner).safe_each()
+        return refused
+
+
+@dataclass(frozen=True, eq=False)
+class Refusal:
+    """A refused cut across groups: the people of these groups, the child of each, and the rest."""
+
+    people: IntArray
+    child: IntArray
+    fixed: IntArray  # values of everybody else, shape (children, values)
+    _turn: Turn
+    _at: int
+    _labels: Labels = field(repr=False)
+
+    def holds(self, tables: IntArray) -> NDArray[np.bool_]:
+        """Whether it is refused, for values of its people of shape (worlds, children, values)."""
+        worlds, (children, values) = len(tables), self.fixed.shape
+        step, found = max(1, _AT_ONCE // children), np.zeros(worlds, dtype=bool)
+        for start in range(0, worlds, step):
+            part = slice(start, min(start + step, worlds))
+            dense = (tables[part] + self.fixed).reshape(-1, values)
+            counts = Tally.of_table(self._labels, "single", None, dense).part(0, len(dense))
+            owner = np.repeat(np.arange(len(dense) // children), children)
+            found[part] = self._turn.refuses(counts, owner, self._at)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +101,11 @@ class Replay:
     _people: IntArray  # of the refused cuts across groups, with the child and cut of each
     _children: IntArray
     _owner: IntArray
+    _cuts: Sequence[tuple[Turn, int]]  # the turn and place of each cut
     _first: PolicyLedger
     _last: PolicyLedger
     _labels: Labels = field(repr=False)
+    _codes: NDArray[Any] = field(repr=False)
 
     @classmethod
     def of(cls, method: Mondrian, microdata: Microdata, policy: Policy) -> Replay | None:
@@ -69,14 +124,35 @@ class Replay:
             if level.kept > _MOST:
                 return None
         found = level.across(points.spread(np.arange(len(points))))
-        if sum(len(people) for people, _, _ in found) > _MOST:
+        if sum(len(part[0]) for part in found) > _MOST:
             return None
         none = np.empty(0, dtype=np.int64)
         people, children, owner = (
             np.concatenate([none, *(part[i] for part in found)]) for i in range(3)
         )
-        groups = points.spread(level.final)
-        return cls(groups, people, children, owner, first, last, microdata.values)
+        cuts = [cut for part in found for cut in part[3]]
+        groups, own = points.spread(level.final), microdata.sensitive_codes
+        return cls(groups, people, children, owner, cuts, first, last, microdata.values, own)
+
+    @cached_property
+    def decisions(self) -> Sequence[Refusal]:
+        """The refused cuts across groups: worlds where each is refused lead to the same groups."""
+        cut = self._owner[self._children]
+        order = np.lexsort((self._children, cut))
+        people, child, cut = self._people[order], self._children[order], cut[order]
+        found = []
+        for at in np.split(np.arange(len(cut)), np.flatnonzero(np.diff(cut)) + 1):
+            who, (names, own) = people[at], np.unique(child[at], return_inverse=True)
+            group, side = self.groups[who], own.reshape(-1)
+            places, of = np.unique(group, return_inverse=True)
+            inside = np.zeros((len(places), len(names)), dtype=bool)
+            inside[of.reshape(-1), side] = True
+            moves = (inside.sum(axis=1) > 1)[of.reshape(-1)]
+            fixed = np.zeros((len(names), len(self._labels)), dtype=np.int64)
+            np.add.at(fixed, (side[~moves], self._codes[who[~moves]]), 1)
+            turn, place = self._cuts[cut[at[0]]]
+            found.append(Refusal(who[moves], side[moves], fixed, turn, place, self._labels))
+        return found
 
     def same(self, codes: NDArray[Any]) -> bool | None:
         """Whether a world, of equal bags, leads to the same groups; None if a run must tell."""
@@ -99,24 +175,30 @@ class _Refusals(Level):
     def __init__(self, points: Points, microdata: Microdata, cuts: int) -> None:
         super().__init__(points, microdata, cuts)
         self.kept = 0
-        self._refused: list[tuple[IntArray, IntArray, IntArray]] = []
+        self._refused: list[tuple[IntArray, IntArray, IntArray, Turn]] = []
 
     def _settle(self, ledger: PolicyLedger, child: IntArray, owner: IntArray) -> Any:
+        before = ledger.copy()
         accepted = super()._settle(ledger, child, owner)
         asked = np.flatnonzero(child >= 0)
         asked = asked[~accepted[owner[child[asked]]]]
         if len(asked):
-            self._refused.append((self.index[asked].astype(np.int64), child[asked], owner))
+            taken = accepted[owner]
+            place = np.where(taken, np.cumsum(taken) - 1, -1)
+            among = np.where(child >= 0, place[child], -1)
+            divided = self._tally(among, int(taken.sum())).part(0, int(taken.sum()))
+            turn = Turn(before, ledger.copy(), divided, owner[taken])
+            self._refused.append((self.index[asked].astype(np.int64), child[asked], owner, turn))
             self.kept += len(asked)
         return accepted
 
-    def across(self, point_of: IntArray) -> list[tuple[IntArray, IntArray, IntArray]]:
-        """Refused cuts across final groups: people, their children, and the cut of each child."""
+    def across(self, point_of: IntArray) -> list[tuple[Any, ...]]:
+        """Refused cuts across final groups: people, children, the cut of each, and its moment."""
         members = np.argsort(point_of, kind="stable")
         ends = np.cumsum(np.bincount(point_of, minlength=len(self.final)))
         starts = np.append(0, ends[:-1])
         found, n_children, n_proposals = [], 0, 0
-        for points, child, owner in self._refused:
+        for points, child, owner, turn in self._refused:
             pairs = np.unique(np.stack((owner[child], self.final[points], child)), axis=1)
             divided = np.flatnonzero(
                 (pairs[0, 1:] == pairs[0, :-1]) & (pairs[1, 1:] == pairs[1, :-1])
@@ -130,7 +212,8 @@ class _Refusals(Level):
             of_child = np.repeat(own.reshape(-1), many)
             people = np.concatenate([members[starts[p] : ends[p]] for p in points[inside].tolist()])
             asked = np.searchsorted(proposals, owner[children])
-            found.append((people, of_child + n_children, asked + n_proposals))
+            cuts = [(turn, at) for at in proposals.tolist()]
+            found.append((people, of_child + n_children, asked + n_proposals, cuts))
             n_children += len(children)
             n_proposals += len(proposals)
         return found

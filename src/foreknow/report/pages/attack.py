@@ -109,7 +109,7 @@ def _title(attack: Attack) -> str:
         return f"{_are(len(attack.not_refuted))} suspected to be certain"
     if attack.unsettled:
         bound = attack.how == "bound"
-        why = "a limit is below the bound" if bound else "too few runs of the method"
+        why = "a limit is below the bound" if bound else "too few possible worlds were met"
         return f"{_are(len(attack.unsettled))} unsettled: {why}"
     if attack.highest is not None:
         return f"By a proof, no posterior exceeds {attack.highest}"
@@ -118,6 +118,8 @@ def _title(attack: Attack) -> str:
         return f"Knowing the algorithm adds nothing; {_are(many).lower()} certain without it"
     if attack.exact:
         return "Knowing the algorithm reaches no limit here"
+    if attack.how == "parts":
+        return "Nobody is certain because of the algorithm; by estimates, it reaches no limit"
     return "No limit was found to be reached; that is no proof"
 
 
@@ -151,6 +153,8 @@ def _worlds_sentence(attack: Attack) -> str:
             "long as the seed is secret; but several such groups may look like one, and there are "
             f"too many ways. In none of them is a posterior above {attack.highest}."
         )
+    if attack.how == "parts":
+        return _parts_sentences(attack, worlds, led)
     if attack.exact:
         return (
             f"Of {worlds}, {number(attack.consistent)} {led}. All were looked at, in {runs} of the "
@@ -162,6 +166,27 @@ def _worlds_sentence(attack: Attack) -> str:
     )
 
 
+def _parts_sentences(attack: Attack, worlds: str, led: str) -> str:
+    """Say what was looked at, part by part."""
+    said = (
+        f"One run of the method says which of {worlds} {led}: those in which each of its decisions "
+        f"goes as it did. The groups fall into {some(attack.parts, 'part', 'parts')} of which no "
+        "decision looks at two. "
+    )
+    if attack.exact:
+        return f"{said}All parts were looked at completely: the posteriors are exact."
+    rest = "them"
+    if attack.n_settled:
+        whole, rest = some(attack.n_settled, "person", "people"), "the other parts"
+        said += f"Of {whole} the part was looked at completely: their posteriors are exact. "
+    if not attack.looked:
+        return f"{said}There was no time to draw assignments of {rest}."
+    return (
+        f"{said}Of {rest}, {number(attack.looked)} assignments were drawn; "
+        f"{number(attack.consistent)} of these {led}, and give estimates."
+    )
+
+
 def _sentences(attack: Attack) -> list[str]:
     """How worlds were looked at, then what was found."""
     said = [_worlds_sentence(attack)]
@@ -170,17 +195,16 @@ def _sentences(attack: Attack) -> list[str]:
             "It is taken to be known how often each value occurs in all; what the group says is "
             "that, for everybody."
         )
-    unsettled = (
-        f"unsettled: a limit of the policy is no higher than {attack.highest}, and nothing proves "
-        "that their posteriors stay below it. In the bucketized form, groups are told apart."
-        if attack.how == "bound"
-        else "unsettled: too few possible worlds were met to say how sure the adversary is of "
-        "them, or whether they always have the same value."
-    )
-    for name, what in (*_WHO.items(), ("unsettled", unsettled)):
+    for name, what in _WHO.items():
         rows = getattr(attack, name)
         if rows:
             said.append(f"{_are(len(rows))} {what}")
+    if attack.n_not_certain:
+        said.append(
+            f"{_are(attack.n_not_certain)} proved not to be certain: a possible world was found in "
+            "which they have another value."
+        )
+    said += _unsettled_sentences(attack)
     if attack.worst is not None:
         worst = attack.worst
         said.append(
@@ -192,6 +216,29 @@ def _sentences(attack: Attack) -> list[str]:
     elif attack.how != "bound":
         said.append("Nobody was seen to be found out any further; more runs may tell more.")
     return said
+
+
+def _unsettled_sentences(attack: Attack) -> list[str]:
+    """Say of whom too little is known, and what."""
+    many, open_ = len(attack.unsettled), len(attack.perhaps_certain)
+    if attack.how == "bound":
+        what = (
+            f"a limit of the policy is no higher than {attack.highest}, and nothing proves that "
+            "their posteriors stay below it. In the bucketized form, groups are told apart."
+        )
+        return [f"{_are(many)} unsettled: {what}"] if many else []
+    found = []
+    if many > open_:
+        found.append(
+            f"{_are(many - open_)} unsettled: not certain, but too few possible worlds were met to "
+            "say how sure the adversary is of them."
+        )
+    if open_:
+        found.append(
+            f"{_are(open_)} unsettled, perhaps certain: in the possible worlds that were met they "
+            "had one value, and worlds with another were not looked for to the end."
+        )
+    return found
 
 
 def _chance_text(case: Case) -> str:

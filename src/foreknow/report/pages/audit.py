@@ -123,7 +123,7 @@ class AuditPage(Page[Audit]):
                 ],
             ),
             levels=audit.lattice and chosen_sentence(audit.lattice, audit.policy.options.form),
-            policy=policy_rows(audit.policy, audit.counts.semantics),
+            policy=policy_rows(audit.policy, audit.counts.semantics, published=published),
         )
 
     def brief(self) -> Iterator[Block]:
@@ -261,7 +261,14 @@ def utility_line(utility: Utility) -> str:
     )
     if utility.average_ncp is None:
         return f"{said}."
-    return f"{said}; values generalized by {utility.average_ncp:.0%} on average (NCP)."
+    said = f"{said}; values generalized by {utility.average_ncp:.0%} on average (NCP)."
+    return " ".join([said, *grids_sentence(utility.grids)])
+
+
+def grids_sentence(grids: Mapping[str, str]) -> list[str]:
+    """Say of which steps ranges are made, if any are of steps."""
+    each = [f"{visible(name)} {words}" for name, words in grids.items()]
+    return [f"Ranges are written on a grid: {listing(each, most=len(each))}."] if each else []
 
 
 def _sizes_caption(worth: Utility) -> str:
@@ -415,8 +422,10 @@ _SEVERAL = {
 }
 
 
-def policy_rows(policy: Policy, semantics: Semantics = "single") -> list[tuple[str, list[str]]]:
-    """Say everything that a policy asks: what each row is about, and its lines."""
+def policy_rows(
+    policy: Policy, semantics: Semantics = "single", *, published: bool = False
+) -> list[tuple[str, list[str]]]:
+    """Say everything that a policy asks, and how it was published, where it was."""
     noun = sensitive_noun(policy)
     rows = []
     for place, requirement in enumerate(policy.requirements, 1):
@@ -434,7 +443,7 @@ def policy_rows(policy: Policy, semantics: Semantics = "single") -> list[tuple[s
     if policy.schema is not None:
         options = policy.options
         how = f"{visible(options.form)}, by {visible(options.method)}"
-        rows += [*_schema_rows(policy.schema), ("When published", [how])]
+        rows += [*_schema_rows(policy.schema), *([("Published", [how])] if published else [])]
     return rows
 
 

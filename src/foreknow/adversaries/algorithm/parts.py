@@ -1,0 +1,564 @@
+"""Parts: groups whose values bear on one another, each part looked at without the others.
+
+A run that says which of its decisions depend on who has what (a `replay`) divides the question.
+Worlds are possible just if each of these decisions goes as it did. One that goes so however the
+values are assigned tells nothing and is dropped. Groups that no remaining decision looks at
+together are independent: a possible world is one possible assignment for each part. And people of
+one group who are on one side of every remaining decision are interchangeable, so that they share
+a *cell*.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.algorithm.exact import FloatArray, Posteriors
+from foreknow.adversaries.algorithm.worlds import Worlds
+from foreknow.data.sparse import IntArray
+from foreknow.methods.protocol import Decision
+
+_log = logging.getLogger(__name__)
+# Assignments by which a decision is tried before all are looked at; drawn at once; numbers in
+# memory at once.
+_FIRST, _DRAWN, _NUMBERS = 100, 500, 1 << 22
+# Shares of the time that is left: for seeing which decisions tell something, and for enumeration.
+_IDLE, _ENUMERATED = 0.3, 0.6
+# Steps of walks against suspicions, and how many walk at once.
+_STEPS, _WALKS = 60, 32
+# All intervals hold together, but for this chance.
+_ERROR = 0.05
+_EXACT = 2**62
+
+
+class Replay(Protocol):
+    """A run that says which worlds lead to the same release."""
+
+    @property
+    def decisions(self) -> Sequence[Decision]:
+        """What must go as it did, and can go otherwise."""
+        ...
+
+
+def by_parts(
+    worlds: Worlds, replay: Replay, most: int, until: float | None, seed: int | None
+) -> Posteriors:
+    """Posteriors part by part, from the true world: exact, or bounds with an estimate.
+
+    A part of at most `most` assignments is enumerated; of any other, so many are drawn.
+    """
+    random = np.random.default_rng(seed)
+    clock = _Clock(until)
+    _log.info("looking at the decisions of the run one by one")
+    asked = _telling([_Asked.of(d, worlds) for d in replay.decisions], worlds, most, clock, random)
+    worlds = replace(worlds, cell_of=_cells(worlds, asked))
+    parts = [_Part.of(worlds, groups, own) for groups, own in _components(worlds, asked)]
+    _log.info("%d decisions tell something, of %d parts", len(asked), len(parts))
+    low, high = _bounds(worlds)
+    mean = np.clip(worlds.shares, low, high)
+    exact = np.ones(worlds.n_cells, dtype=bool)
+    fractions: dict[int, list[Fraction]] = {}
+    consistent = math.prod(worlds.ways(g) for p in parts if not p.asked for g in p.groups)
+    left: list[_Part] = []
+    for part in parts:
+        part.exchange(clock)
+    early = clock.part(_ENUMERATED)
+    for part in sorted((p for p in parts if p.asked), key=lambda p: p.n_people):
+        found = None if early.over else part.enumerated(most, early)
+        if found is None:
+            left.append(part)
+            exact[part.cells] = False
+            continue
+        ways, own = found
+        consistent *= ways
+        for cell, row in zip(part.cells.tolist(), own, strict=True):
+            fractions[cell] = row
+            mean[cell] = low[cell] = high[cell] = [float(x) for x in row]
+    early = clock.part(_IDLE)
+    for part in left:
+        part.walk(early, random)
+    _draw(left, most, clock, random)
+    n_open = max(1, int(worlds.open[~exact].sum()))
+    met = np.ones(worlds.n_cells, dtype=bool)
+    searched = np.zeros(worlds.n_cells, dtype=bool)
+    for part in left:
+        met[part.cells], searched[part.cells] = part.met.sum(axis=1) > 1, part.searched
+        if part.kept:
+            at = part.cells
+            own_mean = np.zeros((len(at), worlds.n_values))
+            own_mean[:, part.values] = part.total / (part.kept * part.sizes[:, None])
+            reach = math.sqrt(math.log(2 * n_open / _ERROR) / (2 * part.kept))
+            half = np.where(worlds.open[at], reach, 0.0)
+            low[at] = np.maximum(low[at], own_mean - half)
+            high[at] = np.minimum(high[at], own_mean + half)
+            mean[at] = np.clip(own_mean, low[at], high[at])
+    several = np.isin(worlds.group_of_cell, worlds.mixed)
+    doubtful = np.flatnonzero(~met & several)
+    return Posteriors(
+        worlds,
+        "parts",
+        sum(part.drawn for part in left) if left else worlds.n_worlds,
+        sum(part.kept for part in left) if left else consistent,
+        1,
+        mean,
+        low,
+        high,
+        not_refuted=doubtful[searched[doubtful]],
+        unsettled=doubtful[~searched[doubtful]],
+        fractions=fractions,
+        settled=exact,
+        parts=len(parts),
+    )
+
+
+@dataclass(frozen=True)
+class _Clock:
+    until: float | None
+
+    @property
+    def over(self) -> bool:
+        return self.until is not None and time.monotonic() > self.until
+
+    def part(self, share: float) -> _Clock:
+        """A share of the time that is left."""
+        now = time.monotonic()
+        return _Clock(None if self.until is None else now + share * max(0, self.until - now))
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A decision, and the groups whose values it looks at."""
+
+    decision: Decision
+    groups: list[int]
+    n_children: int
+
+    @classmethod
+    def of(cls, decision: Decision, worlds: Worlds) -> _Asked:
+        groups = np.unique(worlds.groups[decision.people]).tolist()
+        return cls(decision, groups, len(decision.fixed))
+
+    def holds(self, tables: NDArray[Any], values: IntArray, sides: IntArray) -> NDArray[np.bool_]:
+        """Whether it goes as it did, for tables of (worlds, cells, values), cells on `sides`."""
+        n_values = self.decision.fixed.shape[1]
+        step = max(1, _NUMBERS // (self.n_children * n_values))
+        found = np.zeros(len(tables), dtype=bool)
+        for start in range(0, len(tables), step):
+            own = tables[start : start + step]
+            dense = np.zeros((len(own), self.n_children, n_values), dtype=np.int64)
+            for child in range(self.n_children):
+                dense[:, child, values] = own[:, sides == child].sum(axis=1)
+            found[start : start + step] = self.decision.holds(dense)
+        return found
+
+    def moves(self, worlds: Worlds, random: np.random.Generator) -> bool:
+        """Whether it goes otherwise in one of some worlds that are drawn."""
+        drawn = [_drawn(bag, sizes, _FIRST, random) for bag, sizes, _ in self._halves(worlds)]
+        return not self.holds(np.concatenate(drawn, axis=1), *self._places(worlds)).all()
+
+    def many(self, worlds: Worlds) -> float:
+        """About how many ways there are to divide what it looks at."""
+        each = self._halves(worlds)
+        return math.prod(_ways_to_take(bag, size) for bag, own, _ in each for size in own[:-1])
+
+    def is_idle(self, worlds: Worlds, most: int) -> bool:
+        """Whether it is seen to go as it did in every world."""
+        tables: NDArray[Any] | None = None
+        for bag, sizes, _ in self._halves(worlds):
+            own = _splits(bag, sizes, most // (1 if tables is None else len(tables)))
+            if own is None:
+                return False
+            tables = own if tables is None else _joined(tables, own)
+        assert tables is not None
+        return bool(self.holds(tables, *self._places(worlds)).all())
+
+    def _halves(self, worlds: Worlds) -> list[tuple[IntArray, list[int], list[int]]]:
+        """The bag of each group, its people in each child, and these children."""
+        child, group = self.decision.child, worlds.groups[self.decision.people]
+        values, found = self._values(worlds), []
+        for own in self.groups:
+            sides, sizes = np.unique(child[group == own], return_counts=True)
+            found.append((worlds.bags[own][values], sizes.tolist(), sides.tolist()))
+        return found
+
+    def _values(self, worlds: Worlds) -> IntArray:
+        return np.flatnonzero(worlds.bags[self.groups].any(axis=0))
+
+    def _places(self, worlds: Worlds) -> tuple[IntArray, IntArray]:
+        sides = [side for _, _, own in self._halves(worlds) for side in own]
+        return self._values(worlds), np.array(sides)
+
+
+@dataclass(eq=False)
+class _Part:
+    """Some groups, their cells, and the decisions that look at them."""
+
+    groups: list[int]
+    asked: list[_Asked]
+    worlds: Worlds
+    cells: IntArray
+    of_group: list[IntArray]  # places in `cells`
+    sizes: IntArray
+    values: IntArray
+    true: NDArray[Any]  # of the true world: people of each cell with each value
+    sides: list[IntArray]  # of each decision: the child of each cell, or -1
+    searched: bool = False
+    kept: int = 0
+    drawn: int = 0
+
+    @classmethod
+    def of(cls, worlds: Worlds, groups: list[int], asked: list[_Asked]) -> _Part:
+        people = np.concatenate([worlds.members[group] for group in groups])
+        cells, place = np.unique(worlds.cell_of[people], return_inverse=True)
+        place = place.reshape(-1)
+        values = np.flatnonzero(worlds.bags[groups].sum(axis=0))
+        true = np.zeros((len(cells), len(values)), dtype=np.int64)
+        np.add.at(true, (place, np.searchsorted(values, worlds.codes[people])), 1)
+        owner = worlds.group_of_cell[cells]
+        of_group = [np.flatnonzero(owner == group) for group in groups]
+        sides = []
+        for one in asked:
+            side = np.full(len(cells), -1)
+            side[np.searchsorted(cells, worlds.cell_of[one.decision.people])] = one.decision.child
+            sides.append(side)
+        return cls(groups, asked, worlds, cells, of_group, true.sum(axis=1), values, true, sides)
+
+    def __post_init__(self) -> None:
+        self.total = np.zeros(self.true.shape, dtype=np.int64)  # over the draws that are kept
+        self.met = self.true > 0  # in any possible world
+
+    @property
+    def n_people(self) -> int:
+        return int(self.sizes.sum())
+
+    def _bag(self, at: int) -> IntArray:
+        bag: IntArray = self.worlds.bags[self.groups[at]][self.values]
+        return bag
+
+    def _own(self, at: int) -> list[int]:
+        """The decisions that look at one group alone."""
+        return [i for i, one in enumerate(self.asked) if one.groups == [self.groups[at]]]
+
+    def _shared(self) -> list[int]:
+        return [i for i, one in enumerate(self.asked) if len(one.groups) > 1]
+
+    def _possible(
+        self, tables: NDArray[Any], which: Sequence[int], at: IntArray, clock: _Clock
+    ) -> NDArray[np.int64] | None:
+        """Tables in which some decisions go as they did, `at`: their cells; None if time is up."""
+        left = np.arange(len(tables))
+        for i in which:
+            if clock.over:
+                return None
+            left = left[self.asked[i].holds(tables[left], self.values, self.sides[i][at])]
+        return left
+
+    # ---- exactly ---------------------------------------------------------------------------
+
+    def enumerated(self, most: int, clock: _Clock) -> tuple[int, list[list[Fraction]]] | None:
+        """How many worlds of the part are possible, and each cell's posteriors; None for many."""
+        tables = np.zeros((1, 0, len(self.values)), dtype=np.int16)
+        order = np.empty(0, dtype=np.int64)
+        for at in range(len(self.groups)):
+            own = self._of_group(at, most // len(tables), clock)
+            if own is None:
+                return None
+            tables, order = _joined(tables, own[0]), np.append(order, own[1])
+        kept = self._possible(tables, self._shared(), order, clock)
+        if kept is None:
+            return None
+        tables = tables[kept][:, np.argsort(order)]
+        ways = self._ways(tables)
+        whole = int(ways.sum())
+        found = []
+        for cell, size in enumerate(self.sizes.tolist()):
+            row = [Fraction(0)] * self.worlds.n_values
+            for place, code in enumerate(self.values.tolist()):
+                row[code] = Fraction(int((ways * tables[:, cell, place]).sum()), whole * size)
+            found.append(row)
+        return whole, found
+
+    def _of_group(self, at: int, most: int, clock: _Clock) -> tuple[NDArray[Any], IntArray] | None:
+        """Assignments of one group that its own decisions allow, and its cells in their order."""
+        waiting, left = self._own(at), set(self.of_group[at].tolist())
+        bag, order = self._bag(at), []
+        done, rest = np.zeros((1, 0, len(bag)), dtype=np.int16), bag[None].astype(np.int16)
+        while left:
+            # What completes all children of some decision but one, with the fewest cells.
+            lacks = {i: self._lacking(i, left) for i in waiting}
+            wanted = min(lacks.values(), key=len, default=sorted(left)[:-1] or sorted(left))
+            for cell in wanted or []:
+                grown = _grown(done, rest, int(self.sizes[cell]), most)
+                if grown is None or clock.over:
+                    return None
+                done, rest = grown
+                order.append(cell)
+                left.discard(cell)
+            ready = [i for i, lack in lacks.items() if set(lack) <= set(order)]
+            waiting = [i for i in waiting if i not in ready]
+            last = sorted(left)
+            for i in ready:
+                # All other cells are in one child: what is left stands for them.
+                side = np.append(self.sides[i][order], self.sides[i][last[:1]])
+                tables = np.concatenate((done, rest[:, None]), axis=1) if last else done
+                kept = self.asked[i].holds(tables, self.values, side)
+                done, rest = done[kept], rest[kept]
+            if not waiting and len(left) == 1:
+                order.append(left.pop())
+                done = np.concatenate((done, rest[:, None]), axis=1)
+        return done, np.array(order)
+
+    def _lacking(self, which: int, left: set[int]) -> list[int]:
+        """The cells that are left in all children of a decision but the one with most."""
+        of_child: dict[int, list[int]] = {}
+        for cell in sorted(left):
+            of_child.setdefault(int(self.sides[which][cell]), []).append(cell)
+        each = sorted(of_child.values(), key=len)
+        return [cell for own in each[:-1] for cell in own]
+
+    def _ways(self, tables: NDArray[Any]) -> NDArray[Any]:
+        """How many assignments to people each table stands for."""
+        whole = math.prod(map(self.worlds.ways, self.groups)) * int(self.sizes.max())
+        kind: Any = np.int64 if whole < _EXACT else object
+        sums, base = tables.cumsum(axis=2, dtype=np.int64), int(self.sizes.max()) + 1
+        pairs, place = np.unique(sums * base + tables, return_inverse=True)
+        each = [math.comb(*divmod(pair, base)) for pair in pairs.tolist()]
+        chosen = np.array(each, dtype=kind)[place.reshape(len(tables), -1)]
+        found: NDArray[Any] = chosen.prod(axis=1)
+        return found
+
+    # ---- from the true world ------------------------------------------------------------------
+
+    @property
+    def suspects(self) -> IntArray:
+        """Cells with one value in all possible assignments met, though their group has several."""
+        mixed = np.isin(self.worlds.group_of_cell[self.cells], self.worlds.mixed)
+        return np.flatnonzero(mixed & (self.met.sum(axis=1) == 1))
+
+    def exchange(self, clock: _Clock) -> None:
+        """Let the suspects exchange values with every other cell of their group, once."""
+        every, rows = np.arange(len(self.cells)), []
+        for cells in self.of_group:
+            for cell in np.intersect1d(cells, self.suspects).tolist():
+                one = int(np.flatnonzero(self.true[cell])[0])
+                for other in cells.tolist():
+                    own = np.flatnonzero(self.true[other])
+                    rows += [(cell, other, one, v) for v in own.tolist() if v != one]
+        step = max(1, _NUMBERS // (self.true.size + 1))
+        for start in range(0, len(rows), step):
+            cell, other, one, value = np.array(rows[start : start + step]).T
+            tables = np.repeat(self.true[None], len(cell), axis=0)
+            at = np.arange(len(cell))
+            tables[at, cell, one] -= 1
+            tables[at, cell, value] += 1
+            tables[at, other, one] += 1
+            tables[at, other, value] -= 1
+            kept = self._possible(tables, range(len(self.asked)), every, clock)
+            if kept is None:
+                return
+            self.met |= (tables[kept] > 0).any(axis=0)
+        self.searched = True
+
+    def walk(self, clock: _Clock, random: np.random.Generator) -> None:
+        """Exchange further and further from the true world, while suspects are left."""
+        everywhere = np.arange(len(self.cells))
+        now = np.repeat(self.true[None], _WALKS, axis=0)
+        for _ in range(_STEPS):
+            if clock.over or not len(self.suspects):
+                break
+            turned = now.copy()
+            for table in turned:
+                cells = self.of_group[int(random.integers(len(self.of_group)))]
+                if len(cells) > 1:
+                    one, other = random.choice(cells, 2, replace=False).tolist()
+                    a = int(random.choice(np.flatnonzero(table[one])))
+                    b = int(random.choice(np.flatnonzero(table[other])))
+                    table[one, a] -= 1
+                    table[one, b] += 1
+                    table[other, b] -= 1
+                    table[other, a] += 1
+            kept = self._possible(turned, range(len(self.asked)), everywhere, clock)
+            if kept is not None:
+                now[kept] = turned[kept]
+                self.met |= (turned[kept] > 0).any(axis=0)
+        self.searched &= not clock.over
+
+    def draw(self, many: int, clock: _Clock, random: np.random.Generator) -> None:
+        """Draw assignments of each group, and put possible ones together, each once."""
+        found = []
+        for at, cells in enumerate(self.of_group):
+            own = _drawn(self._bag(at), self.sizes[cells].tolist(), many, random)
+            kept = self._possible(own, self._own(at), cells, clock)
+            if kept is None:
+                return
+            found.append(own[kept])
+        least = min(map(len, found))
+        tables = np.concatenate([own[:least] for own in found], axis=1)
+        order = np.concatenate(self.of_group)
+        kept = self._possible(tables, self._shared(), order, clock)
+        if kept is None:
+            return
+        tables = tables[kept][:, np.argsort(order)]
+        self.drawn += many
+        self.kept += len(tables)
+        self.total += tables.sum(axis=0)
+        self.met |= (tables > 0).any(axis=0)
+
+
+def _telling(
+    asked: list[_Asked], worlds: Worlds, most: int, clock: _Clock, random: np.random.Generator
+) -> list[_Asked]:
+    """The decisions that are not seen to go as they did in every world; small ones first."""
+    early, found, rest = clock.part(_IDLE), [], []
+    for one in sorted(asked, key=lambda one: len(one.decision.people)):
+        if not early.over and not one.moves(worlds, random):
+            rest.append((one.many(worlds), one))
+        else:
+            found.append(one)
+    for many, one in sorted(rest, key=lambda pair: pair[0]):
+        if many > most or early.over or not one.is_idle(worlds, most):
+            found.append(one)
+    return found
+
+
+def _draw(parts: list[_Part], most: int, clock: _Clock, random: np.random.Generator) -> None:
+    """Draw assignments of every part in turn, while there is time."""
+    done = 0
+    while done < most and not clock.over:
+        many = min(_DRAWN, most - done)
+        for part in parts:
+            if clock.over:
+                return
+            part.draw(many, clock, random)
+        done += many
+
+
+def _cells(worlds: Worlds, asked: list[_Asked]) -> IntArray:
+    """The cell of each person: people of one group, on one side of every decision."""
+    found = worlds.groups.copy()
+    many = worlds.n_groups
+    for one in asked:
+        people = one.decision.people
+        keys = found[people] * one.n_children + one.decision.child
+        names, place = np.unique(keys, return_inverse=True)
+        found[people] = many + place.reshape(-1)
+        many += len(names)
+    _, numbered = np.unique(found, return_inverse=True)
+    cells: IntArray = numbered.reshape(-1).astype(np.int64)
+    return cells
+
+
+def _components(worlds: Worlds, asked: list[_Asked]) -> list[tuple[list[int], list[_Asked]]]:
+    """Groups that decisions link, and those decisions."""
+    root = list(range(worlds.n_groups))
+
+    def find(group: int) -> int:
+        while root[group] != group:
+            root[group] = root[root[group]]
+            group = root[group]
+        return group
+
+    for one in asked:
+        for group in one.groups[1:]:
+            root[find(group)] = find(one.groups[0])
+    found: dict[int, tuple[list[int], list[_Asked]]] = {}
+    for group in range(worlds.n_groups):
+        found.setdefault(find(group), ([], []))[0].append(group)
+    for one in asked:
+        found[find(one.groups[0])][1].append(one)
+    return list(found.values())
+
+
+def _bounds(worlds: Worlds) -> tuple[FloatArray, FloatArray]:
+    """What holds in every world: people of a cell share what the group has of a value."""
+    bags, size = worlds.bags[worlds.group_of_cell], worlds.cell_sizes[:, None]
+    others = bags.sum(axis=1, keepdims=True) - size
+    return np.maximum(bags - others, 0) / size, np.minimum(bags, size) / size
+
+
+def _joined(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Every pair of tables, cells side by side."""
+    rows, more = (
+        np.repeat(np.arange(len(one)), len(other)),
+        np.tile(np.arange(len(other)), len(one)),
+    )
+    return np.concatenate((one[rows], other[more]), axis=1)
+
+
+def _splits(bag: IntArray, sizes: list[int], most: int) -> NDArray[Any] | None:
+    """Every way to divide a bag over cells, shape (ways, cells, values); None for too many."""
+    done, left = np.zeros((1, 0, len(bag)), dtype=np.int16), bag[None].astype(np.int16)
+    for size in sizes[:-1]:
+        grown = _grown(done, left, size, most)
+        if grown is None:
+            return None
+        done, left = grown
+    return np.concatenate((done, left[:, None]), axis=1) if len(left) <= most else None
+
+
+def _grown(
+    done: NDArray[Any], left: NDArray[Any], size: int, most: int
+) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """One more cell, in every way; None for too many."""
+    kinds, place = np.unique(left, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    ways = np.array([_ways_to_take(kind, size) for kind in kinds])
+    if ways[place].sum() > most or ways[place].sum() * done[0].size > 16 * _NUMBERS:
+        return None
+    each = [_taken(kind, size) for kind in kinds]
+    rows = np.repeat(np.arange(len(left)), ways[place].astype(np.int64))
+    taken = np.concatenate([each[kind] for kind in place.tolist()])
+    return np.concatenate((done[rows], taken[:, None]), axis=1), left[rows] - taken
+
+
+def _taken(bag: NDArray[Any], size: int) -> NDArray[Any]:
+    """Every way to take so many values out of a bag."""
+    found = np.zeros((1, 0), dtype=np.int16)
+    left = np.array([size])
+    for place, own in enumerate(bag.tolist()):
+        rest = int(bag[place + 1 :].sum())
+        low, high = np.maximum(left - rest, 0), np.minimum(left, own)
+        many = high - low + 1
+        rows = np.repeat(np.arange(len(left)), many)
+        taken = np.arange(len(rows)) - np.repeat(np.cumsum(many) - many, many) + low[rows]
+        found = np.concatenate((found[rows], taken[:, None].astype(np.int16)), axis=1)
+        left = left[rows] - taken
+    return found
+
+
+def _ways_to_take(bag: IntArray, size: int) -> float:
+    """How many ways there are to take so many values out of a bag."""
+    ways = np.ones(1)
+    for own in bag.tolist():
+        ways = np.convolve(ways, np.ones(min(own, size) + 1))[: size + 1]
+    return float(ways[size])
+
+
+def _drawn(bag: IntArray, sizes: list[int], many: int, random: np.random.Generator) -> NDArray[Any]:
+    """Draw ways to divide a bag over cells, each assignment to people as likely."""
+    left = np.repeat(bag[None], many, axis=0)
+    found = np.empty((many, len(sizes), len(bag)), dtype=np.int16)
+    for cell, size in enumerate(sizes):
+        found[:, cell] = taken = _hypergeometric(left, size, random)
+        left = left - taken
+    return found
+
+
+def _hypergeometric(left: IntArray, size: int, random: np.random.Generator) -> IntArray:
+    """So many values of each of many bags, drawn without putting back."""
+    taken = np.zeros_like(left)
+    rest, need = left.sum(axis=1), np.full(len(left), size)
+    for value in range(left.shape[1]):
+        own = left[:, value]
+        rest = rest - own
+        taken[:, value] = random.hypergeometric(own, rest, need)
+        need = need - taken[:, value]
+    return taken

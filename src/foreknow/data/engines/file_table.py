@@ -1,0 +1,373 @@
+"""Tables that Python reads: workbooks, SQLite, and files of SPSS, Stata and SAS."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import pyarrow as pa
+
+from foreknow.data.engines.table import check_columns, choose
+from foreknow.data.reading import Reading, to_add
+from foreknow.engine import Stamp
+from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
+from foreknow.text import one_line
+
+# Fetches some columns, in the order given; an array stays, and values become one.
+_Fetch: TypeAlias = "Callable[[Sequence[str]], list[Any]]"
+
+_NUMBERS, _MOMENTS = {int, float}, {dt.date, dt.datetime}
+_ROWS = 1 << 14
+_EXACT = 1 << 53  # floats hold whole numbers up to here
+_SAYS = {str: "a text", bool: "yes or no", int: "a number", float: "a number", bytes: "bytes"}
+
+
+class FileTable:
+    """A table of which some columns are fetched at once, as Python values of one type each."""
+
+    untyped = False
+
+    def __init__(
+        self, name: str, columns: Sequence[str], fetch: _Fetch, *, settled: bool, first: int = 1
+    ) -> None:
+        self.name = name
+        self.columns = check_columns(columns, name)
+        self.settled = settled
+        self.notes: dict[str, str] = {}  # how some columns were read
+        self._fetch = fetch
+        self._first = first  # what the first row is called
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns."""
+        found = self._fetch(columns)
+        made = [self._array(*each) for each in zip(columns, found, strict=True)]
+        return pa.table(made, names=list(columns))
+
+    def tally(self, columns: Sequence[str]) -> None:
+        """Counting is faster here."""
+
+    def _array(self, column: str, values: Any) -> Any:
+        if isinstance(values, pa.Array):
+            return values
+        kinds = Counter(map(type, values))
+        kinds.pop(type(None), None)
+        if set(kinds) == _NUMBERS:
+            values = [None if value is None else float(value) for value in values]
+        elif set(kinds) == _MOMENTS:
+            values = [_moment(value) for value in values]
+        elif len(kinds) > 1:
+            (usual, _), (odd, _) = kinds.most_common()[0], kinds.most_common()[-1]
+            row = next(row for row, value in enumerate(values) if type(value) is odd)
+            raise DataError(
+                f"{self.name}: column {column!r} holds {_said(odd)} in row {row + self._first} "
+                f"({values[row]!r}) and {_said(usual)} in others; make it one type there"
+            )
+        try:
+            return pa.array(values)
+        except (pa.ArrowException, OverflowError) as error:
+            raise DataError(f"{self.name}: column {column!r}: {error}") from None
+
+
+def _said(kind: type) -> str:
+    return _SAYS.get(kind, f"a {kind.__name__}")
+
+
+def _moment(value: Any) -> Any:
+    return dt.datetime.combine(value, dt.time()) if type(value) is dt.date else value
+
+
+def _whole(values: list[Any]) -> list[Any]:
+    """Numbers of a program that has no other than floats: whole ones, if all are."""
+    known = [value for value in values if value is not None]
+    if not all(type(v) is float and v.is_integer() and abs(v) < _EXACT for v in known):
+        return values
+    return [None if value is None else int(value) for value in values]
+
+
+def needs_extra(name: str, what: str) -> DataError:
+    """What to install to read such a file."""
+    return DataError(f'{name} needs {what}: pip install "foreknow[files]"')
+
+
+# ---- SQLite ------------------------------------------------------------------------------------
+
+
+def of_sqlite(path: Path, name: str, part: str | None, reading: Reading) -> FileTable:
+    """Open a table or view of a SQLite file; nothing is written to it."""
+    import sqlite3
+
+    def ask(query: str) -> dict[str, list[Any]]:
+        """The columns of an answer; a few rows at a time, for Python is slow with millions."""
+        try:
+            place = f"file:{quote(str(path.resolve()))}?mode=ro"
+            with closing(sqlite3.connect(place, uri=True)) as connection:
+                if reading.encoding is not None:
+                    connection.text_factory = lambda raw: raw.decode(reading.encoding)
+                with closing(connection.execute(query)) as cursor:
+                    found: list[list[Any]] = [[] for _ in cursor.description]
+                    while rows := cursor.fetchmany(_ROWS):
+                        for column, values in zip(found, zip(*rows, strict=True), strict=True):
+                            column += values
+                    names = [str(each[0]) for each in cursor.description]
+                    return dict(zip(names, found, strict=True))
+        except UnicodeDecodeError as error:
+            raise DataError(f"{name}: a text is not {reading.encoding}: {error.reason}") from None
+        except sqlite3.Error as error:
+            if "decode to UTF-8" in str(error):
+                raise DataError(
+                    f"{name}: a text is not UTF-8; {to_add('encoding', 'latin-1')}"
+                ) from None
+            raise DataError(f"{name} cannot be read as SQLite: {error}") from None
+
+    listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
+    known = [each for each in ask(listed)["name"] if not each.startswith("sqlite_")]
+    table = choose(name, "table", known, part)
+    columns = ask(f"SELECT name, type FROM pragma_table_xinfo({_text(table)}) WHERE hidden <> 1")
+    declared = dict(zip(*columns.values(), strict=True))
+
+    def fetch(wanted: Sequence[str]) -> list[Any]:
+        found = ask(f"SELECT {', '.join(map(_quoted, wanted))} FROM {_quoted(table)}")
+        return [
+            _moments(values) if re.search("DATE|TIME", str(declared[column]).upper()) else values
+            for column, values in found.items()
+        ]
+
+    return FileTable(f"{name}, table {table}", columns["name"], fetch, settled=False)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"
+
+
+def _moments(values: list[Any]) -> Any:
+    """Texts of a column that is declared to hold dates or times; SQLite itself has neither."""
+    if not all(value is None or isinstance(value, str) for value in values):
+        return values
+    for kind in (pa.date32(), pa.timestamp("us")):
+        try:
+            return pa.array(values, pa.string()).cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    return values
+
+
+# ---- workbooks ---------------------------------------------------------------------------------
+
+
+def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
+    """Open a sheet of a workbook of Excel: names of columns in its first row, and no empty row."""
+    try:
+        import python_calamine as calamine
+    except ImportError:
+        raise needs_extra(name, "python-calamine") from None
+    stamp = Stamp([path])
+    try:
+        book = calamine.CalamineWorkbook.from_path(str(path))
+        shown = [
+            each.name
+            for each in book.sheets_metadata
+            if each.visible == calamine.SheetVisibleEnum.Visible
+        ]
+        title = choose(name, "sheet", shown if part is None else book.sheet_names, part)
+        sheet = book.get_sheet_by_name(title)
+        rows = sheet.to_python()
+        merged = sheet.merged_cell_ranges or []
+        _refuse_cells(path, name, title)
+    except calamine.PasswordError:
+        raise DataError(f"{name} has a password; save it without one") from None
+    except (calamine.CalamineError, zipfile.BadZipFile, OSError, LookupError, SyntaxError) as error:
+        raise DataError(f"{name} cannot be read as a workbook: {error}") from None
+    stamp.check()
+    where = f"{name}, sheet {title}"
+    top = (sheet.start or (0, 0))[0] + 1
+    while rows and not any(cell != "" for cell in rows[-1]):
+        rows.pop()
+    if len(rows) < 1:
+        raise DataError(f"{where}, is empty; its first row must name the columns")
+    if merged:
+        (row, column), _ = min(merged)
+        raise DataError(
+            f"{where}: {_letters(column)}{row + 1} is one of several cells that are merged; "
+            "unmerge them, so that each column has one name and each row its own values"
+        )
+    header, body = rows[0], rows[1:]
+    _refuse_header(header, where, top)
+    for at, cells in enumerate(body, top + 1):
+        if not any(cell != "" for cell in cells):
+            raise DataError(f"{where}: row {at} is empty and others follow; delete it")
+    place = {str(column).strip(): i for i, column in enumerate(header)}
+
+    def fetch(wanted: Sequence[str]) -> list[Any]:
+        return [_whole([_cell(row[place[each]]) for row in body]) for each in wanted]
+
+    names = [str(column).strip() for column in header]
+    return FileTable(where, names, fetch, settled=True, first=top + 1)
+
+
+def _cell(value: Any) -> Any:
+    return None if value == "" else value
+
+
+def _refuse_header(header: Sequence[Any], where: str, row: int) -> None:
+    named = [cell for cell in header if cell != ""]
+    if len(named) < len(header):
+        title = " as a title does" if len(named) == 1 else ""
+        raise DataError(
+            f"{where}: row {row} names {len(named)} of {len(header)} columns{title}; it must be "
+            "the one with the names of all columns: delete what is above it, and fill or delete "
+            "columns without a name"
+        )
+    odd = [cell for cell in header if not isinstance(cell, str)]
+    if odd:
+        raise DataError(
+            f"{where}: row {row} must name the columns, and {odd[0]!r} is no text; put a row of "
+            "names above the values"
+        )
+
+
+def _letters(column: int) -> str:
+    text = ""
+    column += 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        text = chr(65 + rest) + text
+    return text
+
+
+_CELL = re.compile(rb"<(?:\w+:)?c\s([^>]*[^/>])>(.*?)</(?:\w+:)?c>", re.DOTALL)
+_FORMULA = re.compile(rb"<(?:\w+:)?f[\s>/]")
+_VALUE = re.compile(rb"<(?:\w+:)?(v|t)(\s[^>]*)?>[^<]")
+
+
+def _refuse_cells(path: Path, name: str, title: str) -> None:
+    """Errors such as #DIV/0!, and formulas that nothing computed yet, would be read as empty."""
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read(_member(archive, title))
+    if b't="e"' not in content and not _FORMULA.search(content):
+        return
+    for found in _CELL.finditer(content):
+        about, inner = found.groups()
+        broken = b't="e"' in about
+        if broken or (
+            b't="str"' not in about and _FORMULA.search(inner) and not _VALUE.search(inner)
+        ):
+            cell = re.search(rb'\br="(\w+)"', about)
+            where = cell[1].decode() if cell else "a cell"
+            what = (
+                "is an error, such as #DIV/0!; correct it or make it empty"
+                if broken
+                else "is a formula without a value; open and save the workbook in Excel first"
+            )
+            raise DataError(f"{name}, sheet {title}: {where} {what}")
+
+
+def _member(archive: zipfile.ZipFile, title: str) -> str:
+    """The file in the archive of a workbook that holds a sheet."""
+    book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
+    links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
+    target = {link.get("Id"): link.get("Target", "") for link in links}
+    for each in book.iter():
+        if each.tag.endswith("}sheet") and each.get("name") == title:
+            place = next((v for key, v in each.attrib.items() if key.endswith("}id")), "")
+            inside = target[place]
+            return inside[1:] if inside.startswith("/") else f"xl/{inside}"
+    raise DataError(f"sheet {title!r} is not in the list of the workbook")
+
+
+# ---- SPSS, Stata, SAS --------------------------------------------------------------------------
+
+STATISTICS = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+
+
+def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
+    """Open a file of SPSS, Stata or SAS; codes that all have labels are read as these.
+
+    What a program calls missing is a null.
+    """
+    try:
+        import pyreadstat
+    except ImportError:
+        raise needs_extra(name, "pyreadstat") from None
+    reader = getattr(pyreadstat, STATISTICS[path.suffix.lower()])
+    stamp = Stamp([path])
+
+    def read(**how: Any) -> tuple[Any, Any]:
+        try:
+            found = reader(str(path), output_format="dict", encoding=reading.encoding, **how)
+        except Exception as error:  # a broken file makes it fail in many ways
+            if short_of_memory(error):
+                raise NotEnoughMemory(f"reading {name}") from error
+            encoded = isinstance(error, UnicodeError) or "invalid byte sequence" in str(error)
+            more = f"; {to_add('encoding', 'latin-1')}" if encoded else ""
+            said = one_line(error) or type(error).__name__
+            raise DataError(f"{name} cannot be read: {said}{more}") from None
+        stamp.check()
+        values, about = found
+        return values, about
+
+    _, about = read(metadataonly=True)
+
+    def fetch(wanted: Sequence[str]) -> list[Any]:
+        values, _ = read(usecols=list(wanted))
+        return [_labelled(table, about, each, _known(values[each])) for each in wanted]
+
+    table = FileTable(name, about.column_names, fetch, settled=True)
+    return table
+
+
+def _known(values: Any) -> list[Any]:
+    """Plain values; of pyreadstat 1.3.0 these are arrays, in which NaN is what is missing."""
+    plain = values.tolist() if hasattr(values, "tolist") else values
+    return [value if value == value else None for value in plain]
+
+
+def _labelled(table: FileTable, about: Any, column: str, values: list[Any]) -> Any:
+    """The labels of a column's codes where each has one; of an ordinal variable, in their order."""
+    labels = about.variable_value_labels.get(column, {})
+    codes = sorted({value for value in values if value is not None})
+    given = [labels.get(code) for code in codes]
+    values = _whole(values)
+    if None in given or not given:
+        if any(given):
+            bare = codes[given.index(None)]
+            table.notes[column] = (
+                f"codes, since {bare:g} has no label"
+                if isinstance(bare, float)
+                else "codes, of which some have no label"
+            )
+        return values
+    texts = _apart(given, codes)
+    table.notes[column] = "labels of codes"
+    place = dict(zip(codes, range(len(codes)), strict=True))
+    indices = pa.array([None if value is None else place[value] for value in values], pa.int32())
+    ordinal = about.variable_measure.get(column) == "ordinal"
+    return pa.DictionaryArray.from_arrays(indices, pa.array(texts, pa.string()), ordered=ordinal)
+
+
+def _apart(labels: Iterable[str], codes: Sequence[Any]) -> list[str]:
+    """Labels; what several codes share says which code it is."""
+    known = list(labels)
+    times = Counter(known)
+    shown = [f"{code:g}" if isinstance(code, float) else str(code) for code in codes]
+    return [
+        label if times[label] == 1 else f"{label} ({code})"
+        for label, code in zip(known, shown, strict=True)
+    ]

@@ -1,0 +1,116 @@
+"""Grids: the cells in which numbers and dates are published where no hierarchy says how.
+
+The exact extremes of a group are somebody's values. A grid is chosen for the whole table: labels
+are made of its whole cells, and tell nothing of where in a cell anybody is.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.hierarchy import (
+    DateLevels,
+    Intervals,
+    Levels,
+    integers,
+    moment_of,
+    not_a_number,
+    period_of,
+)
+from foreknow.data.sparse import IntArray
+from foreknow.numbers import common_unit, decimal_text, exact
+
+Grid: TypeAlias = Intervals | DateLevels
+
+# A value that so many people of the table share, or so many values, may be written as they are.
+SHARED, FEW = 5, 20
+# Of four values, so many must lie in a cell with others, and with so many people.
+_HIDDEN, _OF = 3, 4
+
+
+def grid_of(known: Sequence[Any], people: IntArray) -> Grid | None:
+    """The finest readable grid that hides some ascending values, of so many people each.
+
+    Three in four values then lie in cells with another value, and with 5 people or more. None for
+    at most 20 values of 5 people or more each: they are written as they are. Where no grid hides
+    so many, it is the coarsest. None, too, for a column with numbers that are not finite.
+
+    >>> grid_of(range(20, 60), np.full(40, 3)), grid_of(range(20, 60), np.full(40, 1))
+    (Intervals(widths=(2,), origin=0), Intervals(widths=(5,), origin=0))
+    """
+    if len(known) <= FEW and people.min(initial=SHARED) >= SHARED:
+        return None
+    if isinstance(known[0], (dt.date, dt.time)):
+        periods = ["hour", "day"]
+        if isinstance(known[0], dt.date):
+            periods += ["month", "quarter", "year", "decade", "century"]
+        laid = DateLevels(periods).levels(known, "", lambda _: 0)
+        for period, cells in zip(periods, laid.ancestors, strict=False):
+            if _hides(cells, people[laid.order]):
+                return DateLevels([period])
+        return DateLevels(periods[-1:])
+    if any(map(not_a_number, known)):
+        return None
+    places, units = 0, list(known)
+    if not all(type(value) is int for value in known):
+        places, units = common_unit([exact(value) for value in known])
+    at = integers(units)
+    largest = max(int(at[-1]), -1 - int(at[0]))  # beyond it, cells only meet at 0
+    width = next(w for w in _widths(at) if w > largest or _hides(at // w, people))
+    return Intervals([decimal_text(width, places) if places else width])
+
+
+def _widths(at: NDArray[Any]) -> Iterator[int]:
+    """Readable widths, fine to coarse: from one that could hide the values."""
+    gaps = np.concatenate(([at[-1] - at[0] + 1], np.diff(at), [at[-1] - at[0] + 1]))
+    nearest = np.sort(np.minimum(gaps[:-1], gaps[1:]))
+    least = max(2, int(nearest[-(-_HIDDEN * len(at) // _OF) - 1]) + 1) if len(at) > 1 else 2
+    start = max(0, len(str(least)) - 2)
+    for power in count(start):
+        yield from (m * 10**power for m in (1, 2, 5) if m * 10**power >= least)
+
+
+def _hides(cells: NDArray[Any], people: IntArray) -> bool:
+    """Whether enough values share their cell, and enough people."""
+    new = np.concatenate(([True], cells[1:] != cells[:-1]))
+    starts = np.flatnonzero(new)
+    values = np.diff(starts, append=len(cells))
+    hidden = (values > 1) & (np.add.reduceat(people, starts) >= SHARED)
+    return int(values[hidden].sum()) * _OF >= _HIDDEN * len(cells)
+
+
+def words_of(grid: Grid) -> str:
+    """A grid in words, to follow "written".
+
+    >>> words_of(Intervals(["0.5"])), words_of(DateLevels(["month"]))
+    ('in steps of 0.5', 'by month')
+    """
+    if isinstance(grid, DateLevels):
+        return f"by {grid.periods[0]}"
+    return f"in steps of {grid.widths[0]}"
+
+
+def ends_of(grid: Grid, levels: Levels, known: Sequence[Any]) -> NDArray[np.float64]:
+    """Where each cell begins and ends, as its label says; of dates in days. Shape (cells, 2)."""
+    found = []
+    first = np.searchsorted(levels.ancestors[0], np.arange(len(levels.labels[0])))
+    for name, leaf in zip(levels.labels[0], first.tolist(), strict=True):
+        value = known[int(levels.order[leaf])]
+        if value is None:
+            continue
+        if isinstance(grid, Intervals):
+            low, _, end = name.partition(" to ")
+            found.append((float(low), float(end.removeprefix("<") or low)))
+            continue
+        moment = moment_of(value)
+        assert moment is not None or isinstance(value, dt.time)
+        hour = value.hour if moment is None else moment.toordinal() * 24 + moment.hour
+        low_hour, end_hour = period_of(grid.periods[0], hour)
+        found.append((low_hour / 24, end_hour / 24))
+    return np.array(found, dtype=np.float64).reshape(-1, 2)

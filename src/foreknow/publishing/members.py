@@ -1,0 +1,188 @@
+"""Members: the owner's file of who is in which group of a release, and what it is read for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foreknow.data.engines import Holdings
+from foreknow.data.engines.columns import to_python
+from foreknow.data.engines.group_counts import People, group_codes
+from foreknow.data.engines.write import disarm_name, read_noted, write_noted
+from foreknow.data.labels import Labels
+from foreknow.data.microdata import Microdata
+from foreknow.data.people import Members
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema
+from foreknow.data.sparse import IntArray, count_pairs
+from foreknow.documents import from_json
+from foreknow.errors import DataError, InputError, SchemaError
+from foreknow.publishing import MEMBERS, OWNER, owners_folder
+from foreknow.publishing.verification import Published, open_published
+
+
+def write_members(members: Any, path: Path, files: Mapping[str, str]) -> None:
+    """Write who is in which group of the release of some files, by their digests."""
+    write_noted(members, path, json.dumps(dict(files), sort_keys=True))
+
+
+def named_release(
+    folder: str | Path,
+    *,
+    members: str | Path | None = None,
+    person: str | None = None,
+    microdata: Microdata | None = None,
+) -> Release:
+    """Open one's own written release with the names of its people; for the owner only.
+
+    Parameters
+    ----------
+    folder : path
+        What `publish` wrote.
+    members : path, optional
+        The ``members.parquet`` that `publish` wrote for the owner; the one of ``FOLDER.owner``
+        when left out.
+    person : str, optional
+        Its column that names people. When left out: the schema's person, or the only identifier;
+        where there are none, ``row``, the position in the source.
+    microdata : Microdata, optional
+        The table that was published. With it, it is known who has which value, as `name_people`
+        needs it.
+
+    Returns
+    -------
+    Release
+
+    Raises
+    ------
+    InputError
+        If the files do not belong together, or it is not clear which column names people.
+    """
+    return OwnRelease.open(folder, members).named(person, microdata)
+
+
+@dataclass(frozen=True, repr=False)
+class OwnRelease:
+    """A written release beside the owner's file of its members."""
+
+    published: Published
+    path: Path
+    rows: Any
+
+    @classmethod
+    def open(
+        cls, folder: str | Path, members: str | Path | None = None, schema: Schema | None = None
+    ) -> OwnRelease:
+        """Open both; files that do not belong together are an error."""
+        path = owners_folder(folder) / MEMBERS if members is None else Path(members)
+        published = open_published(folder, schema)
+        if not path.is_file():
+            raise InputError(
+                f"{str(folder)!r} names nobody, and there is no file {str(path)!r}, which publish "
+                "wrote for the owner; name it by --members FILE (members=)"
+            )
+        rows, note = read_noted(path)
+        try:
+            files = None if note is None else from_json(note)
+        except ValueError:
+            files = None
+        if files != published.certificate.files:
+            raise DataError(
+                f"{str(path)!r} says who is in which group of another release than {str(folder)!r}"
+                f"; take the {MEMBERS} that was written with it"
+            )
+        return cls(published, path, rows)
+
+    @cached_property
+    def groups(self) -> IntArray:
+        """The group of each row of the source, by its position in the counts; -1 if left out."""
+        known, counts = self.published.certificate, self.published.release.counts
+        columns, several = list(known.groups), known.form == "generalized"
+        of_row, labels = group_codes(self.rows, columns, as_tuples=several)
+        place = {_text(label): i for i, label in enumerate(counts.groups or ())}
+        each = [place.get(_text(label, known.escaped), -1) for label in labels]
+        found: IntArray = np.array(each, dtype=np.int64)[of_row]
+        return found
+
+    def refuse_other(self, microdata: Microdata) -> None:
+        """Raise `DataError` for another table than the one that was published."""
+        key = self.path.parent / OWNER
+        same = microdata.n_rows == len(self.groups)
+        if same and key.is_file():
+            own = from_json(key.read_text("utf-8"))["digest_key"]
+            found = microdata.digest(bytes.fromhex(own))
+            same = found == self.published.certificate.source["digest"]
+        if not same:
+            raise DataError(
+                f"{microdata.name}, read as the policy says, is not the table that "
+                f"{self.published.release.name} was made of"
+            )
+
+    def named(self, person: str | None = None, microdata: Microdata | None = None) -> Release:
+        """The release with the names of its people; see `named_release`."""
+        release, inside = self.published.release, self.groups >= 0
+        counts, column, name = release.counts, self._column(person), str(self.path)
+        people = People.named(name, column, self.rows.column(column).filter(inside))
+        if counts.semantics == "single":
+            people.refuse_repeats(
+                f"name people by another column, such as --person {self.rows.column_names[0]}"
+            )
+        groups = self.groups[inside][people.first]
+        if not np.array_equal(np.bincount(groups, minlength=counts.n_groups), counts.sizes):
+            raise DataError(
+                f"{name}: by {column!r}, groups have not as many people as in the release; name "
+                "people by another column (--person)"
+            )
+        members = Members(Labels(to_python(column, people.names)), groups)
+        held = None if microdata is None else self._holdings(microdata, people, groups)
+        return release.naming(members, held)
+
+    def _column(self, person: str | None) -> str:
+        """The column that names people."""
+        known = self.published.certificate
+        names: list[str] = self.rows.column_names
+        row, *others = (name for name in names if name not in known.groups)
+        if person is not None:
+            if person not in (row, *others):
+                raise DataError.unknown_column(person, (row, *others), str(self.path))
+            return person
+        declared = known.policy["schema"].get("person")
+        if declared in others:
+            return str(declared)
+        if len(others) > 1:
+            raise SchemaError(
+                f"{str(self.path)!r} has several columns that may name people: "
+                f"{', '.join(others)}; say which, by --person COLUMN (person=)"
+            )
+        return others[0] if others else row
+
+    def _holdings(self, microdata: Microdata, people: People, groups: IntArray) -> Holdings:
+        """Who has what, by the table that was published."""
+        self.refuse_other(microdata)
+        counts, held = self.published.release.counts, microdata.holdings
+        who = np.full(len(self.groups), -1, dtype=np.int64)
+        who[self.groups >= 0] = people.of_row
+        code_of = {str(value): code for code, value in enumerate(counts.values)}
+        codes = np.array([code_of.get(str(value), -1) for value in microdata.values])
+        own, values = who[microdata.kept[held.people]], codes[held.values]
+        if own.min() >= 0 and values.min() >= 0:
+            found = count_pairs(groups[own], values, counts.n_groups, counts.n_values)
+            if all(map(np.array_equal, found, (counts.offsets, counts.codes, counts.counts))):
+                return Holdings(own, values)
+        raise DataError(
+            f"{microdata.name} does not have the values that {self.published.release.name} has in "
+            "its groups; give the table that it was made of"
+        )
+
+
+def _text(label: Any, escaped: bool = False) -> Any:
+    """A group's label as the files have it; formulas may be escaped there."""
+    if isinstance(label, tuple):
+        return tuple(_text(part, escaped) for part in label)
+    return None if label is None else disarm_name(str(label)) if escaped else str(label)

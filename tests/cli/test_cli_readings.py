@@ -1,0 +1,183 @@
+"""Options that say how a file is read, standard input, and what is said of columns."""
+
+import gzip
+import inspect
+import io
+import json
+import os
+import sys
+import threading
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.cli.desk import TABLE
+
+from foreknow.cli import entry
+
+OPTIONS = ("--encoding", "--delimiter", "--decimal", "--date-format")
+NO_TABLE = ("verify", "demo")
+TOWNS = "geburt;ort;lohn;d\n" + "".join(
+    f"{1 + i % 28:02}.0{1 + i % 9}.19{50 + i % 40};{('Köln', 'Ulm')[i % 2]};1.{i % 10}00,5;"
+    f"{('grippe', 'röteln', 'krebs')[i % 3]}\n"
+    for i in range(60)
+)
+POLICY = """[schema]
+quasi_identifiers = ["geburt", "ort", "lohn"]
+sensitive = "d"
+hierarchies = { geburt = { dates = ["year"] } }
+
+[[require]]
+values = ["röteln"]
+facts = {}
+below = 0.9
+"""
+GERMAN = ("--encoding", "latin-1", "--date-format", "dd.mm.yyyy", "--decimal", ",")
+
+
+@pytest.fixture
+def german(desk):
+    desk.put("towns.csv", TOWNS.encode("latin-1"))
+    desk.put("policy.toml", POLICY)
+    return desk
+
+
+@pytest.mark.parametrize("command", entry._COMMANDS, ids=lambda command: command.__name__)
+def test_every_command_that_opens_a_table_has_the_options(desk, command):
+    named = set(inspect.signature(command).parameters)
+    wanted = {option.strip("-").replace("-", "_") for option in OPTIONS}
+    assert named & wanted == (set() if command.__name__ in NO_TABLE else wanted)
+    said = desk.says(command.__name__, "--help")
+    assert all((option in said) == (command.__name__ not in NO_TABLE) for option in OPTIONS)
+
+
+def test_a_table_of_another_country_is_published_step_by_step(german):
+    publish = ("publish", "towns.csv", "--policy", "policy.toml", "--out", "out")
+    given = []
+    for option, value in zip(GERMAN[:4:2], GERMAN[1:4:2], strict=True):
+        assert f"add {option} {value}" in german.refused(*publish, *given)
+        given += [option, value]
+    said = german.says(*publish, *given)
+    assert 'Note: lohn looks like numbers with a decimal comma; if it is, add --decimal ","' in said
+    german.says(*publish[:-1], "other", *GERMAN, "--quiet")
+    release = (german.folder / "other" / "release.csv").read_text(encoding="utf-8")
+    assert "Köln" in release
+    assert "1000.5" in release
+    assert "1.000,5" not in release
+    assert json.loads((german.folder / "other" / "certificate.json").read_text())["safe"]
+    german.says("verify", "other")
+
+
+def test_a_policy_may_say_it_and_options_go_first(german):
+    reading = 'reading = { encoding = "utf-16", decimal = ",", date_format = "dd.mm.yyyy" }\n'
+    german.put("policy.toml", POLICY.replace("hierarchies", reading + "hierarchies"))
+    publish = ("publish", "towns.csv", "--policy", "policy.toml", "--out", "out")
+    assert "is not utf-16" in german.refused(*publish)
+    said = german.says(*publish, "--encoding", "latin-1", "--verbose")
+    assert "Read as: geburt: dates 1950-" in said
+    assert "; ort: text, 2 values; lohn: numbers 1000.5 to 1900.5; d: text, 3 values." in said
+    german.says("verify", "out")
+
+
+@pytest.mark.parametrize(
+    "wrong", ["reading = 5", "reading = { encodin = 1 }", "reading = { decimal = ';' }"]
+)
+def test_a_policy_that_says_it_wrong_is_named(german, wrong):
+    german.put("policy.toml", POLICY.replace("hierarchies", f"{wrong}\nhierarchies"))
+    said = german.refused("publish", "towns.csv", "--policy", "policy.toml", "--out", "out")
+    assert "policy.toml: " in said
+
+
+def test_each_analysis_reads_by_the_options(german):
+    latin = ("--encoding", "latin-1")
+    columns = ("--sensitive", "d", "--quasi-identifiers", "ort")
+    by_policy = ("--policy", "policy.toml")
+    assert "Read as: geburt: text, 60 values" in german.says(
+        "audit", "towns.csv", *by_policy, *latin, "--verbose", code=1
+    )
+    assert "röteln" in german.says("skyline", "towns.csv", "-c", "0.9", *columns, *latin)
+    assert "röteln" in german.says("curves", "towns.csv", "-v", "röteln", *columns, *latin)
+    german.says("survey", "towns.csv", *by_policy, *GERMAN)
+    german.says("publish", "towns.csv", *by_policy, "--out", "out", *GERMAN)
+    german.says("utility", "out", "towns.csv", *by_policy, *GERMAN, "--queries", "5")
+    german.says("priors", "towns.csv", "--by", "ort", "-s", "d", "--out", "p.csv", *latin)
+    assert "Köln" in (german.folder / "p.csv").read_text(encoding="utf-8")
+    german.put("named.csv", "n;g;d\nAnn;1;grippé\nBob;1;krebs\n".encode("latin-1"))
+    asked = ("ask", "named.csv", "-a", "Ann", "-s", "d", "-g", "g", "--person", "n")
+    assert "grippé" in german.says(*asked, *latin)
+    assert "--encoding latin-1" in german.refused(*asked)
+
+
+def stdin(monkeypatch, content):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+def test_standard_input_is_read_whatever_it_holds(desk, monkeypatch, kind):
+    content = TABLE.encode()
+    if kind == "csv.gz":
+        content = gzip.compress(content)
+    elif kind == "parquet":
+        lines = [line.split(",") for line in TABLE.split()]
+        sink = pa.BufferOutputStream()
+        pq.write_table(
+            pa.table(list(map(list, zip(*lines[1:], strict=True))), names=lines[0]), sink
+        )
+        content = sink.getvalue().to_pybytes()
+    stdin(monkeypatch, content)
+    desk.says("publish", "-", "--policy", "policy.toml", "--out", "out")
+    assert (
+        json.loads((desk.folder / "out.owner" / "owner.json").read_text())["source"]
+        == "standard input"
+    )
+    stdin(monkeypatch, content)
+    assert desk.says("skyline", "-", "-c", "1", "-s", "disease", "--quasi-identifiers", "sex")
+
+
+def test_standard_input_takes_the_options_and_says_what_is_wrong(german, monkeypatch):
+    publish = ("publish", "-", "--policy", "policy.toml", "--out", "out")
+    stdin(monkeypatch, TOWNS.encode("latin-1"))
+    assert "standard input is not UTF-8 (line 2, byte " in german.refused(*publish)
+    assert "standard input is empty, or was read before" in german.refused(*publish)
+    stdin(monkeypatch, TOWNS.encode("latin-1"))
+    german.says(*publish, *GERMAN)
+    stdin(monkeypatch, b"a,b\n1\n")
+    said = german.refused("skyline", "-", "-c", "1", "-s", "a", "--quasi-identifiers", "b")
+    assert "standard input, line 2: 1 field where the header has 2" in said
+    monkeypatch.setattr(sys, "stdin", None)
+    assert "standard input is closed" in german.refused(*publish[:-1], "other")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_read_once_under_its_name(desk):
+    pipe = desk.folder / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[gzip.compress(TABLE.encode())])
+    writer.start()
+    desk.says("publish", "pipe", "--policy", "policy.toml", "--out", "out")
+    writer.join()
+    assert json.loads((desk.folder / "out.owner" / "owner.json").read_text())["source"] == "pipe"
+
+
+def test_what_is_read_is_not_written_over(desk):
+    import sqlite3
+
+    connection = sqlite3.connect(desk.folder / "t.sqlite")
+    connection.execute("CREATE TABLE t (sex, disease)")
+    connection.executemany("INSERT INTO t VALUES (?, ?)", [("f", "flu"), ("m", "cold")])
+    connection.commit()
+    connection.close()
+    command = ("skyline", "t.sqlite?table=t", "-c", "1", "-s", "disease")
+    command += ("--quasi-identifiers", "sex", "--json")
+    assert "'t.sqlite' is an input" in desk.refused(*command, "t.sqlite")
+    desk.says(*command, "out.json")
+
+
+def test_row_numbers_of_pandas_are_named_in_an_audit(desk):
+    desk.put("table.csv", "Unnamed: 0,sex,d\n0,f,x\n1,f,y\n2,f,z\n")
+    schema = '[schema]\nquasi_identifiers = ["sex"]\nsensitive = "d"\n'
+    desk.put("policy.toml", schema + "[[require]]\nfacts = {}\nbelow = 0.5\n")
+    said = desk.says(*desk.audit())
+    assert "Not judged: Unnamed: 0." in said
+    assert "Unnamed: 0 looks like the index that pandas wrote" in said
+    assert "index=False" in said

@@ -1,0 +1,255 @@
+"""Mondrian attacked part by part says what enumeration says, at sizes beyond enumeration."""
+
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.attacks import BELOW_2_3, BUCKETS, DIVERSE, LEVELS, microdata, random_table, together
+from tests.examples import NIGHTLY
+from tests.oracle.algorithm_worlds import posteriors
+
+import foreknow as fk
+from foreknow.methods.mondrian.replay import Replay
+
+REQUIREMENTS = [
+    DIVERSE.requirements,
+    BELOW_2_3.requirements,
+    [fk.Requirement(fk.Facts(l=1), below="3/4")],
+    [fk.Requirement(fk.Facts(k=1), below="9/10")],
+    [fk.Requirement(fk.Facts(l=1, m=1), below="9/10", values=["a"])],
+    [fk.Requirement(fk.Implications(1), below="9/10")],
+    [fk.Requirement(fk.Facts(), below="4/5"), fk.Requirement(fk.KAnonymity(3))],
+    [fk.Requirement(fk.Facts(l=1), below=1), fk.Requirement(fk.Facts(m=1), below="3/4")],
+]
+LARGER = [
+    [fk.Requirement(fk.Facts(1, 1, 0), below="3/4")],
+    [fk.Requirement(fk.Facts(1, 2, 1), below="4/5")],
+    [fk.Requirement(fk.Implications(2), below="9/10")],
+    [fk.Requirement(fk.Facts(0, 3, 0), below="5/6")],
+    [
+        fk.Requirement(fk.Facts(2, 2, 0), below="9/10", values=["a", "b"]),
+        fk.Requirement(fk.Facts(0, 0, 2), below="2/3"),
+    ],
+]
+
+
+def of_worlds(table, values, policy, method, **columns):
+    """Everybody's posteriors by running the method on every world, each a table of its own."""
+    groups = method.partition(table, policy).tolist()
+
+    def run(world):
+        try:
+            return together(method.partition(microdata(world, **columns), policy).tolist())
+        except fk.NoSafeRelease:
+            return None
+
+    return posteriors(values, groups, run, together(groups))
+
+
+def is_within(found, expected, values):
+    """Exact where it says so, intervals that hold, and nobody wrongly proved not to be certain."""
+    beliefs = found._posteriors
+    open_people = {*found.not_refuted, *found.perhaps_certain}
+    for person in range(len(values)):
+        cell = beliefs.worlds.cell_of[person]
+        own = [expected.get((person, value), 0) for value in sorted(set(values))]
+        if 1 in own and len(set(values)) > 1 and not beliefs.known[cell]:
+            alone = beliefs.worlds.shares[cell].max() == 1
+            assert alone or person + 1 in open_people
+        for value, chance in zip(sorted(set(values)), own, strict=True):
+            code = found._microdata.values.codes[value]
+            exact = beliefs.posterior(cell, code)
+            assert exact is None or exact == chance, (person, value)
+            assert beliefs.low[cell, code] - 1e-9 <= chance <= beliefs.high[cell, code] + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 40))
+def test_parts_say_what_enumeration_says(seed):
+    """Below all worlds of the release, so that it is not enumerated as a whole."""
+    random = np.random.default_rng(seed)
+    kinds = {"age": 6, "zip": 4} if seed % 3 else {"age": 8}
+    people = int(random.integers(6, 9))
+    requirements = REQUIREMENTS[seed % len(REQUIREMENTS)]
+    method = fk.Mondrian(cuts=int(random.choice([1, 2, 5])))
+    done = 0
+    while done < 3:
+        values, columns, table = random_table(random, people, kinds, 3)
+        if "a" not in values:
+            continue
+        policy = fk.Policy(requirements, table.schema, BUCKETS)
+        try:
+            expected, n_worlds, possible = of_worlds(table, values, policy, method, **columns)
+        except fk.NoSafeRelease:
+            continue
+        done += 1
+        for most in (60, 12, 2):
+            found = fk.attack(table, method, policy, worlds=most, seed=seed)
+            assert found.n_worlds == n_worlds
+            is_within(found, expected, values)
+            if found.how == "parts" and found.exact:
+                assert found.consistent == possible
+            surer = {p + 1 for (p, _), chance in expected.items() if chance == 1}
+            assert set(found.certain) <= surer
+
+
+def test_hierarchies_divide_into_several_children():
+    random = np.random.default_rng(8)
+    seen = set()
+    for _ in range(12):
+        values, columns, table = random_table(random, 8, {"age": 8}, 3, LEVELS)
+        policy = fk.Policy(BELOW_2_3.requirements, table.schema, BUCKETS)
+
+        def run(world, columns=columns, policy=policy):
+            try:
+                own = fk.Mondrian().partition(microdata(world, LEVELS, **columns), policy)
+            except fk.NoSafeRelease:
+                return None
+            return together(own.tolist())
+
+        try:
+            groups = fk.Mondrian().partition(table, policy).tolist()
+        except fk.NoSafeRelease:
+            continue
+        expected, _, _ = posteriors(values, groups, run, together(groups))
+        found = fk.attack(table, fk.Mondrian(), policy, worlds=40, seed=1)
+        seen.add(found.how)
+        is_within(found, expected, values)
+    assert "parts" in seen
+
+
+def test_a_release_of_copies_has_the_posteriors_of_each():
+    """Three towns far apart, each the five people of the example: 216 worlds, 8 are possible."""
+    ages, values = [50, 40, 50, 30, 30], ["flu", "hiv", "hiv", "flu", "flu"]
+    town = [place for place in ("a", "b", "c") for _ in ages]
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    one = fk.attack(
+        microdata(values, age=ages), fk.Mondrian(), fk.Policy(DIVERSE.requirements, schema)
+    )
+    table = microdata(values * 3, {"town": fk.Mask(1)}, town=town, age=ages * 3)
+    policy = fk.Policy(DIVERSE.requirements, table.schema)
+    found = fk.attack(table, fk.Mondrian(), policy, worlds=7)
+    assert (found.how, found.exact, found.n_settled) == ("parts", True, 15)
+    assert found.n_worlds == one.n_worlds**3
+    assert found.consistent == one.consistent**3
+    for copy in range(3):
+        for row in range(1, 6):
+            assert found.posterior(5 * copy + row, "flu") == one.posterior(row, "flu")
+    assert len(found.certain) == 3 * len(one.certain) == 9
+    assert found.parts > 1
+    assert "the posteriors are exact" in found._repr_html_()
+
+
+@pytest.mark.parametrize("seed", range(120 if NIGHTLY else 24))
+def test_decisions_say_what_runs_make_of_larger_worlds(seed):
+    """Tables of 20 to 150 people, and worlds near the true one: a run makes the same groups or not.
+
+    Requirements with k and m make refusals depend on what was accepted before, in the same turn.
+    """
+    random = np.random.default_rng(seed)
+    n = int(random.integers(20, 150))
+    values = random.choice(list("abcdef"), n, p=[0.3, 0.25, 0.2, 0.1, 0.1, 0.05]).tolist()
+    columns = {
+        "age": random.integers(0, 30, n).tolist(),
+        "town": random.choice(list("uvwxyz"), n).tolist(),
+    }
+    levels = {"age": fk.Intervals([5, 10])} if seed % 3 == 0 else {}
+    table = microdata(["a", "b", *values[2:]], levels, **columns)
+    policy = fk.Policy(LARGER[seed % len(LARGER)], table.schema)
+    method = fk.Mondrian(cuts=int(random.choice([1, 3, 5])))
+    try:
+        groups = method.partition(table, policy)
+    except fk.NoSafeRelease:
+        return
+    decisions = Replay.of(method, table, policy).decisions
+    for _ in range(12):
+        codes = np.asarray(table.sensitive_codes).copy()
+        for _ in range(int(random.integers(1, 4))):
+            one = int(random.integers(n))
+            other = int(random.choice(np.flatnonzero(groups == groups[one])))
+            codes[[one, other]] = codes[[other, one]]
+        try:
+            made = together(method.partition(table.with_sensitive(codes), policy).tolist())
+        except fk.NoSafeRelease:
+            made = None
+        said = all(holds(decision, codes) for decision in decisions)
+        assert said == (made == together(groups.tolist()))
+
+
+def holds(decision, codes):
+    """Whether a decision goes the same way in one world."""
+    table = np.zeros((1, *decision.fixed.shape), dtype=np.int64)
+    np.add.at(table[0], (decision.child, codes[decision.people]), 1)
+    return bool(decision.holds(table)[0])
+
+
+def people(n, seed=1):
+    """A table of a town, of which nobody is alike."""
+    random = np.random.default_rng(seed)
+    values = random.choice(list("abcdef"), n, p=[0.4, 0.25, 0.15, 0.1, 0.06, 0.04])
+    return microdata(
+        values.tolist(),
+        age=random.integers(18, 90, n).tolist(),
+        zip=random.integers(0, 100, n).tolist(),
+        sex=random.choice(["f", "m"], n).tolist(),
+    )
+
+
+def test_nearly_everybody_is_settled_at_real_sizes():
+    table = people(1500)
+    policy = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="3/4")], table.schema)
+    start = time.monotonic()
+    found = fk.attack(table, fk.Mondrian(), policy, seconds=8, worlds=1000, seed=1)
+    assert time.monotonic() - start < 11
+    assert found.how == "parts"
+    assert found.n_settled > 600
+    assert found.n_settled + found.n_not_certain > 1400
+    assert len(found.perhaps_certain) < 30
+    said = found._repr_html_()
+    assert "their posteriors are exact" in said
+    assert "proved not to be certain" in said
+    written = found.to_dict()
+    assert written["settled"] == found.n_settled
+    assert written["proved_not_certain"] == found.n_not_certain
+    assert written["parts"] == found.parts > 50
+    # A spot check by runs: worlds of one exchange, which show that somebody is not certain.
+    groups = fk.Mondrian().partition(table, policy)
+    random, checked = np.random.default_rng(0), 0
+    beliefs = found._posteriors
+    for person in random.permutation(table.n_rows)[:400].tolist():
+        others = np.flatnonzero(groups == groups[person])
+        other = int(random.choice(others))
+        codes = np.asarray(table.sensitive_codes).copy()
+        if codes[person] == codes[other]:
+            continue
+        codes[[person, other]] = codes[[other, person]]
+        made = fk.Mondrian().partition(table.with_sensitive(codes), policy)
+        if together(made.tolist()) == together(groups.tolist()):
+            checked += 1
+            assert beliefs.posterior(beliefs.worlds.cell_of[person], codes[person]) != 0
+            assert person + 1 not in found.certain
+    assert checked > 20
+
+
+def test_the_time_budget_is_kept_and_says_what_was_tried():
+    table = people(3000)
+    policy = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="3/4")], table.schema)
+    start = time.monotonic()
+    found = fk.attack(table, fk.Mondrian(), policy, seconds=1, worlds=10**6, seed=1)
+    assert time.monotonic() - start < 3
+    assert found.how == "parts"
+    assert found.certain == ()
+    assert found.unsettled
+    assert set(found.perhaps_certain) <= set(found.unsettled)
+    assert "unsettled" in found._repr_html_()
+
+
+def test_a_group_that_no_other_table_explains_is_what_it_says():
+    """Each group has one of each value, and no smaller one is safe, in any world."""
+    table = microdata(list("abc") * 20, town=[str(n // 3).zfill(2) for n in range(60)])
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/2")], table.schema)
+    found = fk.attack(table, fk.Mondrian(), policy, worlds=10)
+    assert found.exact
+    assert not found.found
+    assert not found.undecided
+    assert {found.posterior(row, "a") for row in range(1, 61)} == {Fraction(1, 3)}

@@ -1,0 +1,410 @@
+"""No exact extremes: labels of numbers and dates are whole cells of a stated grid.
+
+Everything here is read from the CSV as it was written, by plain parsing, and compared with the
+table. What is promised: bounds are boundaries of the grid that the certificate states. It is the
+finest readable one in which three in four of the column's values share their cell with another
+value, and with five people in all; where there is none, the coarsest. A column without a grid has
+at most 20 values, which five people or more have each.
+"""
+
+import csv
+import itertools
+import json
+import re
+from collections import Counter
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import examples
+from tests.people import short_report
+
+import foreknow as fk
+from foreknow.result import page_of
+from foreknow.utility.queries import draw_queries
+
+PERIODS = {"hour": 0, "day": 0, "month": 1, "quarter": 3, "year": 12, "decade": 120}
+PERIODS["century"] = 1200
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _short_report():
+    with pytest.MonkeyPatch.context() as patch:
+        short_report(patch)
+        yield
+
+
+def published(columns, folder, below="0.9", **options):
+    """Publish columns with row numbers beside them; the rows as written, and the publication."""
+    n = len(next(iter(columns.values())))
+    schema = fk.Schema(quasi_identifiers=list(columns), sensitive="d", other=["row"])
+    table = pa.table({**columns, "d": [f"d{i % 4}" for i in range(n)], "row": list(range(n))})
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below=below)], schema)
+    chosen = fk.PublishOptions(**options)
+    made = fk.publish(fk.Microdata(table, schema), policy, options=chosen)
+    made.write(folder)
+    with (folder / "release.csv").open(encoding="utf-8", newline="") as file:
+        return sorted(csv.DictReader(file), key=lambda row: int(row["row"])), made
+
+
+# ---- labels, read plainly ------------------------------------------------------------------------
+
+
+def first_of(months):
+    return date(months // 12, months % 12 + 1, 1) if months // 12 <= 9999 else date.max
+
+
+def period(text):
+    """The first moment of a period by how it is written, and the first one after it."""
+    if text.endswith("h"):
+        day, hour = text[:-1].split(" ") if " " in text else ("0001-01-01", text[:-1])
+        start = datetime.fromisoformat(day) + timedelta(hours=int(hour))
+        return start, start + timedelta(hours=1)
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+        start = datetime.fromisoformat(text)
+        return start, start + timedelta(days=1)
+    if found := re.fullmatch(r"(\d{4})-Q(\d)", text):
+        start, many = int(found[1]) * 12 + 3 * int(found[2]) - 3, 3
+    elif found := re.fullmatch(r"(\d{4})-(\d\d)", text):
+        start, many = int(found[1]) * 12 + int(found[2]) - 1, 1
+    elif text.endswith("s"):
+        start, many = int(text[:-1]) * 12, 120
+    else:
+        start, many = int(text) * 12, 12
+    ends = (first_of(start), first_of(start + many))
+    return tuple(datetime.combine(end, time.min) for end in ends)
+
+
+def bounds(label, dated):
+    """Where a label of known values begins and ends: a number inclusive, unless it says "<"."""
+    low, _, high = label.partition(" to ")
+    if dated:
+        return period(low)[0], period(high or low)[1]
+    return Decimal(low), Decimal((high or low).removeprefix("<"))
+
+
+def parsed(label, dated):
+    """Bounds (None without known values), whether the end is excluded, whether nulls are in."""
+    if label in ("", "missing"):
+        return None, False, True
+    known = label.removesuffix(" or missing")
+    return bounds(known, dated), dated or "<" in known, known != label
+
+
+def moment(value):
+    """A value as its column's labels are compared with it."""
+    if isinstance(value, time):
+        return datetime.combine(date(1, 1, 1), value)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime.combine(value, time.min)
+    return value if isinstance(value, datetime) else Decimal(repr(value))
+
+
+def cell_of(value, words):
+    """The cell of a value, in a grid by its words."""
+    if words.startswith("in steps of "):
+        return Fraction(value) // Fraction(words.removeprefix("in steps of "))
+    name = words.removeprefix("by ")
+    if PERIODS[name]:
+        return (value.year * 12 + value.month - 1) // PERIODS[name]
+    return (value.date(), value.hour) if name == "hour" else value.date()
+
+
+def finer(words, known):
+    """The readable grids that are finer, down to one of the values' own places."""
+    if words.startswith("by "):
+        names = list(PERIODS)
+        return [f"by {name}" for name in names[: names.index(words.removeprefix("by "))]]
+    width = Decimal(words.removeprefix("in steps of "))
+    least = min(Decimal(1).scaleb(value.normalize().as_tuple().exponent) for value in known)
+    least = min(least, Decimal(1)) if least > 0 else least
+    powers = range(least.adjusted(), width.adjusted() + 1)
+    steps = [m * Decimal(1).scaleb(p) for p in powers for m in (1, 2, 5)]
+    return [f"in steps of {step:f}" for step in steps if least < step < width]
+
+
+def hides(values, words):
+    """Whether a grid hides three in four of some values; and whether it has no coarser one."""
+    cells = {value: cell_of(value, words) for value in values}
+    people, kinds = Counter(), Counter(cells.values())
+    for value, many in values.items():
+        people[cells[value]] += many
+    hidden = [value for value, cell in cells.items() if kinds[cell] > 1 and people[cell] >= 5]
+    timed = all(isinstance(value, datetime) and value.year == 1 for value in values)
+    coarsest = "by day" if timed else "by century"
+    last = words == coarsest or set(cells.values()) <= {0, -1}
+    return 4 * len(hidden) >= 3 * len(cells), last
+
+
+def check(columns, rows, made):
+    for name, values in columns.items():
+        known = [moment(value) for value in values if value is not None]
+        if not known:
+            continue
+        dated, labels = isinstance(known[0], datetime), [row[name] for row in rows]
+        meant = {label: parsed(label, dated) for label in set(labels)}
+        # Everybody lies within their label.
+        for value, label in zip(values, labels, strict=True):
+            ends, open_end, null_too = meant[label]
+            if value is None:
+                assert null_too, label
+                continue
+            low, high = ends
+            assert low <= moment(value) <= high, label
+            assert moment(value) < high or not open_end, label
+        words = made.grids.get(name)
+        counted = Counter(known)
+        if words is None:
+            assert len(counted) <= 20
+            assert min(counted.values()) >= 5
+        else:
+            # Bounds are of the grid; it hides, and no finer one does.
+            if words.startswith("in steps"):
+                step = Fraction(words.removeprefix("in steps of "))
+                whole = all(type(value) is int for value in values if value is not None)
+                for ends, *_ in filter(lambda x: x[0], meant.values()):
+                    assert Fraction(ends[0]) % step == (Fraction(ends[1]) + whole) % step == 0
+            enough, last = hides(counted, words)
+            assert enough or last, words
+            for other in finer(words, known):
+                assert not hides(counted, other)[0], (words, other)
+        # NCP, from the text alone: how wide a label is, of the widest that it could be.
+        assert made.audit.utility.ncp[name] == pytest.approx(ncp(labels, meant, values, words))
+
+
+def ncp(labels, meant, values, words):
+    """The mean width of labels, of the whole column; a null is a value more, before the first."""
+    wide = {label: [line(end) for end in ends] for label, (ends, *_) in meant.items() if ends}
+    low, high = min(e[0] for e in wide.values()), max(e[1] for e in wide.values())
+    known = [moment(value) for value in values if value is not None]
+    steps = len({*known}) - 1 if words is None else len({cell_of(value, words) for value in known})
+    gap = ((high - low) / max(steps, 1) or 1) if None in values else 0
+    starts = {label: low - gap if meant[label][2] else ends[0] for label, ends in wide.items()}
+    widths = {label: ends[1] - starts[label] for label, ends in wide.items()}
+    return float(sum(widths.get(x, 0) for x in labels) / ((high - low + gap) or 1) / len(labels))
+
+
+def line(end):
+    """A bound as a number; of moments the days."""
+    days = isinstance(end, datetime)
+    return Fraction(end) if not days else Fraction(end.toordinal()) + Fraction(end.hour, 24)
+
+
+# ---- random tables -------------------------------------------------------------------------------
+
+DAYS = st.dates(date(1900, 1, 1), date(2030, 12, 31))
+KINDS = [
+    st.integers(-200, 200),
+    st.integers(0, 30),
+    st.integers(1980, 1990),
+    st.floats(-1000, 1000).map(lambda x: round(x, 3)),
+    st.floats(0, 1).map(lambda x: round(x, 15)),
+    st.sampled_from([0.0, 0.5, 1.0, 250.75]),
+    st.floats(1e10, 1e12).map(float),
+    DAYS,
+    st.dates(date(2020, 1, 1), date(2020, 3, 31)),
+    st.datetimes(datetime(2020, 1, 1), datetime(2020, 2, 28)),
+    st.times(),
+]
+
+
+@st.composite
+def columns_of(draw):
+    n = draw(st.integers(1, 90))
+    found = {}
+    for name in "qr"[: draw(st.integers(1, 2))]:
+        kind = draw(st.sampled_from(KINDS))
+        kind = st.one_of(st.none(), kind, kind, kind) if draw(st.booleans()) else kind
+        found[name] = draw(st.lists(kind, min_size=n, max_size=n))
+    return found
+
+
+@examples(150)
+@given(columns_of())
+def test_what_is_written_is_within_a_stated_grid_that_hides(tmp_path_factory, columns):
+    if any(set(values) == {None} for values in columns.values()):
+        return
+    folder = tmp_path_factory.mktemp("made") / "out"
+    try:
+        rows, made = published(columns, folder, below=1)
+    except fk.ForeknowError as error:
+        assert isinstance(error, fk.NoSafeRelease) or "empty lines" in str(error)  # noqa: PT017
+        return
+    check(columns, rows, made)
+    if len(columns) == 1:
+        (values,) = columns.values()
+        dated = any(isinstance(value, (date, time)) for value in values)
+        meant = (parsed(row["q"], dated) for row in rows)
+        ends = sorted({found[0] + (found[1],) for found in meant if found[0]})
+        for (_, high, open_end), (low, *_) in itertools.pairwise(ends):
+            assert high < low or (open_end and high == low)
+
+
+def test_nobodys_date_of_birth_is_a_bound(tmp_path):
+    """Of 3,000 people, 232 had a date of birth of their own in print."""
+    draw = np.random.default_rng(1)
+    born = [date(1930, 1, 1) + timedelta(int(day)) for day in draw.integers(0, 25_000, 3_000)]
+    rows, made = published({"dob": born}, tmp_path / "out", below="3/4")
+    assert made.grids == {"dob": "by quarter"}
+    assert all(re.fullmatch(r"\d{4}-Q\d( to \d{4}-Q\d)?", row["dob"]) for row in rows)
+    check({"dob": born}, rows, made)
+    exact, asked = published(
+        {"dob": born}, tmp_path / "exact", below="3/4", labels={"dob": "exact"}
+    )
+    assert not asked.grids
+    own = {text for row in exact for text in row["dob"].split(" to ")}
+    alone = [day for day, many in Counter(born).items() if many == 1 and str(day) in own]
+    assert len(alone) > 200
+
+
+def test_numbers_of_15_digits_are_written_to_a_readable_width(tmp_path):
+    incomes = np.random.default_rng(2).lognormal(10, 1, 2_000).tolist()
+    rows, made = published({"income": incomes}, tmp_path / "out", below="3/4")
+    assert made.grids == {"income": "in steps of 500"}
+    assert all(re.fullmatch(r"(0|\d*[05]00) to <\d*[05]00", row["income"]) for row in rows)
+    check({"income": incomes}, rows, made)
+
+
+@pytest.mark.parametrize(
+    ("values", "grid", "labels"),
+    [
+        ([7] * 5, None, {"7"}),
+        ([7] * 4, "in steps of 10", {"0 to 9"}),
+        ([1000.123], "in steps of 2000", {"0 to <2000"}),
+        ([-3, 4], "in steps of 10", {"-10 to 9"}),
+        ([time(9, 30), None, time(9, 31)], "by day", {"00h to 23h or missing"}),
+        ([time(h, m) for h in (9, 11) for m in range(5)], "by hour", {"09h to 11h"}),
+        ([1950, 1960, 1970, 1980, 2001], "in steps of 5000", {"0 to 4999"}),
+        ([1e300, 2e300, None], None, None),
+        ([Decimal("0.25"), Decimal("0.5"), Decimal("0.75")], "in steps of 1", {"0 to <1"}),
+        ([date(1999, 5, 5), date(2001, 1, 1)], "by century", {"1900 to 2099"}),
+        ([date(9999, 12, 31), date(1, 1, 1)], "by century", {"0000 to 9999"}),
+    ],
+)
+def test_tables_of_a_few_people(values, grid, labels, tmp_path):
+    class Whole:
+        def partition(self, microdata, policy=None, seed=None):
+            return np.zeros(microdata.n_rows, dtype=int)
+
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive="d")
+    table = pa.table({"q": values, "d": [f"d{i}" for i in range(len(values))]})
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(1))], schema)
+    made = fk.publish(fk.Microdata(table, schema), policy, method=Whole())
+    found = set(made.tables["release"]["q"].to_pylist())
+    if labels is None:
+        assert len(found) == 1
+        assert made.grids["q"].startswith("in steps of 5")
+    else:
+        assert (made.grids.get("q"), found) == (grid, labels)
+    assert made.write(tmp_path / "out").check(tmp_path / "out") == []
+
+
+# ---- what goes by labels -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("style", "label", "wide"),
+    [
+        ("range", "8 to 11", 3 / 19),  # two steps of the first level, of 0 to 19
+        ("exact", "9 to 10", 1 / 19),  # of 20 values
+        ("set", "9 | 10", 1 / 19),
+        ("hierarchy", "*", 1.0),
+    ],
+)
+def test_the_ncp_is_that_of_the_style(style, label, wide):
+    schema = fk.Schema(
+        quasi_identifiers=["age"], sensitive="d", hierarchies={"age": fk.Intervals([2, 10])}
+    )
+    ages = [9, 10, *range(9), *range(11, 20)]
+
+    class Two:
+        def partition(self, microdata, policy=None, seed=None):
+            return np.array([0, 0, *[1] * 18])
+
+    options = fk.PublishOptions(labels={"age": style})
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema, options)
+    microdata = fk.Microdata(pa.table({"age": ages, "d": ["a", "b"] * 10}), schema)
+    made = fk.publish(microdata, policy, method=Two())
+    assert label in made.tables["release"]["age"].to_pylist()
+    ncp = (2 * wide + 18 * (1.0 if style != "set" else 17 / 19)) / 20
+    assert made.audit.utility.ncp["age"] == pytest.approx(ncp)
+    assert fk.utility_report(made, microdata, queries=1).utility.ncp["age"] == pytest.approx(ncp)
+
+
+def test_a_query_asks_for_the_numbers_of_a_label_whoever_is_there(tmp_path):
+    draw = np.random.default_rng(4)
+    ages = np.concatenate((draw.integers(18, 60, 200), draw.integers(70, 100, 50))).tolist()
+    rows, made = published({"age": ages}, tmp_path / "out", below="3/4")
+    assert made.grids == {"age": "in steps of 5"}
+    microdata = fk.Microdata(
+        pa.table({"age": ages, "d": [f"d{i % 4}" for i in range(250)]}),
+        fk.Schema(quasi_identifiers=["age"], sensitive="d"),
+    )
+    asked = draw_queries(microdata, queries=60)
+    read = fk.Release.from_generalized(
+        tmp_path / "out" / "release.csv", quasi_identifiers=["age"], sensitive="d"
+    )
+    answers = [
+        fk.query_error(release, microdata, queries=60).estimated
+        for release in (made, tmp_path / "out", read)
+    ]
+    (attribute,), (wanted,) = asked.attributes, asked.asked
+    column = range(min(ages), max(ages) + 1)
+    for query in range(60):
+        values = [age for age, yes in zip(attribute.domain, wanted[:, query], strict=True) if yes]
+        run = set(range(min(values), max(values) + 1))
+        kinds = {f"d{i}" for i in range(4) if asked.values[i, query]}
+        total = 0.0
+        for row in rows:
+            low, _, high = row["age"].partition(" to ")
+            box = {age for age in range(int(low), int(high) + 1) if age in column}
+            total += (row["d"] in kinds) * len(box & run) / len(box)
+        assert [found[query] for found in answers] == pytest.approx([total] * 3)
+
+
+def test_an_attack_runs_the_method_as_publishing_does(tmp_path):
+    ages = [*range(20, 44)]
+    rows, made = published({"age": ages}, tmp_path / "out")
+    table = pa.table({"age": ages, "d": [f"d{i % 4}" for i in range(24)]})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="d")
+    policy, found = fk.Policy(EASY, schema), fk.Microdata(table, schema)
+    labels = sorted({row["age"] for row in rows})
+    groups = [labels.index(row["age"]) for row in rows]
+    assert made.grids == {"age": "in steps of 5"}
+    fk.attack(found, fk.Mondrian(), policy, groups=groups, worlds=20, seconds=5)
+    unrounded = fk.Mondrian().partition(found, policy)
+    with pytest.raises(fk.InputError, match="does not make these groups"):
+        fk.attack(found, fk.Mondrian(), policy, groups=unrounded, worlds=20, seconds=5)
+
+
+def test_columns_of_priors_stay_exact():
+    ages = [30, 30, 40, 40, 50, 50]
+    table = pa.table({"age": ages, "d": ["a", "b"] * 3})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="d")
+    priors = fk.Priors.learn(table, ["age"], "d")
+    policy = fk.Policy([fk.Requirement(priors, at_most="3/4")], schema)
+    made = fk.publish(fk.Microdata(table, schema), policy, method="art")
+    assert (made.grids, made.audit.safe) == ({}, True)
+    assert set(made.tables["release"]["age"].to_pylist()) == {"30", "40", "50"}
+
+
+def test_the_grid_is_stated_and_old_certificates_have_none(tmp_path):
+    _, made = published({"age": [*range(20, 60)]}, tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    assert fk.Certificate.load(path).grids == made.grids == {"age": "in steps of 5"}
+    page = page_of(made.audit).html()
+    assert "Ranges are written on a grid: age in steps of 5." in page
+    for wrong in (("version", 4), ("grids", {"zip": "in steps of 5"}), ("grids", {"age": 5})):
+        text = path.read_text()
+        path.write_text(json.dumps({**json.loads(text), wrong[0]: wrong[1]}))
+        with pytest.raises(fk.InputError, match="grids"):
+            fk.Certificate.load(path)
+        path.write_text(text)
+
+
+EASY = [fk.Requirement(fk.Facts(), below="0.9")]

@@ -1,0 +1,457 @@
+"""The owner's folder: who is in which group, and what is asked of one's own release with it."""
+
+import json
+import stat
+from collections import Counter
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from tests.cli.desk import Desk
+from tests.people import FORMS, made, people, rows_of, schema, short_report
+
+import foreknow as fk
+from foreknow.publishing.members import OwnRelease
+
+WRITE_REPORT = fk.Audit.to_html
+
+
+@pytest.fixture(autouse=True)
+def _short_report(monkeypatch):
+    short_report(monkeypatch)
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    return Desk(tmp_path, monkeypatch, capsys)
+
+
+def members_in(folder):
+    return pq.read_table(folder.with_name(f"{folder.name}.owner") / "members.parquet")
+
+
+def groups_of(members, columns):
+    """The group of each row of the source, as texts."""
+    rows = members.select(columns).to_pylist()
+    return [tuple(None if row[c] is None else str(row[c]) for c in columns) for row in rows]
+
+
+# ---- what is written ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("form", "fmt"), FORMS)
+def test_members_and_the_source_together_are_the_release(form, fmt, tmp_path):
+    """The published bags, counted from the source by the groups that the owner's file says."""
+    table = people(80)
+    lost = [None if i % 9 == 0 else x for i, x in enumerate(table["disease"].to_pylist())]
+    table = table.set_column(table.column_names.index("disease"), "disease", pa.array(lost))
+    roles, out = schema(missing="drop", identifiers=["name"]), tmp_path / "out"
+    made(form, fmt, table=table, roles=roles).write(out)
+    columns = ["group"] if form == "bucketized" else ["age", "zip", "sex"]
+    members = members_in(out)
+    assert members.column_names == ["row", "name", *columns]
+    assert members["row"].to_pylist() == list(range(1, 81))
+    assert members["name"].to_pylist() == table["name"].to_pylist()
+    groups = groups_of(members, columns)
+    assert [g for i, g in enumerate(groups) if i % 9 == 0] == [(None,) * len(columns)] * 9
+    bags = Counter((g, x) for g, x in zip(groups, lost, strict=True) if x is not None)
+    if form == "generalized":
+        rows = rows_of(out / f"release.{fmt}")
+        assert bags == Counter((tuple(r[c] for c in columns), r["disease"]) for r in rows)
+        return
+    rows = rows_of(out / f"sensitive.{fmt}")
+    assert bags == {((r["group"],), r["disease"]): int(r["count"]) for r in rows}
+    own = rows_of(out / f"people.{fmt}")
+    known = zip(table["row"].to_pylist(), groups, lost, strict=True)
+    assert {r["row"]: r["group"] for r in own} == {str(i): g for i, (g,), x in known if x}
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_each_row_of_a_person_with_several_values_is_in_one_group(form, listed, tmp_path):
+    ill = [["flu", "cold"], [], ["gout"], ["flu"], ["cold", "gout"], ["flu", "gout"], ["cold"], []]
+    ages = [30, 31, 30, 31, 52, 50, 52, 50]
+    if listed:
+        table = pa.table({"pid": range(8), "age": ages, "ill": ill})
+    else:
+        rows = [(i, ages[i], x) for i, own in enumerate(ill) for x in own or [None]]
+        table = pa.table(dict(zip(("pid", "age", "ill"), zip(*rows, strict=True), strict=True)))
+    roles = fk.Schema(
+        quasi_identifiers=["age"],
+        sensitive="ill",
+        semantics="set",
+        person="pid",
+        identifiers=["pid"] if listed else [],
+    )
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.9")])
+    made(form, "parquet", table=table, roles=roles, policy=policy).write(tmp_path / "out")
+    (column,) = ["group"] if form == "bucketized" else ["age"]
+    members = members_in(tmp_path / "out")
+    assert members.column_names == ["row", "pid", column]
+    assert members.num_rows == table.num_rows
+    of = {}
+    for row in members.to_pylist():
+        assert of.setdefault(row["pid"], row[column]) == row[column]
+    found = pq.read_table(tmp_path / "out" / "sensitive.parquet").to_pylist()
+    bags = Counter((of[i], x) for i, own in enumerate(ill) for x in own)
+    assert {(row[column], row["ill"]): row["count"] for row in found} == bags
+    release = fk.named_release(tmp_path / "out", microdata=fk.Microdata(table, roles))
+    assert sorted(release.members.names) == list(range(8))
+    held = {
+        (release.members.names[p], release.counts.values[v])
+        for p, v in zip(release.holdings.people, release.holdings.values, strict=True)
+    }
+    assert held == {(i, x) for i, own in enumerate(ill) for x in own}
+
+
+def test_columns_of_the_source_never_take_the_place_of_ours(tmp_path):
+    table = pa.table(
+        {"row": list("abcd"), "group": list("wxyz"), "age": [1, 1, 2, 2], "disease": list("stst")}
+    )
+    roles = fk.Schema(identifiers=["row", "group"], quasi_identifiers=["age"], sensitive="disease")
+    for form, columns in (
+        ("generalized", ["row_", "row", "group", "age"]),
+        ("bucketized", ["row_", "row", "group_", "group"]),
+    ):
+        made(form, table=table, roles=roles).write(tmp_path / form)
+        members = members_in(tmp_path / form)
+        assert members.column_names == columns
+        assert members["row_"].to_pylist() == [1, 2, 3, 4]
+        assert members[columns[2]].to_pylist() == list("wxyz")
+        release = fk.named_release(tmp_path / form, person="row")
+        assert sorted(release.members.names) == list("abcd")
+
+
+def test_sources_that_are_read_once_give_their_identifiers_too(tmp_path):
+    import duckdb
+
+    persons = table = people(40)
+    relation = duckdb.sql("SELECT * FROM persons ORDER BY random()")
+    assert persons.num_rows == 40
+    made(table=relation, roles=schema()).write(tmp_path / "out")
+    names = members_in(tmp_path / "out")["name"].to_pylist()
+    assert sorted(names) == sorted(table["name"].to_pylist())
+    release = fk.named_release(tmp_path / "out")
+    age = dict(zip(table["name"].to_pylist(), table["sex"].to_pylist(), strict=True))
+    # Sexes are never mixed here unless the label says so: who is called what is in their group.
+    for name, group in zip(release.members.names, release.members.groups.tolist(), strict=True):
+        assert age[name] in release.counts.groups[group][2]
+
+
+def test_the_owners_folder_may_have_another_name(desk):
+    desk.says(*desk.publish("--owner", "mine", "-q"))
+    assert sorted(path.name for path in desk.folder.iterdir()) == [
+        "mine",
+        "out",
+        "policy.toml",
+        "table.csv",
+    ]
+    modes = {
+        path.name: stat.S_IMODE(path.stat().st_mode) for path in (desk.folder / "mine").iterdir()
+    }
+    assert modes == {"members.parquet": 0o600, "owner.json": 0o600}
+    assert stat.S_IMODE((desk.folder / "mine").stat().st_mode) == 0o700
+    assert "names nobody" in desk.refused("ask", "out", "-a", "Ann")
+    desk.says("ask", "out", "-a", "Ann", "--members", "mine/members.parquet")
+    publication = made()
+    publication.write(desk.folder / "python", owner=desk.folder / "kept")
+    assert (desk.folder / "kept" / "members.parquet").is_file()
+
+
+@pytest.mark.parametrize("name", ["out", "out.owner", "mine"])
+def test_a_folder_that_exists_is_said_before_the_table_is_read(desk, name):
+    (desk.folder / name).mkdir()
+    more = ["--owner", "mine"] if name == "mine" else []
+    said = desk.refused(*desk.publish(*more, table="there is none.csv"))
+    assert f"'{name}' exists already" in said
+
+
+def test_one_folder_cannot_be_both(desk):
+    assert "cannot be the owner's folder too" in desk.refused(*desk.publish("--owner", "out"))
+    said = desk.refused(*desk.publish("--owner", "out/owner"))
+    assert "cannot write 'out/owner': the folder" in said
+
+
+# ---- what is asked with it ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("form", "fmt"), FORMS)
+@pytest.mark.parametrize("escape", [False, True])
+def test_one_may_ask_about_named_people_of_ones_own_release(form, fmt, escape, tmp_path):
+    table, out = people(60), tmp_path / "out"
+    made(form, fmt, table=table, escape_formulas=escape).write(out)
+    columns = ["group"] if form == "bucketized" else ["age", "zip", "sex"]
+    groups = groups_of(members_in(out), columns)
+    place = {group: i for i, group in enumerate(dict.fromkeys(groups))}
+    raw = pa.table(
+        {"name": table["name"], "g": [place[g] for g in groups], "disease": table["disease"]}
+    )
+    by_hand = fk.Release.from_groups(raw, group="g", sensitive="disease", person="name")
+    known = ["'Person 3' != '=1+1'", "'Person 7' = -x -> 'Person 8' = -x"]
+    asked = ["Person 3", "Person 8", "Person 59"]
+    found, wanted = (
+        fk.Statements(*known).posteriors(release, people=asked).to_dict()["answers"]
+        for release in (fk.named_release(out), by_hand)
+    )
+
+    def plain(answers):
+        return {(a["person"], a["value"]): (a["before"], a["exact"]) for a in answers}
+
+    assert plain(found) == plain(wanted)
+    # With the table it is known who has what, so that a worst case can be named.
+    own = fk.named_release(out, microdata=fk.Microdata(table, schema()))
+    named = fk.name_people(own, fk.Facts(1, 1).disclosure(own))
+    has = dict(zip(table["name"].to_pylist(), table["disease"].to_pylist(), strict=True))
+    assert has[named.target] == named.value
+    assert all(has[person] == value for person, value in named.known)
+    answer = fk.Statements(*named.statements).posterior(by_hand, named.target, named.value)
+    assert answer.exact == named.exact == fk.Facts(1, 1).disclosure(by_hand).exact
+
+
+def test_who_is_asked_about_is_found_by_the_column_that_one_means(desk):
+    desk.put(
+        "table.csv",
+        "name,ssn,age,disease\n"
+        + "".join(
+            f"N{i % 7},{900 + i},{20 + i // 4},{['flu', 'cold'][i % 2]}\n" for i in range(16)
+        ),
+    )
+    rules = (desk.folder / "policy.toml").read_text().replace('["age", "sex"]', '["age"]')
+    desk.put("policy.toml", rules.replace('["name"]', '["name", "ssn"]'))
+    desk.says(*desk.publish("-q"))
+    said = desk.refused("ask", "out", "-a", "N3")
+    assert "has several columns that may name people: name, ssn; say which, by --person" in said
+    said = desk.refused("ask", "out", "-a", "N3", "--person", "name")
+    assert (
+        "name 'N0' is in rows 1 and 8; name people by another column, such as --person row" in said
+    )
+    assert "has no column 'snn'; did you mean 'ssn'?" in desk.refused(
+        "ask", "out", "-a", "1", "--person", "snn"
+    )
+    one = desk.says("ask", "out", "-a", "903", "--person", "ssn")
+    assert one.replace("903", "4") == desk.says("ask", "out", "-a", "4", "--person", "row")
+    assert "leave out --sensitive" in desk.refused("ask", "out", "-a", "N3", "-s", "disease")
+
+
+def test_without_identifiers_people_are_called_by_their_row(desk):
+    rules = (desk.folder / "policy.toml").read_text().replace('identifiers = ["name"]\n', "", 1)
+    desk.put("policy.toml", rules)
+    desk.says(*desk.publish("-q"))
+    assert members_in(desk.folder / "out").column_names == ["row", "age", "sex"]
+    assert "8 flu" in desk.says("ask", "out", "-a", "8")
+
+
+def test_a_worst_case_of_ones_own_release_names_people(desk):
+    desk.says(*desk.publish("-q"))
+    call = ["skyline", "out", "-c", "0.9", "-v", "flu", "--name-people"]
+    said = desk.refused(*call)
+    assert "'out' names nobody; add --table TABLE, the table that it was made of" in said
+    assert "add --policy FILE" in desk.refused(*call, "--table", "table.csv")
+    found = desk.says(*call, "--table", "table.csv", "--policy", "policy.toml")
+    assert "For the owner" in found or "for the owner" in found
+    assert any(name in found for name in ("Ann", "Dora", "Eve", "Hal"))
+    other = (desk.folder / "table.csv").read_text().replace("Hal,61,m,flu", "Hal,61,m,cold")
+    desk.put("other.csv", other)
+    said = desk.refused(*call, "--table", "other.csv", "--policy", "policy.toml")
+    assert "is not the table that release.csv was made of" in said
+    (desk.folder / "out.owner" / "owner.json").unlink()  # without the key, by the values
+    said = desk.refused(*call, "--table", "other.csv", "--policy", "policy.toml")
+    assert "does not have the values that release.csv has in its groups" in said
+    said = desk.refused(
+        "skyline", "table.csv", "-c", "0.9", "--table", "table.csv", "-p", "policy.toml"
+    )
+    assert "--table and --members are for --name-people of a published folder" in said
+
+
+def test_members_of_another_release_are_refused(desk):
+    desk.says(*desk.publish("-q"))
+    desk.says(*desk.publish("-q", "--form", "bucketized", out="again"))
+    desk.says(*desk.publish("-q", "--form", "bucketized", out="third"))
+    for mine in ("out", "again"):
+        said = desk.refused(
+            "ask", "third", "-a", "Ann", "--members", f"{mine}.owner/members.parquet"
+        )
+        assert "says who is in which group of another release than 'third'" in said
+    said = desk.refused("ask", "third", "-a", "Ann", "--members", "table.csv")
+    assert "'table.csv' cannot be read as Parquet" in said
+    pq.write_table(
+        pq.read_table(desk.folder / "out.owner" / "members.parquet").replace_schema_metadata(),
+        desk.folder / "bare.parquet",
+    )
+    said = desk.refused("ask", "out", "-a", "Ann", "--members", "bare.parquet")
+    assert "of another release than 'out'" in said
+
+
+# ---- attack ------------------------------------------------------------------------------------
+
+FIVE = "name,age,disease\nAnn,50,flu\nBob,40,hiv\nCid,50,hiv\nDora,30,flu\nEve,30,flu\n"
+CERTAIN = """[schema]
+identifiers = ["name"]
+quasi_identifiers = ["age"]
+sensitive = "disease"
+
+[[require]]
+facts = {}
+below = 1
+"""
+
+
+def test_the_published_groups_are_attacked(desk):
+    desk.put("table.csv", FIVE)
+    desk.put("policy.toml", CERTAIN)
+    desk.says(*desk.publish("-q"))
+    call = ["attack", "table.csv", "-p", "policy.toml", "--release", "out", "--name-people"]
+    said = desk.says(*call, code=1)
+    assert all(name in said for name in ("Bob", "Dora", "Eve"))
+    assert "3 people are certain" in said
+    # Of another method's groups, which --method says in vain: the certificate says which.
+    desk.says(
+        *desk.publish(
+            "-q",
+            "--form",
+            "bucketized",
+            "--method",
+            "anatomy",
+            "--set",
+            "l=2",
+            out="random",
+            table=desk.put("four.csv", FIVE.replace("Eve,30,flu\n", "")),
+        )
+    )
+    call = ["attack", "four.csv", "-p", "policy.toml", "--release", "random"]
+    desk.run(*call, "--json", "found.json", "-q")
+    own = OwnRelease.open(desk.folder / "random")
+    rules = fk.Policy.load(desk.folder / "policy.toml")
+    table = fk.Microdata(desk.folder / "four.csv", rules.schema)
+    options = fk.PublishOptions(form="bucketized")
+    rules = fk.Policy(rules.requirements, rules.schema, options)
+    found = fk.attack(table, fk.Anatomy(2), rules, groups=own.groups).to_dict()
+    written = desk.json("found.json")
+    keys = [key for key in found if key not in ("policy", "runs", "seconds")]
+    plain = json.loads(json.dumps(found, default=str))
+    assert {key: written[key] for key in keys} == {key: plain[key] for key in keys}
+    said = desk.refused(*call, "--method", "mondrian")
+    assert "people.csv was made by Anatomy, not by Mondrian" in said or "made by Anatomy" in said
+
+
+def test_what_does_not_go_with_a_release_is_refused(desk):
+    desk.put("table.csv", FIVE)
+    desk.put("policy.toml", CERTAIN)
+    desk.says(*desk.publish("-q"))
+    call = ["attack", "table.csv", "-p", "policy.toml"]
+    for more in (["--groups", "age"], ["--nothing"], ["--form", "bucketized"]):
+        said = desk.refused(*call, "--release", "out", *more)
+        assert "leave out --groups, --nothing and --form" in said
+    assert "--members goes with --release" in desk.refused(*call, "--members", "x")
+    desk.put("other.csv", FIVE.replace("Ann,50", "Ann,40"))
+    said = desk.refused("attack", "other.csv", *call[2:], "--release", "out")
+    assert "'other.csv', read as the policy says" in said or "is not the table that" in said
+    desk.put("more.csv", FIVE + "Fay,30,flu\n")
+    said = desk.refused("attack", "more.csv", *call[2:], "--release", "out")
+    assert "is not the table that release.csv was made of" in said
+
+
+# ---- verify ------------------------------------------------------------------------------------
+
+
+def test_nothing_of_the_owners_folder_is_needed_to_verify(desk):
+    desk.says(*desk.publish("-q"))
+    (desk.folder / "out.owner").rename(desk.folder / "elsewhere")
+    out = desk.says("verify", "out")
+    assert out.startswith("Verified: 8 people")
+    assert "yourself" not in out
+
+
+def test_members_in_the_folder_are_refused_and_other_files_of_the_owner_said(desk):
+    desk.says(*desk.publish("-q"))
+    own = desk.folder / "out.owner"
+    (own / "owner.json").rename(desk.folder / "out" / "owner.json")
+    out = desk.says("verify", "out")
+    assert "Keep owner.json to yourself: not to be published. Do not send the folder whole" in out
+    for place in ("out", "out/inside"):
+        (desk.folder / place).mkdir(exist_ok=True)
+        moved = desk.folder / place / "members.parquet"
+        (own / "members.parquet").rename(moved)
+        code, _, err = desk.run("verify", "out")
+        assert code == 1
+        assert "members.parquet lies in the folder of the release, and says who is in" in err
+        with pytest.raises(fk.errors.CertificateError, match="it is for the owner only"):
+            fk.verify(desk.folder / "out")
+        moved.rename(own / "members.parquet")
+
+
+@pytest.mark.parametrize("option", ["--html", "--json"])
+def test_no_page_for_the_owner_is_written_into_what_is_published(desk, option):
+    desk.says(*desk.publish("-q"))
+    name = f"out/page.{option[2:]}"
+    said = desk.refused(*desk.audit(option, name, release="out"))
+    assert f"'{name}' would lie in a folder that is to be published, and is for you only" in said
+    assert "write it into 'out.owner'" in said
+    desk.says(*desk.audit(option, f"out.owner/page.{option[2:]}", "-q", release="out"))
+
+
+# ---- words of the command line -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["skyline", "out", "-c", "95%"], "'95%' is not a number; write one such as 0.95"),
+        (["audit", "out", "-p", "one.toml"], "one.toml: write [[require]], in two brackets"),
+        (["audit", "out", "-p", "policy.toml", "--html", "r.pdf"], "name it 'r.html', not .pdf"),
+    ],
+)
+def test_a_refusal_says_what_to_type(desk, arguments, said):
+    desk.says(*desk.publish("-q"))
+    desk.put(
+        "one.toml", (desk.folder / "policy.toml").read_text().replace("[[require]]", "[require]")
+    )
+    assert said in desk.refused(*arguments)
+    desk.says(*desk.audit("--html", "page.HTM", "-q", release="out"))
+
+
+def test_a_report_says_how_it_was_published_only_of_what_was_published(desk, monkeypatch):
+    monkeypatch.setattr(fk.Audit, "to_html", WRITE_REPORT)
+    desk.says(*desk.publish("-q", "--method", "fulldomain"))
+    desk.says(*desk.audit("--html", "page.html", "-q", release="out"))
+    assert "generalized, by fulldomain" in (desk.folder / "out" / "report.html").read_text()
+    read = (desk.folder / "page.html").read_text()
+    assert "by mondrian" not in read
+    assert "by fulldomain" not in read
+
+
+# ---- the method that was used ------------------------------------------------------------------
+
+
+def test_what_is_written_is_the_method_that_was_used(tmp_path, monkeypatch):
+    class Everybody:
+        def partition(self, microdata, policy=None, seed=None):
+            import numpy as np
+
+            return np.zeros(microdata.n_rows, dtype=np.int64)
+
+    said = fk.Policy(
+        [fk.Requirement(fk.Facts(), "0.9")],
+        options=fk.PublishOptions(
+            settings={"mondrian": {"cuts": 2}, "fulldomain": {"find": "chain"}}
+        ),
+    )
+    for method, key, settings in (
+        (fk.FullDomain(suppression=0.25), "fulldomain", {"suppression": 0.25}),
+        (fk.Mondrian(cuts=7), "mondrian", {"cuts": 7}),
+        ("fulldomain", "fulldomain", {"find": "chain"}),
+        (Everybody(), "Everybody", {}),
+        (None, "mondrian", {"cuts": 2}),
+    ):
+        publication = fk.publish(fk.Microdata(people(), schema()), said, method=method, seed=1)
+        options = publication.certificate.policy["publish"]
+        assert options["method"] == key
+        assert settings.items() <= options.get(key, {}).items()
+        assert publication.audit.policy.options.method == key
+    monkeypatch.setattr(fk.Audit, "to_html", WRITE_REPORT)
+    fk.publish(fk.Microdata(people(), schema()), said, method=fk.FullDomain()).write(tmp_path / "o")
+    report = (tmp_path / "o" / "report.html").read_text()
+    assert "by fulldomain" in report
+    assert "by mondrian" not in report
