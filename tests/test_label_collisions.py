@@ -59,7 +59,7 @@ def test_what_rows_side_by_side_tell_is_what_was_judged(tmp_path, monkeypatch, v
     short_report(monkeypatch)
     microdata, method, right, seeds = table_of(values, list("abcd")), fk.Anatomy(2), 0, 8
     for seed in range(seeds):
-        options = fk.PublishOptions(format=fmt)
+        options = fk.PublishOptions(form="generalized", format=fmt)
         made = fk.publish(microdata, facts("3/5"), method=method, options=options, seed=seed)
         made.write(tmp_path / str(seed))
         file = tmp_path / str(seed) / f"release.{fmt}"

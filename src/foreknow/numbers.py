@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from math import ceil, floor, log10
 from operator import index
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from foreknow.errors import InputError
 
 Number: TypeAlias = "float | Fraction | Decimal | str"
+# Where a figure is rounded to: up what is said to be the most, down what is said to be the least.
+Rounding: TypeAlias = Literal["nearest", "up", "down"]
 
 # Floats rank down to this relative distance; what is nearer, fractions decide.
 CLOSE = 1e-9
@@ -173,3 +176,78 @@ def decimal_text(units: int, places: int) -> str:
     whole, part = divmod(abs(units), 10**places)
     text = f"{whole}.{part:0{places}d}".rstrip("0").rstrip(".")
     return f"-{text}" if units < 0 else text
+
+
+# Beyond these many decimals a figure is written as it is nearest.
+_MOST_DECIMALS = 60
+
+
+def rounded(number: Fraction, digits: int, to: Rounding = "nearest") -> Fraction:
+    """A number with so many decimals."""
+    units = number * 10**digits
+    if to == "nearest":
+        return Fraction(round(units), 10**digits)
+    return Fraction(floor(units) if to == "down" else ceil(units), 10**digits)
+
+
+def percentage(
+    share: float | Fraction,
+    digits: int = 0,
+    to: Rounding = "nearest",
+    apart: Callable[[Fraction], bool] = lambda shown: True,
+) -> str:
+    """Write a share as a percentage with so many decimals; more, where it takes more.
+
+    It is 0% or 100% only where the share is 0 or 1, exactly, and a percentage that is `apart`.
+
+    >>> percentage(Fraction(1, 3), 1), percentage(Fraction(1, 3), 1, "up"), percentage(0.9962)
+    ('33.3%', '33.4%', '99.6%')
+    >>> percentage(0.004), percentage(0), percentage(2.5)
+    ('0.4%', '0%', '250%')
+    """
+    exactly = 100 * (share if isinstance(share, (int, Fraction)) else as_fraction(share))
+    if exactly in (0, 100):
+        return f"{exactly}%"
+    for more in range(digits, _MOST_DECIMALS):
+        shown = rounded(exactly, more, to)
+        if shown not in (0, 100) and apart(shown / 100):
+            digits = more
+            break
+    else:
+        digits, shown = _MOST_DECIMALS, rounded(exactly, _MOST_DECIMALS, to)
+    return f"{fixed(shown, digits)}%"
+
+
+def fixed(number: Fraction, digits: int) -> str:
+    """Write a number that has no more than so many decimals with all of these.
+
+    >>> fixed(Fraction(5, 2), 2), fixed(Fraction(7), 0)
+    ('2.50', '7')
+    """
+    units = int(number * 10**digits)
+    whole, part = divmod(abs(units), 10**digits)
+    text = f"{whole:,}.{part:0{digits}d}" if digits else f"{whole:,}"
+    return f"-{text}" if units < 0 else text
+
+
+def significant(
+    number: float | Fraction, digits: int = 4, to: Rounding = "nearest", apart: int = 1
+) -> str:
+    """Write a number from 0 on with so many digits that count; more, where it takes more.
+
+    It is 0, or 1 (`apart`), only where the number is.
+
+    >>> significant(0.25), significant(Fraction(2, 3)), significant(Fraction(1, 3), 3, "up")
+    ('0.25', '0.6667', '0.334')
+    >>> significant(0.999999), significant(1e-9), significant(12345.6)
+    ('0.999999', '0.000000001', '12346')
+    """
+    exactly = number if isinstance(number, (int, Fraction)) else as_fraction(number)
+    if exactly in (0, apart):
+        return str(exactly)
+    first = floor(log10(exactly)) if exactly > Fraction(1, 10**300) else -300
+    for more in range(max(0, digits - 1 - first), _MOST_DECIMALS + 300):
+        shown = rounded(exactly, more, to)
+        if shown not in (0, apart):
+            return decimal_text(int(shown * 10**more), more)
+    return decimal_text(int(rounded(exactly, 400, to) * 10**400), 400)

@@ -54,7 +54,7 @@ def test_what_is_refused(jumping):
     )
     assert "there is no 'distance'" in refused(*jumping.publish("--set", "distance=1"))
     assert "more than 1 steps" in refused(
-        *jumping.publish("--set", "steps=1", "--set", "distances=1")
+        *jumping.publish("--set", "steps=1", "--set", "distances=1"), code=1
     )
     jumping.put("policy.toml", POLICY.replace("facts = {}", "facts = { k = 1 }"))
     assert "cannot be judged by a method that foresees" in refused(*jumping.publish())

@@ -152,14 +152,6 @@ def test_what_art_makes_is_not_said_to_be_about_several_values():
     assert "at_most=1/3" in str(made.certificate.method["limits"])
 
 
-def test_a_setting_that_is_needed_and_not_given_is_named():
-    facts = fk.Requirement(fk.Facts(), 0.9)
-    with pytest.raises(PolicyError, match=r"publish\.streamliner: l is missing.*--set l="):
-        bucketized(people(), facts, method="streamliner")
-    settings = {"streamliner": {"l": 2}}
-    assert bucketized(people(), facts, method="streamliner", settings=settings).audit.safe
-
-
 # ---- what methods say of themselves --------------------------------------------------------
 
 

@@ -197,10 +197,11 @@ def test_merging_is_what_one_pair_after_the_other_gives(pairs):
         (
             fk.Anatomy(3),
             "aaaabbbbbc",
-            "at most one in 3 people, here 3 of 10: 'b' is had by 5, which is 2 too many; 1 more "
-            "are too frequent",
+            "l = 3 allows at most 3 of 10 people to share a value of 'disease': 5 have 'b', "
+            "which is 2 too many; 4 have 'a', which is 1 too many. 'b' is had by 5 of 10 people "
+            "(50.0%), which allows l = 2 at most",
         ),
-        (fk.Anatomy(4), "aabc", "here 1 of 4: 'a' is had by 2, which is 1 too many"),
+        (fk.Anatomy(4), "aabc", "1 of 4 people to share a value of 'disease': 2 have 'a', w"),
         (fk.Anatomy(4), "aa", "l = 4 exceeds the number of people, 2"),
     ],
 )

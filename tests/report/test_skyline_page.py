@@ -180,7 +180,7 @@ def test_every_point_is_in_a_table_with_a_sentence():
     assert "The 7 points of the skyline" in text
     assert "0 4 0 an adversary who knows 4 other people's jobs One fact more of any kind" in text
     assert "One more value ruled out: 95.2%; one more person known: certain" in text
-    assert "90.9%" in text
+    assert "91.0%" in text  # at most 10/11
     assert "Withstood means strictly below 95%" in text
 
 

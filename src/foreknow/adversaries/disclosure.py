@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from foreknow.data.labels import Label
-from foreknow.numbers import CLOSE, Number, as_fraction
+from foreknow.numbers import CLOSE, Number, as_fraction, significant
 
 
 class Witness(Protocol):
@@ -106,7 +106,8 @@ class Disclosure:
 
     def __repr__(self) -> str:
         about = "about " if self.estimated else "at most " if self.bounded else ""
-        return f"Disclosure({self.value!r}, {about}{self.probability:.6g})"
+        shown = significant(self.probability, 6, "up" if self.bounded else "nearest")
+        return f"Disclosure({self.value!r}, {about}{shown})"
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -15,6 +15,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.data.release import Release
 from foreknow.errors import InputError, InternalError
+from foreknow.numbers import significant
 from foreknow.result import page_of
 
 
@@ -90,8 +91,8 @@ class NamedWitness:
     def __repr__(self) -> str:
         many = len(self.statements)
         return (
-            f"NamedWitness({self.target!r} has {self.value!r}: {self.probability:.4g} given "
-            f"{many} statement{'' if many == 1 else 's'})"
+            f"NamedWitness({self.target!r} has {self.value!r}: "
+            f"{significant(self.probability)} given {many} statement{'' if many == 1 else 's'})"
         )
 
     def _repr_html_(self) -> str:

@@ -229,8 +229,9 @@ def _shown(known: Statements, answers: list[Posterior]) -> Laid:
 def _after(answer: Posterior) -> str:
     if answer.exact is not None:
         return _chance(answer.exact)
-    low, high = answer.interval
-    return f"about {answer.probability:.1%} ({low:.1%} to {high:.1%})"
+    from foreknow.report.words import interval_text
+
+    return f"about {interval_text(answer.probability, *answer.interval, digits=1)}"
 
 
 def _chance(exact: Fraction) -> str:

@@ -18,12 +18,12 @@ import numpy as np
 from pydantic import Field
 
 from foreknow.data.engines.columns import Codes
-from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, ranges
-from foreknow.errors import NoSafeRelease, UnsupportedError
+from foreknow.errors import UnsupportedError
+from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import Bag, bags_of, dealt_chance, groups_of_people
-from foreknow.methods.protocol import Traits, note_of_boxes, notes_of_seed
+from foreknow.methods.protocol import Grouping, Traits, note_of_boxes, notes_of_seed
 from foreknow.methods.random import generator
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
@@ -173,7 +173,7 @@ _log = logging.getLogger(__name__)
 class AnatomySettings(Settings):
     """``[publish.anatomy]`` in a policy file."""
 
-    l: Annotated[int, Field(ge=2)]  # noqa: E741
+    l: Annotated[int, Field(ge=2)] | None = None  # noqa: E741
 
 
 @dataclass(frozen=True)
@@ -185,14 +185,15 @@ class Anatomy:
     the end each join a group, at random, that lacks their value. So nobody in a group shares
     their value with another, and each value has at most a share 1/l of its group.
 
-    It looks at sensitive values only, not at quasi-identifiers: publish it in the bucketized
-    form. And it looks at no policy: unlike other methods, it does not make a release safe from
-    what the policy requires. `publish` refuses a release that is not.
+    It looks at sensitive values only, not at quasi-identifiers: so it is published in the
+    bucketized form, unless another is asked for. Of the policy it takes no more than l, and that
+    only where none is given. `publish` refuses a release that does not hold the policy.
 
     Parameters
     ----------
-    l : int
-        From 2.
+    l : int, optional
+        From 2. When left out, the smallest with which the groups hold what the policy requires, as
+        far as that can be told from how many of each group have each value.
 
     Notes
     -----
@@ -209,12 +210,13 @@ class Anatomy:
     1
     """
 
-    l: int = 4  # noqa: E741
+    l: int | None = None  # noqa: E741
     key: ClassVar[str] = "anatomy"
     settings: ClassVar[type[Settings]] = AnatomySettings
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "l", whole_number(self.l, "Anatomy: l", 2))
+        if self.l is not None:
+            object.__setattr__(self, "l", whole_number(self.l, "Anatomy: l", 2))
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
@@ -225,7 +227,7 @@ class Anatomy:
         ----------
         microdata : Microdata
         policy : Policy, optional
-            Ignored: the method goes by its l alone.
+            Asked for l where none is given, else ignored.
         seed : int, optional
             From the system's entropy when left out.
 
@@ -238,14 +240,36 @@ class Anatomy:
         Raises
         ------
         NoSafeRelease
-            If a value is more frequent than one in l, or there are fewer than l people.
+            If a value is more frequent than one in l, or there are fewer than l people; or no l
+            holds the policy.
         UnsupportedError
             If a person may have several values.
         InputError
-            If the seed is no whole number from 0.
+            If the seed is no whole number from 0; or there is neither l nor a policy.
         """
+        return self.grouping(microdata, policy, seed).of_row
+
+    def grouping(
+        self,
+        microdata: Microdata,
+        policy: Policy | None = None,
+        seed: int | None = None,
+        *,
+        explain: bool = False,
+    ) -> Grouping:
+        """Group the rows of a table; also names the l that was chosen."""
         codes, counts = _codes(microdata)
-        _require_eligible(counts, self.l, microdata.values)
+        own, groups = settled_l(
+            self, microdata, policy, counts, lambda own: own._groups(codes, counts, seed)
+        )
+        return Grouping(microdata.rows_of(groups), settled=own)
+
+    def settled(self, microdata: Microdata, policy: Policy | None) -> Anatomy:
+        """The same with an l, chosen as for this table."""
+        return self if self.l else self.grouping(microdata, policy, seed=0).settled
+
+    def _groups(self, codes: Codes, counts: IntArray, seed: int | None) -> IntArray:
+        assert self.l is not None
         random = generator(seed, "Anatomy")
         # Everybody by value, in random order within each.
         people = np.argsort(codes, kind="stable")
@@ -262,7 +286,7 @@ class Anatomy:
             rounds[person] = _draw_other(np.sort(own[own >= 0]), n_groups, random)
         groups = np.empty(len(rounds), dtype=np.int64)
         groups[people] = rounds
-        return microdata.rows_of(groups)
+        return groups
 
     @property
     def traits(self) -> Traits:
@@ -271,16 +295,19 @@ class Anatomy:
             symmetric=True,
             likelihood=self.chance,
             frequencies=True,
-            least=self.l,
-            highest=Fraction(1, self.l),
+            least=self.l or 2,
+            highest=Fraction(1, self.l or 2),
             equal=self.l,
             notes=self._notes,
-            advice="a larger l may help",
+            advice=ADVICE,
+            grouping=self.grouping,
+            settled=self.settled,
+            form="bucketized",
         )
 
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""
-        boxes = (note_of_boxes(self.l),) if policy.options.form == "generalized" else ()
+        boxes = (note_of_boxes(self.l or 2),) if policy.options.written == "generalized" else ()
         return (*boxes, *notes_of_seed(seed))
 
     def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
@@ -290,7 +317,7 @@ class Anatomy:
         ----------
         microdata : Microdata
         policy : Policy, optional
-            Ignored.
+            Asked for l where none is given.
         groups : int array, shape (rows,)
             The group of each row, whatever the groups are called.
 
@@ -309,10 +336,11 @@ class Anatomy:
         Fraction(1, 2)
         """
         codes, counts = _codes(microdata)
-        own = groups_of_people(microdata, groups)
-        if own is None or int(counts.max()) > len(codes) // self.l:
+        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l  # noqa: E741
+        assert l is not None
+        if own is None or int(counts.max()) > len(codes) // l:
             return Fraction(0)
-        return chance_of_anatomy(bags_of(codes, own), counts, self.l)
+        return chance_of_anatomy(bags_of(codes, own), counts, l)
 
 
 def _codes(microdata: Microdata) -> tuple[Codes, IntArray]:
@@ -332,22 +360,3 @@ def _draw_other(taken: IntArray, n_groups: int, random: np.random.Generator) -> 
     place = int(random.integers(n_groups - len(taken)))
     # So many groups that are not taken come before each one that is.
     return place + int(np.searchsorted(taken - np.arange(len(taken)), place, "right"))
-
-
-def _require_eligible(counts: IntArray, l: int, values: Labels) -> None:  # noqa: E741
-    """Refuse a table in which a value is more frequent than one in l."""
-    n_people = int(counts.sum())
-    if l > n_people:
-        raise NoSafeRelease(f"Anatomy: l = {l} exceeds the number of people, {n_people:,}")
-    most = n_people // l
-    above = np.flatnonzero(counts > most)
-    if not len(above):
-        return
-    worst = int(above[np.argmax(counts[above])])
-    count = int(counts[worst])
-    others = f"; {len(above) - 1} more are too frequent as well" if len(above) > 1 else ""
-    raise NoSafeRelease(
-        f"Anatomy with l = {l} needs every value to be had by at most one in {l} people, here "
-        f"{most} of {n_people}: {values[worst]!r} is had by {count}, which is {count - most} too "
-        f"many{others}"
-    )

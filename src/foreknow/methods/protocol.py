@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -16,7 +16,7 @@ from foreknow.errors import InputError
 from foreknow.settings import Settings
 
 if TYPE_CHECKING:
-    from foreknow.policy.policy import Policy
+    from foreknow.policy.policy import Form, Policy
 
 
 class Anonymizer(Protocol):
@@ -115,6 +115,11 @@ class Traits:
         ``grouping(microdata, policy, seed, explain=...)``: a `Grouping` in place of groups.
     exact : collection of str, optional
         Quasi-identifiers that it must see as they are, not in cells of a grid; None for all.
+    settled : callable, optional
+        ``settled(microdata, policy)``: the method with what it chooses for such a table by itself,
+        from what every reader of its release knows.
+    form : "generalized" or "bucketized"
+        How it is published where nothing else is asked for.
     """
 
     consults_policy: bool = False
@@ -133,6 +138,8 @@ class Traits:
     advice: str = "stricter settings of its own may help"
     grouping: Callable[..., Grouping] | None = None
     exact: Collection[str] | None = ()
+    settled: Callable[..., Any] | None = None
+    form: Form = "generalized"
 
 
 def note_of_boxes(l: int) -> str:  # noqa: E741
@@ -141,6 +148,22 @@ def note_of_boxes(l: int) -> str:  # noqa: E741
         "boxes: groups that look alike are published as one, so an adversary who knows the method "
         f"may be as sure of a value as 1/{l}, also where a limit is lower"
     )
+
+
+def limit_of_boxes(method: Any, policy: Policy, people: int) -> tuple[str, Fraction] | None:
+    """The first limit that may not hold of boxes which a reader may divide into groups, and whose.
+
+    A method may promise less of these than the frequencies in its groups.
+    """
+    traits = traits_of(method)
+    alike = traits.equal is not None and not people % traits.equal
+    if traits.highest is None or alike:
+        return None
+    for requirement in policy.requirements:
+        for point in requirement.points if requirement.by_counts else ():
+            if point.below <= traits.highest:
+                return requirement.name, point.below
+    return None
 
 
 def notes_of_seed(seed: int | None) -> tuple[str, ...]:
@@ -215,6 +238,12 @@ def traits_of(method: Any) -> Traits:
     return Traits(**{k: x for k, x in given.items() if isinstance(x, kinds.get(k, Callable))})
 
 
+def in_its_form(method: Any, policy: Policy) -> Policy:
+    """The policy with the form in which a method publishes, where the policy says none."""
+    form = policy.options.form or traits_of(method).form
+    return replace(policy, options=replace(policy.options, form=form))
+
+
 def grouping_of(
     method: Any, microdata: Microdata, policy: Policy, seed: int | None, *, explain: bool = False
 ) -> Grouping:
@@ -231,7 +260,7 @@ def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
     Columns that priors are by stay exact: priors are of people whose values are known.
     """
     exact = traits_of(method).exact
-    if policy.options.form != "generalized" or exact is None:
+    if policy.options.written != "generalized" or exact is None:
         return microdata
     return microdata.rounded(policy.options.labels, {*exact, *policy.attributes})
 

@@ -65,7 +65,7 @@ class _SchemaSettings(Settings):
 
 class _PublishSettings(Settings):
     method: str = "mondrian"
-    form: Form = "generalized"
+    form: Form | None = None
     format: FileFormat = "csv"
     labels: dict[str, Literal["range", "exact", "hierarchy", "set"]] = Field(default={})
     escape_formulas: bool = False

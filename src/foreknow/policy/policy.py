@@ -29,9 +29,9 @@ class PublishOptions:
     ----------
     method : str
         The anonymizer, such as "mondrian".
-    form : "generalized" or "bucketized"
+    form : "generalized" or "bucketized", optional
         Coarsened quasi-identifiers in one table; or exact ones with a group id, and a table of
-        (group, value, count).
+        (group, value, count). When left out, generalized, unless the method says otherwise.
     format : "csv" or "parquet"
     labels : mapping of column to "range", "exact", "hierarchy" or "set"
         How a quasi-identifier is written in a generalized release; by its kind when left out.
@@ -44,7 +44,7 @@ class PublishOptions:
     """
 
     method: str = "mondrian"
-    form: Form = "generalized"
+    form: Form | None = None
     format: FileFormat = "csv"
     labels: dict[str, str] = field(default_factory=dict)
     escape_formulas: bool = False
@@ -56,7 +56,7 @@ class PublishOptions:
             ("format", self.format, get_args(FileFormat)),
             *((f"labels.{column}", style, STYLES) for column, style in self.labels.items()),
         ):
-            if given not in known:
+            if given not in known and not (name == "form" and given is None):
                 raise PolicyError(f"publish.{name} is {given!r}{did_you_mean(str(given), known)}")
         for method, settings in self.settings.items():
             if method in self.__dataclass_fields__ or not isinstance(settings, Mapping):
@@ -64,9 +64,17 @@ class PublishOptions:
                     f"settings are a mapping for each method, not {method!r} with {settings!r}"
                 )
 
+    @property
+    def written(self) -> Form:
+        """The form, generalized where none is said; see `foreknow.methods.protocol.in_its_form`."""
+        return self.form or "generalized"
+
     def to_dict(self) -> dict[str, Any]:
         """The ``[publish]`` table."""
-        table: dict[str, Any] = {"method": self.method, "form": self.form, "format": self.format}
+        table: dict[str, Any] = {"method": self.method}
+        if self.form is not None:
+            table["form"] = self.form
+        table["format"] = self.format
         if self.labels:
             table["labels"] = dict(self.labels)
         if self.escape_formulas:

@@ -266,6 +266,11 @@ class Requirement:
                 mask[codes[str(label)]] = key != "except"
         return mask
 
+    @property
+    def by_counts(self) -> bool:
+        """Whether it asks nothing of groups but how many of each have each value."""
+        return not any(isinstance(point.adversary, Gaining) for point in self.points)
+
     def ledgers(
         self, values: Labels, semantics: Semantics, everyone: GroupCounts | None = None
     ) -> list[Ledger]:

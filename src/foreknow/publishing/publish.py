@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from foreknow.auditing.audit import Audit, Verdict, audit
 from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
+from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import write_csv, write_parquet
 from foreknow.data.generalization import KnownLabels
 from foreknow.data.microdata import Microdata
@@ -34,6 +35,8 @@ from foreknow.methods.protocol import (
     Traits,
     as_written,
     grouping_of,
+    in_its_form,
+    limit_of_boxes,
     settings_of,
     traits_of,
 )
@@ -154,7 +157,7 @@ class Publication:
             _log.info("writing the report")
             self.audit.to_html(aside / REPORT, published=True)
             if self.audit.lattice is not None:
-                page = page_of(self.audit.lattice).html(form=self._options.form)
+                page = page_of(self.audit.lattice).html(form=self._options.written)
                 write_whole(own / LATTICE, page, private=True)
             write_whole(own / OWNER, as_json(dict(self._private)), private=True)
             write_members(self._members, own / MEMBERS, digests)
@@ -236,9 +239,10 @@ def publish(
     # What is certified and reported is what was done, not what a file said before.
     policy = marked(replace(policy, schema=microdata.schema, options=options), microdata)
     anonymizer = method_of(method if method is not None else options.method, policy)
+    policy = in_its_form(anonymizer, policy)
     if method is not None:
-        options = _with_method(options, anonymizer, method)
-        policy = replace(policy, options=options)
+        policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
+    options = policy.options
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
@@ -264,7 +268,7 @@ def publish(
     if options.format == "csv":
         _refuse_empty_lines(tables)
     schema = microdata.schema
-    release = as_release(tables, options.form, columns, schema.sensitive, schema.semantics)
+    release = as_release(tables, options.written, columns, schema.sensitive, schema.semantics)
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     verdicts = audit(release, policy, utility=utility, name="the release")
@@ -277,6 +281,8 @@ def publish(
             f"{'; '.join(policy.failures(release))}. It does not ask the whole policy: "
             f"{traits.advice}"
         )
+    if options.written == "generalized":
+        _refuse_boxes(anonymizer, policy, release.counts)
     certificate, private, kept = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
@@ -310,6 +316,20 @@ def _of_method(traits: Traits, policy: Policy) -> str:
     if traits.frequencies and policy.options.form == "bucketized":  # groups can be told apart
         return FREQUENCIES
     return NOT_JUDGED if traits.highest is None else f"{AT_MOST}{traits.highest}"
+
+
+def _refuse_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> None:
+    """Refuse limits that a method keeps in groups, not in boxes that a reader may divide."""
+    traits, found = traits_of(method), limit_of_boxes(method, policy, counts.n_people)
+    if found is not None and int(counts.sizes.max()) >= 2 * traits.least:
+        enough = 1 // found[1] + 1
+        possible = enough * int(counts.totals.max()) <= counts.n_people
+        raise NoSafeRelease(
+            f"{type(method).__name__}: in the generalized form, groups that look alike are one to "
+            "a reader, and an adversary who knows the method may be as sure of a value as "
+            f"{traits.highest}; {found[0]} asks for less than {found[1]}. Publish with "
+            f'form = "bucketized"{f", or with l = {enough}" if possible else ""}'
+        )
 
 
 def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
@@ -363,7 +383,7 @@ def _certify(
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
     semantics = microdata.schema.semantics
     written = Written(
-        options.form, columns, microdata.schema.sensitive, tables, semantics=semantics
+        options.written, columns, microdata.schema.sensitive, tables, semantics=semantics
     )
     try:
         findings = findings_of(written, policy.to_dict()["require"])
@@ -380,7 +400,7 @@ def _certify(
         said["require"] = kept.withheld(said["require"])
     certificate = Certificate(
         policy=said,
-        form=options.form,
+        form=options.written,
         format=options.format,
         groups=columns,
         sensitive=microdata.schema.sensitive,

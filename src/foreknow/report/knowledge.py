@@ -15,6 +15,7 @@ from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
+from foreknow.numbers import significant
 from foreknow.report.words import group_words, listing, named, number, plural, some, visible
 
 NOUN = "sensitive value"
@@ -326,10 +327,11 @@ def _person(witness: PriorsWitness) -> str:
     return listing(parts, most=8)
 
 
+_ALMOST = Fraction(1, 10**13)
+
+
 def share_text(chance: Fraction) -> str:
     """Write a probability in percent, with three digits that count; 100% only where it is 1."""
-    for digits in range(3, 15):
-        shown = f"{float(chance * 100):.{digits}g}"
-        if shown != "100" or chance == 1:
-            return f"{shown}%"
-    return "almost 100%"
+    if 0 < 1 - chance < _ALMOST:
+        return "almost 100%"
+    return f"{significant(chance * 100, 3, apart=100)}%"

@@ -15,6 +15,7 @@ from foreknow.adversaries.priors.disclosure import Judged, judged_before
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.auditing.audit import Verdict
 from foreknow.data.counts import GroupCounts
+from foreknow.numbers import percentage
 from foreknow.report.figures import LIMIT, base_layout, escape
 from foreknow.report.page import script_json
 from foreknow.report.words import (
@@ -101,11 +102,15 @@ def _cloud(found: Judged, about: np.ndarray[Any, Any], color: str, symbol: str) 
     return {
         "type": "scatter",
         "mode": "markers",
+        "customdata": [
+            [percentage(float(x), 2) for x in (prior[cell], after[cell])] for cell in kept
+        ],
         "x": prior[kept].tolist(),
         "y": after[kept].tolist(),
         "text": texts,
         "name": f"by {escape(', '.join(visible(name) for name in names))}: {number(len(kept))}",
-        "hovertemplate": "%{text}<br>%{x:.2%} before, %{y:.2%} after<extra></extra>",
+        "hovertemplate": "%{text}<br>%{customdata[0]} before, %{customdata[1]} after"
+        "<extra></extra>",
         "marker": {"color": color, "symbol": symbol, "size": 7, "opacity": 0.7},
         "cliponaxis": False,
     }

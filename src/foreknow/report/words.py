@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.labels import Label
-from foreknow.numbers import CLOSE
+from foreknow.numbers import CLOSE, Rounding, fixed, percentage, rounded
 from foreknow.policy.requirement import Point
 from foreknow.text import visible as visible
 
@@ -124,11 +124,11 @@ _NEAR = 1e-6
 _MOST_DIGITS = 60
 
 
-def percent(found: Disclosure, limit: Fraction, digits: int = 0) -> str:
+def percent(found: Disclosure, limit: Fraction, digits: int = 0, to: Rounding = "nearest") -> str:
     """Write a probability as a percentage with so many decimals, or more.
 
     It equals the limit only where the probability does, and is else on the same side of it; it
-    is 0% or 100% only where the probability is 0 or 1.
+    is 0% or 100% only where the probability is 0 or 1. What is said to be the most is rounded up.
 
     >>> found = Disclosure("AIDS", 0.6204)
     >>> percent(found, Fraction("0.5")), percent(found, Fraction("0.62"))
@@ -137,15 +137,24 @@ def percent(found: Disclosure, limit: Fraction, digits: int = 0) -> str:
     chance = _settled(found, limit)
     if chance == limit:
         return limit_text(limit)
-    if chance in (0, 1):
-        return f"{100 * chance}%"
-    while digits < _MOST_DIGITS:
-        scale = 10**digits
-        shown = Fraction(round(chance * 100 * scale), 100 * scale)
-        if 0 < shown < 1 and shown != limit and (shown < limit) == (chance < limit):
-            break
-        digits += 1
-    return f"{_decimal(chance * 100, digits)}%"
+    if to != "nearest" and abs(chance - rounded(100 * chance, digits) / 100) < _NEAR:
+        # A float may lie on the other side of what is printed.
+        chance = chance if found.exact is None else found.exact
+
+    def apart(shown: Fraction) -> bool:
+        return shown != limit and (shown < limit) == (chance < limit)
+
+    return percentage(chance, digits, to, apart)
+
+
+def interval_text(probability: float, low: float, high: float, digits: int = 0) -> str:
+    """Write an estimate and its interval as percentages; the interval is rounded outwards.
+
+    >>> interval_text(0.5, 0.4449, 0.9999)
+    '50% (44% to 99.99%)'
+    """
+    ends = percentage(low, digits, "down"), percentage(high, digits, "up")
+    return f"{percentage(probability, digits)} ({' to '.join(ends)})"
 
 
 def limit_text(limit: Fraction) -> str:
@@ -195,15 +204,9 @@ def _settled(found: Disclosure, limit: Fraction) -> Fraction:
     return limit if abs(chance - float(limit)) <= CLOSE else Fraction(chance)
 
 
-def _decimal(number: Fraction, digits: int) -> str:
-    """Write a positive number with so many decimals, rounded half to even."""
-    whole = str(round(number * 10**digits)).rjust(digits + 1, "0")
-    return f"{whole[:-digits]}.{whole[-digits:]}" if digits else whole
-
-
 def _ended(number: Fraction) -> str | None:
     """Write a positive number with all its decimals; None if they do not end, or are many."""
     for digits in range(_MOST_DIGITS):
         if (number * 10**digits).denominator == 1:
-            return _decimal(number, digits)
+            return fixed(number, digits)
     return None

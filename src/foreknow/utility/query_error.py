@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean
+from foreknow.numbers import percentage
 from foreknow.policy.policy import Form
 from foreknow.utility.queries import (
     Boxes,
@@ -108,8 +109,8 @@ class QueryError:
 
     def __repr__(self) -> str:
         return (
-            f"QueryError({len(self.exact)} queries, {self.form}: {self.average:.2%} on average, "
-            f"median {self.median:.2%})"
+            f"QueryError({len(self.exact)} queries, {self.form}: {percentage(self.average, 2)} on "
+            f"average, median {percentage(self.median, 2)})"
         )
 
     def _repr_html_(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from foreknow.data.microdata import Microdata, grids_of
 from foreknow.errors import InputError
+from foreknow.numbers import percentage
 from foreknow.policy.policy import Form
 from foreknow.result import Result
 from foreknow.utility.queries import Boxes, draw_queries, reading_of
@@ -59,11 +60,11 @@ class UtilityReport(Result):
 
     def __repr__(self) -> str:
         ncp = self.utility.average_ncp
-        said = "" if ncp is None else f"NCP {ncp:.1%}, "
+        said = "" if ncp is None else f"NCP {percentage(ncp, 1)}, "
         last = self.errors[-1]
         return (
             f"UtilityReport({self.form}, {self.utility.groups} groups: {said}"
-            f"queries about {last.predicates} off by {last.median:.2%})"
+            f"queries about {last.predicates} off by {percentage(last.median, 2)})"
         )
 
 

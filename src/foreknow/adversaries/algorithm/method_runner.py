@@ -32,7 +32,7 @@ from foreknow.methods.art import ART
 from foreknow.methods.fulldomain.fulldomain import FullDomain
 from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.mondrian.replay import Replay
-from foreknow.methods.protocol import as_written, grouping_of, traits_of
+from foreknow.methods.protocol import as_written, grouping_of, in_its_form, traits_of
 from foreknow.methods.protocol import settings_of as plain_settings
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
@@ -66,6 +66,10 @@ class Runs:
         labelled: bool = True,
     ) -> None:
         _check_attackable(microdata, method, policy)
+        if policy is not None:
+            policy = in_its_form(method, policy)
+        if (settled := traits_of(method).settled) is not None:
+            method = settled(microdata, policy)
         self.microdata, self.method, self.name = microdata, method, name_of(method)
         self.known, self.made = traits_of(method), 0
         self.seeds: tuple[int | None, ...] = (None,)
@@ -84,7 +88,7 @@ class Runs:
                 f"seeds are given, but {self.name} takes none: define it as f(table, seed)"
             )
         styles = None
-        if labelled and self._anonymizer and policy and policy.options.form == "generalized":
+        if labelled and self._anonymizer and policy and policy.options.written == "generalized":
             styles = policy.options.labels
             self.microdata = microdata = as_written(method, microdata, policy)
         self._labelled = styles is not None

@@ -19,6 +19,7 @@ from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
+from foreknow.numbers import significant
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
 
@@ -92,7 +93,11 @@ class Case:
     def __repr__(self) -> str:
         many = len(self.rows)
         who = f"row {self.rows[0]}" if many == 1 else f"{many} people"
-        said = str(self.exact) if self.exact is not None else f"about {self.probability:.3g}"
+        said = (
+            str(self.exact)
+            if self.exact is not None
+            else f"about {significant(self.probability, 3)}"
+        )
         return f"Case({who}, {self.value!r}: {said}, the group says {self.share})"
 
 

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from foreknow.data.labels import Label, Labels
-from foreknow.numbers import Number, as_fraction
+from foreknow.numbers import Number, as_fraction, significant
 
 # Rows of a table in a notebook.
 _ROWS = 20
@@ -95,8 +95,8 @@ class Posterior:
 
     def __repr__(self) -> str:
         low, high = self.interval
-        sure = f"about {self.probability:.4g}, {low:.4g} to {high:.4g}"
-        sure = sure if self.estimated else f"{self.probability:.6g}"
+        sure = f"about {significant(self.probability)}, {_interval(low, high)}"
+        sure = sure if self.estimated else significant(self.probability, 6)
         return f"Posterior({self.person!r}, {self.value!r}: {sure})"
 
     def _repr_html_(self) -> str:
@@ -170,9 +170,13 @@ def _after(found: Posterior) -> str:
     if found.exact is not None:
         return _chance(found.exact)
     low, high = found.interval
-    return f"about {found.probability:.4g} ({low:.4g} to {high:.4g})"
+    return f"about {significant(found.probability)} ({_interval(low, high)})"
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{significant(low, to='down')} to {significant(high, to='up')}"
 
 
 def _chance(exact: Fraction) -> str:
     """A fraction where that is short, else a decimal."""
-    return str(exact) if len(str(exact)) <= _SHORT else f"{float(exact):.6g}"
+    return str(exact) if len(str(exact)) <= _SHORT else significant(exact, 6)

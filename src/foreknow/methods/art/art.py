@@ -195,7 +195,7 @@ class ART:
             limits=[own.limits for own in known],
             reading=[own.reading for own in known],
             unique=self.unique,
-            apart=policy is not None and policy.options.form == "generalized",
+            apart=policy is not None and policy.options.written == "generalized",
         )
         if problem.unique and problem.share is None:
             raise InputError(

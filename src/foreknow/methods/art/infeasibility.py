@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,7 +13,11 @@ from foreknow.data.sparse import IntArray
 from foreknow.methods.art.limits import NO_LIMIT, Share
 from foreknow.methods.art.problem import ArtProblem, Known
 
+_log = logging.getLogger(__name__)
+
+WHAT_TO_DO = "loosen the limit, or leave the value out of it (except = [...])"
 _SHOWN = 3
+_GLANCE = 250
 _NEAR = 1e-9
 # Denominators that are written out.
 _SHORT = 10_000
@@ -65,11 +70,11 @@ def asked(problem: ArtProblem) -> str:
     return found + (", with different values in each group" if problem.unique else "")
 
 
-def in_the_way(problem: ArtProblem, names: ArtNames, left: IntArray) -> str:
-    """Say what is left over, for whom no group was found."""
+def in_the_way(problem: ArtProblem, names: ArtNames, left: IntArray) -> list[str]:
+    """Say what is left over, for whom no group was found; what most have first."""
     keys, counts = np.unique(problem.keys[left], return_counts=True)
     notes = []
-    for at in np.argsort(-counts, kind="stable")[:_SHOWN].tolist():
+    for at in np.argsort(-counts, kind="stable").tolist():
         profile, value = divmod(int(keys[at]), problem.n_values)
         rows = problem.table[[profile]]
         note = f"{names.value(value)} of {names.people(problem, profile)}: "
@@ -81,7 +86,18 @@ def in_the_way(problem: ArtProblem, names: ArtNames, left: IntArray) -> str:
             short = limit.denominator <= _SHORT
             note += f", there more frequent than {limit if short else f'{float(limit):.6g}'}"
         notes.append(note)
-    return "; ".join(notes)
+    return notes
+
+
+def first_of(reasons: list[str]) -> str:
+    """The first reasons, as many as are read at a glance; all go to the log."""
+    _log.info("%s", "; ".join(reasons))
+    shown = reasons[:1]
+    for reason in reasons[1:]:
+        if len("; ".join([*shown, reason])) <= _GLANCE:
+            shown.append(reason)
+    more = len(reasons) - len(shown)
+    return "; ".join(shown) + (f"; and {more:,} more such" if more else "")
 
 
 def _apart(problem: ArtProblem, names: ArtNames) -> list[str]:
@@ -91,8 +107,8 @@ def _apart(problem: ArtProblem, names: ArtNames) -> list[str]:
     found = [
         f"{names.value(x)}: {problem.table[profile, x]} of {problem.table[profile].sum()} people "
         f"with {names.people(problem, profile)} have it, which is more than a group of them may "
-        "hold; and people of different kinds cannot share a group of a generalized release, since "
-        'it would no longer show what the priors are about (form = "bucketized" does)'
+        "hold; and people of different kinds cannot share a group of a generalized release "
+        '(form = "bucketized" lets them)'
         for profile, x in cells[:_SHOWN]
     ]
     more = len(cells) - _SHOWN

@@ -11,7 +11,14 @@ import numpy as np
 from foreknow.data.sparse import IntArray, ranges
 from foreknow.errors import InternalError, NoSafeRelease
 from foreknow.methods.art.groups import LARGEST, Mixer, like_parts, uniform_groups
-from foreknow.methods.art.infeasibility import ArtNames, asked, impossible, in_the_way
+from foreknow.methods.art.infeasibility import (
+    WHAT_TO_DO,
+    ArtNames,
+    asked,
+    first_of,
+    impossible,
+    in_the_way,
+)
 from foreknow.methods.art.judge import safe_bags, safe_groups, safe_lists
 from foreknow.methods.art.problem import ArtProblem
 
@@ -41,13 +48,15 @@ def robust_groups(
     names = names or ArtNames()
     why = impossible(problem, names)
     if why:
-        raise NoSafeRelease(f"no grouping {asked(problem)}: " + "; ".join(why))
+        raise NoSafeRelease(
+            f"no grouping {asked(problem)}: {first_of(why)}. To publish, {WHAT_TO_DO}"
+        )
     if problem.n_people <= EVERY:
         found = best_grouping(problem, np.arange(problem.n_people))
         if found is None:
             raise NoSafeRelease(
                 f"no grouping {asked(problem)}: an exhaustive search of the groupings of "
-                f"{problem.n_people} people found none"
+                f"{problem.n_people} people found none. To publish, {WHAT_TO_DO}"
             )
         return _checked(problem, found)
     groups, left = _attempt(problem, np.random.default_rng(seed))
@@ -56,7 +65,8 @@ def robust_groups(
         return _checked(problem, made)
     raise NoSafeRelease(
         f"no grouping that {asked(problem)} was found, which does not prove that there is none; "
-        f"{len(left)} of {problem.n_people} people are left: " + in_the_way(problem, names, left)
+        f"{len(left)} of {problem.n_people} people are left: "
+        f"{first_of(in_the_way(problem, names, left))}. Try another seed, or {WHAT_TO_DO}"
     )
 
 

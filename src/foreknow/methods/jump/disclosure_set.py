@@ -23,7 +23,7 @@ from itertools import product
 from typing import Any, Literal, TypeAlias
 
 from foreknow.criteria.properties import Property
-from foreknow.errors import UnsupportedError
+from foreknow.errors import NoSafeRelease, UnsupportedError
 from foreknow.methods.jump.blocks import Below, Block, Layout
 from foreknow.methods.jump.bounds import surely_safe
 
@@ -35,8 +35,8 @@ FIRST_STEPS = 20_000
 BEYOND = "exact counting takes more than {:,} steps; allow more, or see `estimate`"
 
 
-class BeyondReach(UnsupportedError):
-    """Exact counting would take more steps than allowed."""
+class BeyondReach(NoSafeRelease, UnsupportedError):
+    """Exact counting would take more steps than allowed, so nothing is released."""
 
 
 class Budget:

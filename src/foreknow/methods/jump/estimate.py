@@ -18,7 +18,7 @@ from foreknow.errors import InputError
 from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.jump.functions import Person, Value
 from foreknow.methods.jump.run import Case
-from foreknow.numbers import whole_number
+from foreknow.numbers import percentage, significant, whole_number
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,10 @@ class EstimatedSet:
         low, high = self.interval
         undecided = f", {self.undecided:,} undecided" if self.undecided else ""
         return (
-            f"<EstimatedSet: highest ratio {low:.4f} to {high:.4f} with confidence "
-            f"{self.confidence:.0%}, {self.inside:,} of {self.samples:,} tables inside{undecided}>"
+            f"<EstimatedSet: highest ratio {significant(low, 4, 'down')} to "
+            f"{significant(high, 4, 'up')} with confidence "
+            f"{percentage(self.confidence)}, {self.inside:,} of {self.samples:,} tables "
+            f"inside{undecided}>"
         )
 
 

@@ -23,6 +23,8 @@ from foreknow.numbers import whole_number
 Person: TypeAlias = Hashable
 Value: TypeAlias = Hashable
 Level: TypeAlias = int | str
+# How much of a function a message shows.
+_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -76,18 +78,20 @@ class Function:
             return renumber(self.numbers)
         if self.levels is not None:
             raise InputError(
-                f"the function {self} is a lattice node, which only a Microdata has: see "
+                f"the function {self.short} is a lattice node, which only a Microdata has: see "
                 "partition, or publish"
             )
         group_of = {person: g for g, group in enumerate(self.groups or ()) for person in group}
         missing = [person for person in people if person not in group_of]
         if missing:
-            raise InputError(f"the function {self} says nothing about {missing[0]!r}")
+            raise InputError(f"the function {self.short} says nothing about {missing[0]!r}")
         if len(group_of) > len(people):
             known = set(people)
             extra = next(person for person in group_of if person not in known)
             hint = did_you_mean(str(extra), [str(p) for p in people])
-            raise InputError(f"the function {self} groups {extra!r}, who is not in the table{hint}")
+            raise InputError(
+                f"the function {self.short} groups {extra!r}, who is not in the table{hint}"
+            )
         return renumber([group_of[person] for person in people])
 
     @property
@@ -113,9 +117,18 @@ class Function:
 
     __repr__ = __str__
 
+    @property
+    def short(self) -> str:
+        """What messages call it: not everybody's name."""
+        return _short(str(self))
+
     def _sizes(self) -> str:
         numbers = self.numbers or ()
         return f"<{len(set(numbers))} groups of {len(numbers)} people>"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def read_functions(given: Any) -> tuple[Function, ...]:
@@ -142,12 +155,14 @@ def _read_groups(parts: Sequence[Any], given: Any) -> tuple[tuple[Person, ...], 
         try:
             twice = person in seen
         except TypeError:
-            raise InputError(f"the function {given!r}: {person!r} can be nobody's name") from None
+            raise InputError(
+                f"the function {_short(repr(given))}: {person!r} can be nobody's name"
+            ) from None
         if twice:
-            raise InputError(f"the function {given!r} names {person!r} twice")
+            raise InputError(f"the function {_short(repr(given))} names {person!r} twice")
         seen.add(person)
     if not groups or not all(groups):
-        raise InputError(f"the function {given!r} has an empty group")
+        raise InputError(f"the function {_short(repr(given))} has an empty group")
     return tuple(map(tuple, groups))
 
 

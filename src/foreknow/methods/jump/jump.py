@@ -203,14 +203,14 @@ class InOrder:
             requirement.about(microdata.values)
         own = self.settled(microdata)
         if self._kind != "naive":  # which claims nothing
-            own._refuse_lookalikes(policy is not None and policy.options.form == "generalized")
+            own._refuse_lookalikes(policy is not None and policy.options.written == "generalized")
         try:
             run = own.run(values_of(microdata))
         except BeyondReach as error:
             raise BeyondReach(
-                f"{type(self).__name__} decides nothing of {microdata.name}: {error}. More steps "
-                f"(steps = {10 * self.steps}) change no result; other functions, chosen because of "
-                "this, would be a choice that depends on the table"
+                f"{type(self).__name__} decides nothing of {microdata.name}: {error}. Nothing is "
+                f"published. More steps (steps = {10 * self.steps}) change no result; other "
+                "functions, chosen because of this, would be a choice that depends on the table"
             ) from None
         return JumpResult(own, run, microdata)
 
@@ -273,9 +273,9 @@ class InOrder:
                 )
             if labelled and function.levels is None:
                 raise UnsupportedError(
-                    f"{name}: the labels of g{i + 1} = {function} may not show who is in which "
-                    f"group; {why} Take lattice nodes, form = 'bucketized', or a property that is "
-                    "convex"
+                    f"{name}: the labels of g{i + 1} = {function.short} may not show who is in "
+                    f"which group; {why} Take lattice nodes, form = 'bucketized', or a property "
+                    "that is convex"
                 )
 
     def _traits(self) -> Traits:

@@ -325,7 +325,7 @@ class Case:
             return self.exact.disclosure_safe(i, self.parts(i))
         except BeyondReach as error:
             raise BeyondReach(
-                f"what g{i + 1} = {self.functions[i]} discloses, of {len(self.functions)} "
+                f"what g{i + 1} = {self.functions[i].short} discloses, of {len(self.functions)} "
                 f"functions: {error}"
             ) from None
 

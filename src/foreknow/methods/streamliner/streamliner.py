@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -18,8 +18,9 @@ from pydantic import Field
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, did_you_mean
+from foreknow.methods.eligibility import ADVICE, settled_l
 from foreknow.methods.likelihood import bags_of, dealt_chance, groups_of_people
-from foreknow.methods.protocol import Traits, note_of_boxes, notes_of_seed
+from foreknow.methods.protocol import Grouping, Traits, note_of_boxes, notes_of_seed
 from foreknow.methods.random import generator
 from foreknow.methods.streamliner.gda import by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa, plan_undivided
@@ -30,8 +31,6 @@ from foreknow.policy.policy import Policy
 from foreknow.settings import Amount, Settings
 
 _log = logging.getLogger(__name__)
-# Values that are too frequent and that a message names.
-_NAMED = 3
 
 Variant: TypeAlias = Literal["rda", "ria", "gda", "gsa"]
 
@@ -39,7 +38,7 @@ Variant: TypeAlias = Literal["rda", "ria", "gda", "gsa"]
 class StreamlinerSettings(Settings):
     """``[publish.streamliner]`` in a policy file."""
 
-    l: Annotated[int, Field(ge=2)]  # noqa: E741
+    l: Annotated[int, Field(ge=2)] | None = None  # noqa: E741
     variant: Variant = "rda"
     weights: dict[str, Amount] = Field(default={})
 
@@ -50,8 +49,10 @@ class Streamliner:
 
     Parameters
     ----------
-    l : int
-        At least 2.
+    l : int, optional
+        At least 2. When left out, the smallest with which the groups hold what the policy requires,
+        as far as that can be told from how many of each group have each value; for ``gda`` and
+        ``gsa``, with which groups of ``rda`` do.
     variant : {"rda", "ria", "gda", "gsa"}
         See the table below.
     weights : mapping of str to int, optional
@@ -96,18 +97,20 @@ class Streamliner:
     True
     >>> Streamliner(l=3).partition(microdata)
     Traceback (most recent call last):
-    foreknow.errors.NoSafeRelease: l = 3 allows at most 1 of 4 people to share a value of 'disease':
-    2 have 'Flu', which is 1 too many
+    foreknow.errors.NoSafeRelease: Streamliner: l = 3 allows at most 1 of 4 people to share a value
+    of 'disease': 2 have 'Flu', which is 1 too many. 'Flu' is had by 2 of 4 people (50.0%),
+    which allows l = 2 at most
     """
 
-    l: int  # noqa: E741
+    l: int | None = None  # noqa: E741
     variant: Variant = "rda"
     weights: Mapping[str, int] = field(default_factory=dict)
     key: ClassVar[str] = "streamliner"
     settings: ClassVar[type[Settings]] = StreamlinerSettings
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "l", whole_number(self.l, "Streamliner: l", 2))
+        if self.l is not None:
+            object.__setattr__(self, "l", whole_number(self.l, "Streamliner: l", 2))
         known = get_args(Variant)
         if self.variant not in known:
             hint = did_you_mean(str(self.variant), known)
@@ -143,7 +146,7 @@ class Streamliner:
         microdata : Microdata
             One sensitive value per person.
         policy : Policy, optional
-            Not asked: what the groups withstand follows from l.
+            Asked for l where none is given, else not: what the groups withstand follows from l.
         seed : int, optional
             From the system's entropy when left out, and only then safe against an adversary who
             knows the method: see the notes above.
@@ -158,13 +161,41 @@ class Streamliner:
         ------
         NoSafeRelease
             If a value is so frequent that no groups exist; the message says which and by how
-            many people. Also if GDA is stuck.
+            many people. Also if GDA is stuck, or no l holds the policy.
         InputError
-            If a weight is given for no quasi-identifier, or the seed is no whole number from 0.
+            If a weight is given for no quasi-identifier, the seed is no whole number from 0, or
+            there is neither l nor a policy.
         """
+        return self.grouping(microdata, policy, seed).of_row
+
+    def grouping(
+        self,
+        microdata: Microdata,
+        policy: Policy | None = None,
+        seed: int | None = None,
+        *,
+        explain: bool = False,
+    ) -> Grouping:
+        """Group the rows of a table; also names the l that was chosen."""
         sizes = self._sizes(microdata)
-        self._require_eligible(microdata, sizes)
-        return microdata.rows_of(self._groups(microdata, sizes, generator(seed, "Streamliner")))
+
+        def groups_of(own: Streamliner) -> IntArray:
+            return own._groups(microdata, sizes, generator(seed, "Streamliner"))
+
+        own = self
+        if self.l is None and self.variant in ("gda", "gsa"):
+            # Whether groups that go by quasi-identifiers hold the policy may tell who has what.
+            alike = replace(self, variant="rda", weights={})
+            chosen, _ = settled_l(alike, microdata, policy, sizes, groups_of)
+            own = replace(self, l=chosen.l)
+        own, made = settled_l(
+            own, microdata, policy, sizes, groups_of, smallest=self.variant != "ria"
+        )
+        return Grouping(microdata.rows_of(made), settled=own)
+
+    def settled(self, microdata: Microdata, policy: Policy | None) -> Streamliner:
+        """The same with an l, chosen as for this table."""
+        return self if self.l else self.grouping(microdata, policy, seed=0).settled
 
     def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
         """How probable it is that these groups are made of a table, over all random numbers.
@@ -173,7 +204,7 @@ class Streamliner:
         ----------
         microdata : Microdata
         policy : Policy, optional
-            Not asked.
+            Asked for l where none is given.
         groups : int array, shape (rows,)
             The group of each row, whatever the groups are called.
 
@@ -200,8 +231,9 @@ class Streamliner:
         abac 0
         """
         sizes = self._sizes(microdata)
-        own = groups_of_people(microdata, groups)
-        if own is None or int(sizes.max()) * self.l > len(own):
+        own, l = groups_of_people(microdata, groups), self.settled(microdata, policy).l  # noqa: E741
+        assert l is not None
+        if own is None or int(sizes.max()) * l > len(own):
             return Fraction(0)
         codes = microdata.sensitive_codes
         if self.variant == "ria":
@@ -218,12 +250,12 @@ class Streamliner:
             kinds = np.empty(len(codes), dtype=np.uint32)
             kinds[people.people] = np.repeat(np.arange(len(runs.sizes)), runs.sizes)
             try:
-                plan = plan_gda(runs, microdata.values, self.l)
+                plan = plan_gda(runs, microdata.values, l)
             except NoSafeRelease:  # it is stuck
                 return Fraction(0)
         else:
             kinds, people = codes, Colours.of(codes, sizes)
-            planned = (plan_rda if self.variant == "rda" else plan_undivided)(sizes, self.l)
+            planned = (plan_rda if self.variant == "rda" else plan_undivided)(sizes, l)
             if planned is None:
                 raise UnsupportedError(
                     f"the chance of groups that gsa makes of {len(codes):,} people is not worked "
@@ -241,11 +273,13 @@ class Streamliner:
             symmetric=self.variant != "gsa",
             likelihood=self.chance,
             frequencies=proved,
-            least=self.l,
-            highest=Fraction(1, self.l) if proved else None,
+            least=self.l or 2,
+            highest=Fraction(1, self.l or 2) if proved else None,
             equal=self.l if self.variant == "rda" else None,
             notes=self._notes,
-            advice="a larger l may help",
+            advice=ADVICE,
+            grouping=self.grouping,
+            settled=self.settled,
         )
 
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
@@ -256,8 +290,8 @@ class Streamliner:
                 "GDA: people were grouped by their values, so an adversary who knows the method "
                 "may find values out, even with certainty"
             )
-        elif policy.options.form == "generalized":
-            found.append(note_of_boxes(self.l))
+        elif policy.options.written == "generalized":
+            found.append(note_of_boxes(self.l or 2))
         return (*found, *notes_of_seed(seed))
 
     def _sizes(self, microdata: Microdata) -> IntArray:
@@ -280,6 +314,7 @@ class Streamliner:
         self, microdata: Microdata, sizes: IntArray, random: np.random.Generator
     ) -> IntArray:
         codes, l = microdata.sensitive_codes, self.l  # noqa: E741
+        assert l is not None
         if self.variant == "rda":
             return groups_of_plan(plan_rda(sizes, l), codes, sizes, random)
         if self.variant == "ria":
@@ -293,25 +328,3 @@ class Streamliner:
         )
         runs, ranked = by_rank(codes, len(sizes), microdata.attributes, self.weights, random)
         return assigned(plan_gda(runs, microdata.values, l), ranked)
-
-    def _require_eligible(self, microdata: Microdata, sizes: IntArray) -> None:
-        """Refuse a table in which a value is too frequent (section 2.1: l-eligible)."""
-        people = int(sizes.sum())
-        most = people // self.l
-        if self.l > people:
-            raise NoSafeRelease(f"l = {self.l} exceeds the number of people, {people:,}")
-        frequent = np.flatnonzero(sizes > most)
-        if not len(frequent):
-            return
-        frequent = frequent[np.argsort(-sizes[frequent], kind="stable")]
-        named = [
-            f"{sizes[code]:,} have {microdata.values[code]!r}, which is "
-            f"{sizes[code] - most:,} too many"
-            for code in frequent[:_NAMED].tolist()
-        ]
-        if len(frequent) > _NAMED:
-            named.append(f"{len(frequent) - _NAMED:,} more are too frequent as well")
-        raise NoSafeRelease(
-            f"l = {self.l} allows at most {most:,} of {people:,} people to share a value of "
-            f"{microdata.schema.sensitive!r}: {'; '.join(named)}"
-        )

@@ -9,7 +9,7 @@ from foreknow.adversaries.algorithm import Attack, Case
 from foreknow.adversaries.algorithm.worlds import amount_text
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.report.page import Block, Grid, Page, Sentence, document
-from foreknow.report.words import number, percent, some, visible
+from foreknow.report.words import interval_text, number, percent, some, visible
 
 # Cases of a page, and of a notebook or terminal.
 _PAGE, _BRIEF = 200, 10
@@ -245,7 +245,7 @@ def _chance_text(case: Case) -> str:
     """Write a posterior: as a percentage and a fraction, or as an interval."""
     if case.exact is not None:
         return _fraction(case.exact)
-    return f"about {case.probability:.0%} ({case.low:.0%} to {case.high:.0%})"
+    return f"about {interval_text(case.probability, case.low, case.high)}"
 
 
 def _fraction(exact: Fraction) -> str:

@@ -20,6 +20,7 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, Verdict
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
+from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.report.figures import (
@@ -118,11 +119,11 @@ class AuditPage(Page[Audit]):
             ncp=Grid(
                 ("column", "generalized"),
                 [
-                    (visible(name), Cell(f"{loss:.1%}", width=f"{100 * loss:.2f}"))
+                    (visible(name), Cell(percentage(loss, 1), width=f"{100 * loss:.2f}"))
                     for name, loss in worth.ncp.items()
                 ],
             ),
-            levels=audit.lattice and chosen_sentence(audit.lattice, audit.policy.options.form),
+            levels=audit.lattice and chosen_sentence(audit.lattice, audit.policy.options.written),
             policy=policy_rows(audit.policy, audit.counts.semantics, published=published),
         )
 
@@ -149,7 +150,7 @@ class AuditPage(Page[Audit]):
             yield from [Sentence(f"– {said}") for said in self.notes]
         yield Sentence(f"Utility: {utility_line(audit.utility)}", "aside")
         if audit.lattice is not None:
-            yield Sentence(lattice_line(audit.lattice, audit.policy.options.form), "aside")
+            yield Sentence(lattice_line(audit.lattice, audit.policy.options.written), "aside")
 
 
 PAGE = AuditPage
@@ -169,7 +170,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
     who, just = "Someone", reaches_just(found, limit)
     if verdict.safe:
-        who, sure = "Even someone", f"only {percent(found, limit)} sure"
+        who, sure = "Even someone", f"only {percent(found, limit, to='up')} sure"
     elif is_certain(found, limit):
         sure = "certain"
     else:
@@ -261,7 +262,8 @@ def utility_line(utility: Utility) -> str:
     )
     if utility.average_ncp is None:
         return f"{said}."
-    said = f"{said}; values generalized by {utility.average_ncp:.0%} on average (NCP)."
+    loss = percentage(utility.average_ncp)
+    said = f"{said}; values generalized by {loss} on average (NCP)."
     return " ".join([said, *grids_sentence(utility.grids)])
 
 
@@ -367,9 +369,10 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
 def _worst(found: Disclosure, verdict: Verdict) -> Cell:
     """A probability beside its limit."""
     limit = verdict.point.limit(found)
+    safe = verdict.point.holds(found)
     return Cell(
-        percent(found, limit, 1),
-        "safe" if verdict.point.holds(found) else "unsafe",
+        percent(found, limit, 1, "up" if safe or found.bounded else "nearest"),
+        "safe" if safe else "unsafe",
         width=f"{100 * found.probability:.2f}",
         mark=f"{100 * float(limit):.2f}",
     )
@@ -442,7 +445,8 @@ def policy_rows(
         rows.append((requirement_title(requirement, place), [f"About {about}.", *lines]))
     if policy.schema is not None:
         options = policy.options
-        how = f"{visible(options.form)}, by {visible(options.method)}"
+        form = f"{visible(options.form)}, " if options.form else ""  # else as suits the method
+        how = f"{form}by {visible(options.method)}"
         rows += [*_schema_rows(policy.schema), *([("Published", [how])] if published else [])]
     return rows
 

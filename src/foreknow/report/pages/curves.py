@@ -144,7 +144,7 @@ def key_sentence(curves: DisclosureCurves) -> str:
     half = _either(curves, certain=False)
     sure = _either(curves, certain=True)
     if half is None:
-        end = chance_text(curves.implications[-1])
+        end = percent(curves.implications[-1], _ALL, 1, "up")
         return f"With {_pieces(curves.ks[-1])}, nobody can be more than {end} sure."
     if half == sure:
         return f"It takes {half} to be certain."

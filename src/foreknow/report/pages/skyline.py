@@ -148,7 +148,7 @@ def _points(report: SkylineReport, value: Label) -> Iterator[Block]:
             (
                 *(Cell(number(amount), "strong") for amount in corner.point),
                 adversary(terms, corner.point),
-                percent(corner.found, report.confidence, 1),
+                percent(corner.found, report.confidence, 1, "up"),
             )
             for corner in shown
         ]
@@ -176,7 +176,7 @@ def adversary(terms: Terms, point: Point) -> str:
 
 def point_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
     """Say what a point of a skyline means, and how sure such an adversary can be."""
-    sure = percent(corner.found, limit, 1)
+    sure = percent(corner.found, limit, 1, "up")
     return (
         f"Withstands {adversary(terms, corner.point)}: they can be at most {sure} sure "
         f"of {terms.value}."
@@ -293,7 +293,7 @@ def _row(report: SkylineReport, value: Label, corner: Corner) -> dict[str, Any]:
         "point": [number(amount) for amount in corner.point],
         "sentence": adversary(terms, corner.point),
         "beyond": beyond_sentence(terms, corner, limit),
-        "worst": Cell(percent(found, limit, 1), "safe", *widths),
+        "worst": Cell(percent(found, limit, 1, "up"), "safe", *widths),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from foreknow.numbers import percentage
 from foreknow.report.page import Block, Grid, Page, Sentence, document
 from foreknow.report.words import average_text, number, some, visible
 from foreknow.utility.report import UtilityReport
@@ -96,4 +97,4 @@ def share_text(share: float) -> str:
     """
     if 0 < share < 0.0005:
         return "below 0.1%"
-    return "0%" if not share else f"{100 * share:,.1f}%"
+    return percentage(share, 1)

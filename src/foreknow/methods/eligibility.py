@@ -1,0 +1,124 @@
+"""Which l a table allows, and the smallest with which groups hold what a policy requires.
+
+What l is chosen may be known, for it follows from how often each value occurs, which groups that
+are published show, and from draws that do not depend on who has which value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, NoSafeRelease, PolicyError
+from foreknow.methods.protocol import in_its_form, limit_of_boxes
+from foreknow.numbers import percentage
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
+
+# Values that are too frequent and that a message names.
+_NAMED = 3
+
+ADVICE = "a larger l may help; where l is left out, it is chosen from the policy"
+
+
+def require_eligible(name: str, l: int, microdata: Microdata, sizes: IntArray) -> None:  # noqa: E741
+    """Refuse a table in which a value is more frequent than one in l."""
+    people = int(sizes.sum())
+    if l > people:
+        raise NoSafeRelease(f"{name}: l = {l} exceeds the number of people, {people:,}")
+    most = people // l
+    frequent = np.flatnonzero(sizes > most)
+    if not len(frequent):
+        return
+    frequent = frequent[np.argsort(-sizes[frequent], kind="stable")]
+    named = [
+        f"{sizes[code]:,} have {microdata.values[code]!r}, which is {sizes[code] - most:,} too many"
+        for code in frequent[:_NAMED].tolist()
+    ]
+    if len(frequent) > _NAMED:
+        named.append(f"{len(frequent) - _NAMED:,} more are too frequent as well")
+    raise NoSafeRelease(
+        f"{name}: l = {l} allows at most {most:,} of {people:,} people to share a value of "
+        f"{microdata.schema.sensitive!r}: {'; '.join(named)}. {_largest(microdata, sizes)}"
+    )
+
+
+def settled_l(
+    method: Any,
+    microdata: Microdata,
+    policy: Policy | None,
+    sizes: IntArray,
+    groups_of: Callable[[Any], IntArray],
+    *,
+    smallest: bool = True,
+) -> tuple[Any, IntArray]:
+    """The method with its l, chosen where none is given, and everybody's group that it makes.
+
+    `smallest` says that it makes as many groups as there can be of l people.
+    """
+    name = type(method).__name__
+    if method.l is not None:
+        require_eligible(name, method.l, microdata, sizes)
+        return method, groups_of(method)
+    if policy is None:
+        raise InputError(f"{name}: l is missing; give it, or a policy from which it is chosen")
+    asked = [requirement for requirement in policy.requirements if requirement.by_counts]
+    if not asked:
+        raise PolicyError(
+            f"{name}: l is missing, and cannot be chosen from requirements about priors, since it "
+            f"would tell who has what; give it, such as {method.key} = {{ l = 4 }}"
+        )
+    most = int(sizes.sum()) // int(sizes.max())
+    if most < 2:
+        raise NoSafeRelease(f"{name}: {_largest(microdata, sizes)}; {_OTHER}")
+    failures: list[str] = []
+    labelled = in_its_form(method, policy).options.form == "generalized"
+    held = None
+    for l in range(2, most + 1):  # noqa: E741
+        if smallest and l < most and _implied(asked, int(sizes.sum()), l):
+            continue
+        own = replace(method, l=l)
+        groups = groups_of(own)
+        counts = microdata.counts(groups)
+        failures = [said for requirement in asked for said in requirement.failures(counts)]
+        if not failures:
+            if not labelled or limit_of_boxes(own, policy, int(sizes.sum())) is None:
+                return own, groups
+            held = held or (own, groups)
+    if held is not None:
+        return held
+    raise NoSafeRelease(
+        f"{name}: there is no l with which its groups hold what the policy requires. "
+        f"{_largest(microdata, sizes)}; with it, {'; '.join(failures)}. Loosen that, or {_OTHER}"
+    )
+
+
+_OTHER = 'publish by another method, such as method = "mondrian", whose groups may be of any size'
+
+
+def _implied(asked: Sequence[Requirement], people: int, l: int) -> bool:  # noqa: E741
+    """Whether a limit on every value fails in a smallest group: one has as many as the average."""
+    share = Fraction(1, people // (people // l))
+    return any(
+        share >= point.below
+        for requirement in asked
+        if requirement.values is None and not requirement.excluded
+        for point in requirement.points
+    )
+
+
+def _largest(microdata: Microdata, sizes: IntArray) -> str:
+    """Which l a table allows at most, and which value stands in the way."""
+    worst, people = int(np.argmax(sizes)), int(sizes.sum())
+    count = int(sizes[worst])
+    allows = f"allows l = {people // count} at most" if 2 * count <= people else "allows no l"
+    return (
+        f"{microdata.values[worst]!r} is had by {count:,} of {people:,} people "
+        f"({percentage(Fraction(count, people), 1)}), which {allows}"
+    )
