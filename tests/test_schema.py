@@ -78,6 +78,10 @@ def test_a_schema_is_frozen_and_keeps_no_list_of_the_caller():
         ),
         ({"hierarchies": {"disease": Mask(5)}}, "'disease', which is no quasi-identifier"),
         ({"hierarchies": {"age": 5}}, r"of 'age' must be a Hierarchy or a table .*, not 5"),
+        (
+            {"quasi_identifiers": ["age.y"], "hierarchies": {"age": {"y": {"mask": 5}}}},
+            "'age', which is no quasi-identifier; in TOML, write \"age.y\" in quotes",
+        ),
         ({"types": {"agee": "number"}}, "'agee', which is no quasi-identifier; did you mean 'age'"),
         ({"types": {"age": "nubmer"}}, "type of 'age' is 'nubmer'; did you mean 'number'"),
         ({"types": {"age": "int"}}, "type of 'age' is 'int'; .*'number', 'date', 'text'"),

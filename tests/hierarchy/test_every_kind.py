@@ -257,3 +257,7 @@ def test_orders():
     assert levels.ancestors == levels.labels == ()
     found = in_leaf_order(Ordered([True, False, 1, 0.1]), [1, Decimal("0.1"), True])
     assert list(map(str, found)) == ["True", "1", "0.1"]
+    # As in a tree: numbers, dates and truth values may be spelled as texts.
+    spelled = Ordered(["2", "0.50", "true", "2024-03-05", "7"])
+    found = in_leaf_order(spelled, [7.0, date(2024, 3, 5), True, Decimal("0.50"), 2])
+    assert list(map(str, found)) == ["2", "0.50", "True", "2024-03-05", "7.0"]

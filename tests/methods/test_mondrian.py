@@ -364,6 +364,8 @@ def test_an_unsafe_whole_table_is_refused_with_value_adversary_and_probability()
     )
     assert "not even one group of all 4 people" in said
     assert said.count("second: ") == 2
+    assert said.count("(3 of 4 people have 's': raise the limit, ") == 1
+    assert "or add 's' to except if it harms nobody" in said
     assert "Facts(l=0, k=0, m=0) reaches 0.75 for 's', the limit is 0.75" in said
     assert "Facts(l=0, k=1, m=0) reaches 1 for 's', the limit is 0.6" in said
     for word in ("first", "series of cuts", "prove"):  # of one value each, it is a proof
@@ -405,7 +407,7 @@ def test_a_policy_that_merging_may_hurt_is_searched_and_the_table_says_if_it_may
     assert found_by(fk.Mondrian(), crowd, policy) == [[0, 1], [2]]
     # One value each, whatever the policy was made for: nothing is searched where all is unsafe.
     declared = fk.Policy(policy.requirements, crowd.schema)
-    with pytest.raises(fk.NoSafeRelease, match=r"'s', the limit is 0\.52$"):
+    with pytest.raises(fk.NoSafeRelease, match=r"'s', the limit is 0\.52 \(1 of 2 people"):
         grouped([1, 2], "st", declared)
 
 

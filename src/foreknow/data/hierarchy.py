@@ -326,7 +326,8 @@ class Ordered(_Kind):
     Parameters
     ----------
     values : sequence
-        All values a column may have, from first to last; a null comes before them.
+        All values a column may have, from first to last; a null comes before them. Numbers and
+        dates may be written as texts.
 
     Examples
     --------
@@ -355,7 +356,12 @@ class Ordered(_Kind):
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
         place = {_identity(value): i for i, value in enumerate(self.values)}
-        places = [place.get(_identity(value), -1) for value in values]
+        named = {value: i for i, value in enumerate(self.values) if isinstance(value, str)}
+        places = []
+        for value in values:
+            at = place.get(_identity(value))
+            spelled = (named[text] for text in _texts(value) if text in named)
+            places.append(next(spelled, -1) if at is None else at)
         if -1 in places:
             at = places.index(-1)
             known = [str(value) for value in self.values[:1000]]

@@ -160,7 +160,10 @@ class Schema:
     def _check_hierarchies(self) -> None:
         for column in (*self.hierarchies, *self.types):
             if column not in self.quasi_identifiers:
+                dotted = [name for name in self.quasi_identifiers if name.startswith(f"{column}.")]
                 hint = did_you_mean(column, self.quasi_identifiers)
+                if dotted:
+                    hint = f'; in TOML, write "{dotted[0]}" in quotes'
                 raise SchemaError(
                     f"a hierarchy or type is given for {column!r}, which is no "
                     f"quasi-identifier{hint}"

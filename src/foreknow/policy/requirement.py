@@ -330,7 +330,8 @@ class Requirement:
         if self.criterion is not None:
             found = self.criterion.attained(counted)
             return [] if found.holds else [f"{self.name}: {found}"]
-        mask, said = self.mask(counts_of(counted).values), []
+        counts = counts_of(counted)
+        mask, said = self.mask(counts.values), []
         for point in self.points:
             each = zip(point.disclosures(counted), mask, strict=True)
             worst_one = point.worst(d for d, about in each if about)
@@ -340,7 +341,20 @@ class Requirement:
                     f"{self.name}: {point.adversary} reaches {chance} for "
                     f"{str(worst_one.value)!r}, the limit is {limit}"
                 )
+                failing = worst_one.value
+        if said and counts.n_groups == 1:
+            said[-1] += f" ({self._way_out(counts, failing)})"
         return said
+
+    def _way_out(self, counts: GroupCounts, value: Label) -> str:
+        """What to change where not even one group of everybody holds."""
+        name, have = repr(str(value)), counts.totals[counts.code(value)]
+        said = "raise the limit, or let the adversary know less"
+        if self.values is None:
+            said += f", or add {name} to except if it harms nobody"
+        if counts.semantics == "multiset":
+            return said
+        return f"{have} of {counts.n_people} people have {name}: {said}"
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[[require]]`` table of a policy file."""

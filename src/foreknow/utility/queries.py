@@ -393,7 +393,10 @@ def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
     place = {str(value): code for code, value in enumerate(microdata.values)}
     odd = [value for value in counts.values if str(value) not in place]
     if odd:
-        raise DataError(f"{microdata.name} has nobody with the sensitive value {odd[0]!r}")
+        raise DataError(
+            f"{microdata.name} has nobody with the sensitive value {str(odd[0])!r}, which is in "
+            "the release; give the table that the release was made from"
+        )
     codes = np.array([place[str(value)] for value in counts.values], dtype=np.int64)
     return GroupCounts.from_pairs(
         counts.cell_groups,
