@@ -117,7 +117,7 @@ def compare(method, oracle, bag, places, l, seen, most=8):  # noqa: E741
     every, met = releases(bag, places, l, oracle), {}
     for world in tables(bag):
         table = microdata(list(world), age=list(places))
-        boxes = fk.PublishOptions(form="generalized")
+        boxes = fk.PublishOptions(form="generalized", labels={"age": "exact"})
         policy = fk.Policy(DIVERSE.requirements, table.schema, boxes)
         for seed in range(3):
             groups = method.partition(table, seed=seed).tolist()

@@ -215,7 +215,9 @@ def test_overall_counts_answer_by_ranges_and_frequencies_alone():
     microdata = Microdata(
         pa.table({"age": ages, "d": values}), Schema(quasi_identifiers=["age"], sensitive="d")
     )
-    made = fk.publish(microdata, fk.Policy([fk.Requirement(fk.Facts(), 1)]))
+    made = fk.publish(
+        microdata, fk.Policy([fk.Requirement(fk.Facts(), 1)]), labels={"age": "exact"}
+    )
     found = fk.query_error(made, microdata, queries=200, selectivity=0.2)
     asked = draw_queries(microdata, queries=200, selectivity=0.2)
     (attribute,) = microdata.attributes

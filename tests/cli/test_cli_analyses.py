@@ -361,7 +361,7 @@ def measured(desk, release):
 
 
 def shown(share):
-    return f"{100 * share:.1f}%" if share else "0%"
+    return f"{100 * share:.1f}%" if 0 < share != 1 else f"{share:.0%}"
 
 
 def test_every_measure_has_a_row(measure, desk):
@@ -369,8 +369,8 @@ def test_every_measure_has_a_row(measure, desk):
     assert "What the generalized release is still worth release.csv" in said
     assert f"groups {found.utility.groups} of " in said
     assert f"discernibility {found.utility.discernibility} " in said
-    assert f"NCP {100 * found.utility.average_ncp:.1f}%" in said
-    assert f"age {100 * found.utility.ncp['age']:.1f}%" in said
+    assert f"NCP {shown(found.utility.average_ncp)}" in said
+    assert f"age {shown(found.utility.ncp['age'])}" in said
     assert "or to 20.0% of the people where that is more (1,000 queries each)" in said
     one, two = found.errors
     assert f"one quasi-identifier {shown(one.median)} {shown(one.average)}" in said

@@ -55,7 +55,7 @@ CARDS = {
     "policy": (
         POLICY,
         ["flu", "3 other people's illnesses must stay less than 1/3 sure", "k_anonymity = 5"]
-        + ["age; zip", "pin", "generalized, by mondrian"],
+        + ["age; zip", "pin"],
     ),
     "requirement": (
         POLICY.requirements[0],
