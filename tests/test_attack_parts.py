@@ -11,6 +11,7 @@ from tests.oracle.algorithm_worlds import posteriors
 
 import foreknow as fk
 from foreknow.methods.mondrian.replay import Replay
+from foreknow.methods.protocol import as_written
 
 REQUIREMENTS = [
     DIVERSE.requirements,
@@ -122,12 +123,13 @@ def test_a_release_of_copies_has_the_posteriors_of_each():
     """Three towns far apart, each the five people of the example: 216 worlds, 8 are possible."""
     ages, values = [50, 40, 50, 30, 30], ["flu", "hiv", "hiv", "flu", "flu"]
     town = [place for place in ("a", "b", "c") for _ in ages]
+    exact = fk.PublishOptions(labels={"age": "exact"})  # on a grid they are one group
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     one = fk.attack(
-        microdata(values, age=ages), fk.Mondrian(), fk.Policy(DIVERSE.requirements, schema)
+        microdata(values, age=ages), fk.Mondrian(), fk.Policy(DIVERSE.requirements, schema, exact)
     )
     table = microdata(values * 3, {"town": fk.Mask(1)}, town=town, age=ages * 3)
-    policy = fk.Policy(DIVERSE.requirements, table.schema)
+    policy = fk.Policy(DIVERSE.requirements, table.schema, exact)
     found = fk.attack(table, fk.Mondrian(), policy, worlds=7)
     assert (found.how, found.exact, found.n_settled) == ("parts", True, 15)
     assert found.n_worlds == one.n_worlds**3
@@ -213,6 +215,7 @@ def test_nearly_everybody_is_settled_at_real_sizes():
     assert written["proved_not_certain"] == found.n_not_certain
     assert written["parts"] == found.parts > 50
     # A spot check by runs: worlds of one exchange, which show that somebody is not certain.
+    table = as_written(fk.Mondrian(), table, policy)
     groups = fk.Mondrian().partition(table, policy)
     random, checked = np.random.default_rng(0), 0
     beliefs = found._posteriors

@@ -376,7 +376,11 @@ def test_an_attack_runs_the_method_as_publishing_does(tmp_path):
     labels = sorted({row["age"] for row in rows})
     groups = [labels.index(row["age"]) for row in rows]
     assert made.grids == {"age": "in steps of 5"}
-    fk.attack(found, fk.Mondrian(), policy, groups=groups, worlds=20, seconds=5)
+    attacked = fk.attack(found, fk.Mondrian(), policy, groups=groups, worlds=20, seconds=5)
+    # Every person is a cell of five years, which is divided no further: no cut looks at values.
+    assert (attacked.how, attacked.exact, attacked.found) == ("parts", True, False)
+    assert attacked.consistent == attacked.n_worlds
+    assert attacked.posterior(1, "d0") == Fraction(2, 5)
     unrounded = fk.Mondrian().partition(found, policy)
     with pytest.raises(fk.InputError, match="does not make these groups"):
         fk.attack(found, fk.Mondrian(), policy, groups=unrounded, worlds=20, seconds=5)
@@ -399,9 +403,11 @@ def test_the_grid_is_stated_and_old_certificates_have_none(tmp_path):
     assert fk.Certificate.load(path).grids == made.grids == {"age": "in steps of 5"}
     page = page_of(made.audit).html()
     assert "Ranges are written on a grid: age in steps of 5." in page
-    for wrong in (("version", 4), ("grids", {"zip": "in steps of 5"}), ("grids", {"age": 5})):
+    old = {"version": 4, "scope": None}  # nor had they a scope
+    for wrong in (old, {"grids": {"zip": "in steps of 5"}}, {"grids": {"age": 5}}):
         text = path.read_text()
-        path.write_text(json.dumps({**json.loads(text), wrong[0]: wrong[1]}))
+        said = {**json.loads(text), **wrong}
+        path.write_text(json.dumps({key: x for key, x in said.items() if x is not None}))
         with pytest.raises(fk.InputError, match="grids"):
             fk.Certificate.load(path)
         path.write_text(text)

@@ -140,7 +140,9 @@ class Replay:
         cut = self._owner[self._children]
         order = np.lexsort((self._children, cut))
         people, child, cut = self._people[order], self._children[order], cut[order]
-        found = []
+        found: list[Refusal] = []
+        if not len(cut):
+            return found
         for at in np.split(np.arange(len(cut)), np.flatnonzero(np.diff(cut)) + 1):
             who, (names, own) = people[at], np.unique(child[at], return_inverse=True)
             group, side = self.groups[who], own.reshape(-1)
