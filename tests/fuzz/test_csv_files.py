@@ -177,7 +177,7 @@ def audit(chance, folder, worker, name, table):
 def publish(chance, folder, worker, name, table):
     said = worker.run(folder, "publish", name, "--policy", "policy.toml", "--out", "out")
     left = {path.name for path in folder.iterdir()} - {name, "policy.toml"}
-    if left != ({"out"} if said.code == 0 else set()):
+    if left != ({"out", "out.owner"} if said.code == 0 else set()):
         raise Fault(f"left behind: {left} after {said}")
     if said.code:
         return
