@@ -377,7 +377,7 @@ def test_an_attack_runs_the_method_as_publishing_does(tmp_path):
     groups = [labels.index(row["age"]) for row in rows]
     assert made.grids == {"age": "in steps of 5"}
     attacked = fk.attack(found, fk.Mondrian(), policy, groups=groups, worlds=20, seconds=5)
-    # Every person is a cell of five years, which is divided no further: no cut looks at values.
+    # Cells are divided no further, so no cut looks at values: each world has these groups.
     assert (attacked.how, attacked.exact, attacked.found) == ("parts", True, False)
     assert attacked.consistent == attacked.n_worlds
     assert attacked.posterior(1, "d0") == Fraction(2, 5)

@@ -169,7 +169,8 @@ def attempt(chance, folder, worker):
         command = some(chance, "publish", 0.4) or "audit"
         out = ["--out", "out"] if command == "publish" else []
         said = worker.run(folder, command, "people.parquet", "--policy", "policy.toml", *out)
-        if (folder / "out").exists() != (command == "publish" and said.code == 0):
+        left = {path.name for path in folder.glob("out*")}
+        if left != ({"out", "out.owner"} if command == "publish" and said.code == 0 else set()):
             raise Fault(f"left behind after {said}")
         if chance.random() < 0.02 and said.code == 2:
             alone(said, folder)
