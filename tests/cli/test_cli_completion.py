@@ -52,7 +52,9 @@ def test_help_lists_every_method_with_what_it_does(desk, command):
     assert "naive: Not safe" in said
 
 
-def test_completion_can_be_shown(desk):
+def test_completion_can_be_shown(desk, monkeypatch):
+    # Which shell this runs in cannot be told where there is none.
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
     assert "=complete_bash $1" in desk.says("--show-completion", "bash")
 
 

@@ -367,6 +367,17 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     if read.scope is not None:
         if read.version < 5:
             return "a scope is certified from version 5 on"
+        if read.scope.method == "frequencies" and release.form != "bucketized":
+            return "that the method reveals frequencies only is for the bucketized form"
+        if (
+            read.scope.method.startswith("at most ")
+            and not 0 < as_fraction(read.scope.method.removeprefix("at most ")) < 1
+        ):
+            return "what the method reveals at most is a probability"
+        if release.semantics == "single" and read.source.get("rows") != release.people + (
+            read.scope.left_out
+        ):
+            return "the rows of the source are the people of the release and those left out"
         if release.semantics != "single" and read.scope.left_out:
             return "people without a value are left out where everybody has one, and only there"
     if read.grids and (read.version < 5 or not set(read.grids) <= set(release.groups)):

@@ -400,7 +400,7 @@ def _differences(
         if not finding.safe or not other:
             continue
         key, place = other[0], f"require[{now['requirement']}]"
-        if {"exact", "below"} & set(other) and "exact" in then:
+        if {"exact", "below"} & set(other) and "exact" in then and "exact" in now:
             yield (
                 f"{place}: the worst probability is {now['exact']} and the limit {now['below']}; "
                 f"certified are {then['exact']} and {then['below']}"

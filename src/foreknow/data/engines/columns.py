@@ -273,6 +273,8 @@ def encode(
         values = to_python(name, found)
         readers = _readers(reading, not untyped and declared is None, values)
         kind, values = _parsed(name, values, codes, declared, positions, readers)
+        if kind == "text" and declared is None and reading.converts:
+            _refuse_mixed(name, values, codes, positions, reading)
     else:
         kind = _kind(found.type)
         ordered = pa.types.is_dictionary(array.type) and array.type.ordered and is_text
@@ -391,7 +393,30 @@ def _parsed(
     )
 
 
-def _read(value: Any, reader: _Reader) -> Any:
+def _refuse_mixed(
+    name: str, values: list[Any], codes: Codes, positions: IntArray | None, reading: Reading
+) -> None:
+    """Refuse texts of which most, but not all, are written as the reading says."""
+    commas = [v for v in values if isinstance(v, str) and "," in v]
+    for what, reader, seen in (
+        ("dates by date_format", reading.as_date, values),
+        ('numbers with decimal = ","', reading.decimal == "," and _with_comma, commas),
+    ):
+        if not reader:
+            continue
+        looks = ("date", (), r"(?s:.+)" if seen is values else _THOUSANDS, reader)
+        fits = {v for v in seen if isinstance(v, str) and _read(v, looks) is not _UNREAD}
+        others = [i for i, v in enumerate(values) if v is not None and v not in fits]
+        if len(fits) > len(others):
+            row, code = min((int(np.argmax(codes == code)), code) for code in others)
+            row = row if positions is None else int(positions[row])
+            raise DataError(
+                f"column {name!r}: most values are {what}, but row {row + 1} holds "
+                f'{values[code]!r}; mend it, or add types = {{ {name} = "text" }} to the schema'
+            )
+
+
+def _read(value: Any, reader: Any) -> Any:
     _, types, pattern, read = reader
     if value is None or type(value) in types:
         return value
