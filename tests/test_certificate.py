@@ -242,7 +242,10 @@ def test_a_release_that_was_changed_is_found_even_with_a_forged_digest(
             lambda t: t["policy"]["require"].append(t["policy"]["require"][0]),
             "2 points are judged, 1 are certified",
         ),
-        (lambda t: t["release"].update(people=8), "certified are 8 in 3"),
+        (
+            lambda t: (t["release"].update(people=8), t["source"].update(rows=8)),
+            "certified are 8 in 3",
+        ),
         (lambda t: t["release"].update(n_groups=4), "certified are 7 in 4"),
         (lambda t: t["release"]["files"].update({"release.csv": "0" * 64}), "digest differs"),
     ],
@@ -251,6 +254,21 @@ def test_a_certificate_that_was_tampered_with_is_found(change, said, folder):
     problems = edit(folder, change).check(folder)
     assert len(problems) == 1
     assert re.search(said, problems[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t["scope"].update(method="frequencies"), "for the bucketized form"),
+        (lambda t: t["scope"].update(method="at most 0"), "is a probability"),
+        (lambda t: t["scope"].update(method="at most 3/2"), "is a probability"),
+        (lambda t: t["scope"].update(left_out=7), "the rows of the source are"),
+        (lambda t: t["source"].update(rows=5), "the rows of the source are"),
+    ],
+)
+def test_a_certificate_that_contradicts_itself_is_refused(change, said, folder):
+    with pytest.raises(CertificateError, match=said):
+        edit(folder, change).check(folder)
 
 
 @pytest.mark.parametrize("missing", ["people.csv", "sensitive.csv"])
