@@ -40,7 +40,8 @@ class Attained:
 class Criterion(Protocol):
     """A criterion of groups; a frozen value, with a line in `registry.CRITERIA`.
 
-    One that the verifier does not know (`GAUGES`) also brings a function `gauge`.
+    One that the verifier does not know (`GAUGES`) also brings a function `gauge`. One that needs
+    something of the schema has a method ``under(schema)``, which gives the same criterion with it.
     """
 
     key: ClassVar[str]

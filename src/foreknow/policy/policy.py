@@ -142,6 +142,9 @@ class Policy:
                     f"expected a Requirement, not {type(requirement).__name__}; a policy of plain "
                     "tables is made by Policy.from_dict"
                 )
+        if schema is not None:
+            ours = tuple(requirement.under(schema) for requirement in self.requirements)
+            object.__setattr__(self, "requirements", ours)
         if not self.requirements:
             raise PolicyError("the policy requires nothing; add at least one [[require]] table")
         for i, later in enumerate(self.requirements):

@@ -7,7 +7,7 @@ This is the one place that turns a release and a requirement into what is counte
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
@@ -237,6 +237,11 @@ class Requirement:
 
     def _repr_html_(self) -> str:
         return card_of(self)
+
+    def under(self, schema: Any) -> Requirement:
+        """The same with what its criterion needs of a schema."""
+        bind = getattr(self.criterion, "under", None)
+        return self if bind is None else replace(self, adversary=bind(schema))
 
     def counted(self, release: HasCounts) -> HasCounts:
         """What the adversary's posterior is computed from, for audit and search alike.

@@ -33,8 +33,9 @@ from foreknow.publishing import CERTIFICATE, PRIORS
 from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
-# 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids
-FORMAT_VERSION = 5
+# 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids,
+# 5 no trees and populations
+FORMAT_VERSION = 6
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
 _MOST_BYTES = 256 << 20
@@ -364,6 +365,10 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         return "priors are named by a digest from version 3 on"
     if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
         return "criteria are certified from version 4 on"
+    if read.version < 6 and any(
+        table.t_closeness is not None and table.t_closeness.tree for table in read.policy.require
+    ):
+        return "the tree of t_closeness is certified from version 6 on"
     if read.scope is not None:
         if read.version < 5:
             return "a scope is certified from version 5 on"

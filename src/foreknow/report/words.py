@@ -64,13 +64,19 @@ def listing(parts: Sequence[str], last: str = "and", most: int = 6) -> str:
 
 
 def setting_text(setting: object) -> str:
-    """Write a setting as a policy file has it.
+    """Write a setting as a policy file has it; of tables in it, only how long they are.
 
     >>> setting_text({"alpha": "1/4", "k": 20}), setting_text(5)
     ('{ alpha = 1/4, k = 20 }', '5')
+    >>> setting_text({"t": "1/4", "tree": [["flu", "lung"], ["cold", "lung"]]})
+    '{ t = 1/4, tree = 2 rows }'
     """
     if not isinstance(setting, Mapping):
         return visible(setting)
+    setting = {
+        key: f"{len(own)} rows" if isinstance(own, list) and isinstance(own[0], list) else own
+        for key, own in setting.items()
+    }
     return "{ " + ", ".join(f"{key} = {visible(own)}" for key, own in setting.items()) + " }"
 
 
