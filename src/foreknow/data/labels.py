@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -67,6 +68,18 @@ class GroupLabels(list[Any]):
     def __init__(self, labels: Iterable[Any], columns: Iterable[str]) -> None:
         super().__init__(labels)
         self.columns = tuple(columns)
+
+
+def text_of(value: Any) -> str:
+    """Write one value.
+
+    >>> from datetime import date
+    >>> text_of(date(2024, 1, 31)), text_of(7)
+    ('2024-01-31', '7')
+    """
+    if value is None:
+        return "missing"
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
 
 def is_missing(label: Any) -> bool:

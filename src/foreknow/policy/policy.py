@@ -225,6 +225,19 @@ class Policy:
         """Every adversary with its limit, of all requirements."""
         return [point for requirement in self.requirements for point in requirement.points]
 
+    @property
+    def by_labels(self) -> bool:
+        """Whether a requirement asks how groups are written."""
+        return any(requirement.by_labels for requirement in self.requirements)
+
+    @property
+    def populations(self) -> dict[str, Any]:
+        """By its digest, each population that groups are compared with, for the verifier."""
+        found = [
+            getattr(requirement.criterion, "population", None) for requirement in self.requirements
+        ]
+        return {own.digest(): own.written() for own in found if own is not None}
+
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words which requirements a release fails, and by how much."""
         return [said for requirement in self.requirements for said in requirement.failures(release)]
@@ -250,6 +263,7 @@ class Policy:
         A certificate holds this. It cannot be read as a policy where hierarchies are in files.
         """
         table = self.to_dict()
+        table["require"] = [requirement.published() for requirement in self.requirements]
         table.get("schema", {}).pop("reading", None)
         hierarchies = table.get("schema", {}).get("hierarchies", {})
         for column, hierarchy in hierarchies.items():

@@ -294,9 +294,15 @@ class Requirement:
         return mask
 
     @property
+    def by_labels(self) -> bool:
+        """Whether it asks how groups are written."""
+        return bool(getattr(self.criterion, "by_labels", False))
+
+    @property
     def by_counts(self) -> bool:
         """Whether it asks nothing of groups but how many of each have each value."""
-        return not any(isinstance(point.adversary, Gaining) for point in self.points)
+        gaining = any(isinstance(point.adversary, Gaining) for point in self.points)
+        return not gaining and not self.by_labels
 
     def ledgers(
         self, values: Labels, semantics: Semantics, everyone: GroupCounts | None = None
@@ -360,6 +366,11 @@ class Requirement:
         if counts.semantics == "multiset":
             return said
         return f"{have} of {counts.n_people} people have {name}: {said}"
+
+    def published(self) -> dict[str, Any]:
+        """The same as a certificate has it."""
+        table, own = self.to_dict(), getattr(self.criterion, "published", None)
+        return table if own is None else {**table, **own()}
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[[require]]`` table of a policy file."""

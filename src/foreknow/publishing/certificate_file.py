@@ -365,10 +365,12 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         return "priors are named by a digest from version 3 on"
     if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
         return "criteria are certified from version 4 on"
-    if read.version < 6 and any(
-        table.t_closeness is not None and table.t_closeness.tree for table in read.policy.require
-    ):
-        return "the tree of t_closeness is certified from version 6 on"
+    for required in read.policy.require:
+        if read.version < 6 and required.t_closeness is not None and required.t_closeness.tree:
+            return "the tree of t_closeness is certified from version 6 on"
+        for compared in (required.k_map, required.delta_presence):
+            if compared is not None and (read.version < 6 or compared.digest is None):
+                return "a population is certified by its digest, from version 6 on"
     if read.scope is not None:
         if read.version < 5:
             return "a scope is certified from version 5 on"

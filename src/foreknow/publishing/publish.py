@@ -198,6 +198,7 @@ class Publication:
             _log.info("reading the written release back")
             required = said.policy["require"]
             written, held = said.written(paths), replace(said.written(self.tables), escaped=False)
+            written = replace(written, populations=self.audit.policy.populations)
             found = findings_of(written, required if kept is None else kept.filled(required))
             if _certified(found, kept) != said.findings or written.held != held.held:
                 raise InternalError("the release differs from what was written")
@@ -338,6 +339,12 @@ def publish(
     traits = traits_of(anonymizer)
     scope = replace(verdicts.scope, left_out=microdata.left_out, method=_of_method(traits, policy))
     verdicts = replace(verdicts, lattice=found.lattice, scope=scope)
+    if not verdicts.safe and policy.by_labels:
+        raise NoSafeRelease(
+            "the groups as they are written do not hold what the policy requires: "
+            f"{'; '.join(policy.failures(release))}. Labels are narrower than what was searched: "
+            "leave publish.labels out, or loosen the requirement"
+        )
     if not verdicts.safe and not traits.consults_policy:
         raise NoSafeRelease(
             f"{type(anonymizer).__name__} made groups that do not hold what the policy requires: "
@@ -448,8 +455,10 @@ def _certify(
     written = Written(
         options.written, columns, microdata.schema.sensitive, tables, semantics=semantics
     )
+    said = policy.published()
     try:
-        findings = findings_of(written, policy.to_dict()["require"])
+        written = replace(written, populations=policy.populations)
+        findings = findings_of(written, said["require"])
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
     if not _agree(verdicts, findings):
@@ -457,7 +466,7 @@ def _certify(
         raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
     key = secrets.token_hex(32)
     notes, minimal = traits_of(anonymizer).notes, traits_of(anonymizer).minimal
-    said, learned = policy.published(), learned_tables(policy)
+    learned = learned_tables(policy)
     kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
     if kept is not None:
         said["require"] = kept.withheld(said["require"])

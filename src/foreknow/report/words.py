@@ -73,11 +73,14 @@ def setting_text(setting: object) -> str:
     """
     if not isinstance(setting, Mapping):
         return visible(setting)
-    setting = {
-        key: f"{len(own)} rows" if isinstance(own, list) and isinstance(own[0], list) else own
-        for key, own in setting.items()
-    }
-    return "{ " + ", ".join(f"{key} = {visible(own)}" for key, own in setting.items()) + " }"
+    return "{ " + ", ".join(f"{key} = {_brief(own)}" for key, own in setting.items()) + " }"
+
+
+def _brief(setting: object) -> str:
+    if isinstance(setting, Mapping):
+        return f"of {', '.join(map(visible, setting))}"
+    tables = isinstance(setting, list) and setting and isinstance(setting[0], list)
+    return f"{len(setting)} rows" if tables else visible(setting)  # type: ignore[arg-type]
 
 
 def number(amount: int) -> str:
