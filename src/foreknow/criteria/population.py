@@ -151,7 +151,43 @@ class Population:
 
     def match(self, counts: GroupCounts) -> tuple[IntArray, NDArray[np.uint8]]:
         """How many people each group covers, and one bit each for those that any does."""
+        found = self._by_label(labels_of(counts))
+        if found is not None:
+            return found
         return self.match_each(counts, np.zeros(counts.n_groups, dtype=np.int64), 1)
+
+    def _by_label(self, groups: GroupLabels) -> tuple[IntArray, NDArray[np.uint8]] | None:
+        """The same by the one label that each value falls in; None where some fall in several."""
+        points = self._points(groups.columns)
+        of_group = np.zeros(len(groups), dtype=np.int64)
+        of_person = np.zeros(points.people, dtype=np.int64)
+        keys = 1
+        for place, (codes, falling) in enumerate(zip(points.columns, points.falling, strict=True)):
+            labels = [label[place] for label in groups]
+            at = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+            of_value = np.full(len(falling.texts), len(at), dtype=np.int64)
+            for label, i in at.items():
+                inside = falling.within(label)
+                if (of_value[inside] < len(at)).any():
+                    return None
+                of_value[inside] = i
+            keys *= len(at) + 1
+            if keys >= 2**62:
+                return None
+            of_group *= len(at) + 1
+            of_group += np.array([at[label] for label in labels], dtype=np.int64)
+            of_person *= len(at) + 1
+            of_person += of_value[codes]
+        order = np.argsort(of_group)
+        if keys <= max(1 << 16, 4 * points.people):
+            table = np.full(keys, -1, dtype=np.int64)
+            table[of_group] = np.arange(len(groups))
+            found = table[of_person]
+        else:
+            near = np.searchsorted(of_group[order], of_person).clip(max=len(groups) - 1)
+            found = np.where(of_group[order][near] == of_person, order[near], -1)
+        inside = found >= 0
+        return np.bincount(found[inside], minlength=len(groups)), np.packbits(inside)[None]
 
     def match_each(
         self, counts: GroupCounts, owner: NDArray[Any], n_owners: int

@@ -87,7 +87,8 @@ class Falling:
         return found
 
     def _equal(self, text: str | None) -> Mask:
-        same = np.array([own == text for own in self.texts], dtype=bool)
+        same = np.zeros(len(self.texts), dtype=bool)
+        same[self._places.get(text, [])] = True
         number = None if text is None else _number(text)
         if number is not None and not _is_code(text or ""):
             same |= self._between(self._numbers, number, number)
@@ -131,6 +132,13 @@ class Falling:
         found = np.zeros(len(self.texts), dtype=bool)
         end = bisect_left(keys, high) if open_ else bisect_right(keys, high)
         found[places[bisect_left(keys, low) : end]] = True
+        return found
+
+    @cached_property
+    def _places(self) -> dict[str | None, list[int]]:
+        found: dict[str | None, list[int]] = {}
+        for i, text in enumerate(self.texts):
+            found.setdefault(text, []).append(i)
         return found
 
     @cached_property
