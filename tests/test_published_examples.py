@@ -94,32 +94,11 @@ def test_six_patients_of_a_postal_code_are_a_map_of_5_and_five_of_them_surely_th
 HOSPITAL = pa.table(
     {
         "age": [29, 24, 28, 27, 24, 23, 19, 29, 17, 19],
-        "gender": [
-            "Female",
-            "Female",
-            "Female",
-            "Male",
-            "Female",
-            "Male",
-            "Male",
-            "Male",
-            "Male",
-            "Male",
-        ],
+        "gender": [*["Female"] * 3, "Male", "Female", *["Male"] * 5],
         "city": ["Tamil Nadu", "Kerala", "Tamil Nadu", "Karnataka", "Kerala"]
         + ["Karnataka", "Kerala", "Karnataka", "Kerala", "Kerala"],
-        "disease": [
-            "Cancer",
-            "Viral",
-            "TB",
-            "None",
-            "Heart",
-            "TB",
-            "Cancer",
-            "Heart",
-            "Heart",
-            "Viral",
-        ],
+        "disease": ["Cancer", "Viral", "TB", "None", "Heart"]
+        + ["TB", "Cancer", "Heart", "Heart", "Viral"],
     }
 )
 
