@@ -260,6 +260,7 @@ def test_what_is_published_holds_and_verifies_with_the_population_only(method, s
     said = (place / "out" / "certificate.json").read_text()
     assert "everybody" in said or source == "frame"
     assert str(place) not in said
+    assert str(place) not in (place / "out" / "report.html").read_text("utf-8")
 
 
 def test_a_certificate_that_promises_more_is_refused(place):

@@ -65,6 +65,7 @@ class Population:
         self.trees: dict[str, tuple[tuple[str, ...], ...]] = {}
         self.orders: dict[str, tuple[str, ...]] = {}
         self.columns: tuple[str, ...] = ()
+        self.expected: str | None = None
         self._read: dict[tuple[str, ...], _Points] = {}
 
     def __eq__(self, other: object) -> bool:
@@ -88,7 +89,7 @@ class Population:
         """The same with the hierarchies of a schema, and the columns that matter."""
         own = Population(self.at)
         own.source, own._read = self.source, self._read if not schema.hierarchies else {}
-        own.columns = tuple(schema.quasi_identifiers)
+        own.columns, own.expected = tuple(schema.quasi_identifiers), self.expected
         own.trees, own.orders = dict(self.trees), dict(self.orders)
         for column, hierarchy in schema.hierarchies.items():
             if column not in schema.quasi_identifiers:
@@ -128,7 +129,10 @@ class Population:
             for key, times in zip(keys.tolist(), many.tolist(), strict=True)
         ]
         rows.sort(key=lambda row: [(part is not None, str(part)) for part in row])
-        return hashlib.blake2b(json.dumps([columns, rows]).encode(), digest_size=32).hexdigest()
+        found = hashlib.blake2b(json.dumps([columns, rows]).encode(), digest_size=32).hexdigest()
+        if self.expected not in (None, found):
+            raise DataError(f"the population {self.name} is not the one whose digest is given")
+        return found
 
     def __deepcopy__(self, memo: Any) -> Population:
         return self
@@ -284,6 +288,15 @@ def _population(given: Any, folder: Path = Path()) -> Population:
     return given if isinstance(given, Population) else Population(given, folder)
 
 
+def _stated(read: Any, folder: Path) -> Population:
+    """The population of a policy file, or of what a certificate states of one."""
+    made = _population(read.population, folder)
+    made.expected = read.digest
+    made.trees = {c: tuple(map(tuple, rows)) for c, rows in (read.trees or {}).items()}
+    made.orders = {c: tuple(order) for c, order in (read.orders or {}).items()}
+    return made
+
+
 class KMapSettings(Settings):
     """``k_map`` in a policy file; the last three are a certificate's."""
 
@@ -334,7 +347,7 @@ class KMap(_OfPopulation):
     @classmethod
     def from_settings(cls, read: KMapSettings, folder: Path) -> KMap:
         """Make it of ``k_map = { k = 5, population = "people.csv" }`` in a policy file."""
-        return cls(read.k, _population(read.population, folder))
+        return cls(read.k, _stated(read, folder))
 
     def attained(self, release: HasCounts) -> Attained:
         """The group that looks like the fewest people of the population."""
@@ -422,7 +435,7 @@ class DeltaPresence(_OfPopulation):
     @classmethod
     def from_settings(cls, read: DeltaPresenceSettings, folder: Path) -> DeltaPresence:
         """Make it of ``delta_presence = { lowest = 0, highest = 0.5, population = ... }``."""
-        return cls(read.lowest, read.highest, _population(read.population, folder))
+        return cls(read.lowest, read.highest, _stated(read, folder))
 
     def presence(self, release: HasCounts) -> tuple[Fraction, Fraction]:
         """The lowest and the highest probability that somebody of the population is in the table.

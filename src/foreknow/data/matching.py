@@ -63,6 +63,7 @@ class Falling:
     ) -> None:
         self.texts = [None if value is None else text_of(value) for value in values]
         self._column, self._tree = column, tree
+        self._leaves = {row[0] for row in tree or ()}
         self._order = None if order is None else {text: i for i, text in enumerate(order)}
         self._known: dict[str | None, Mask] = {}
 
@@ -75,7 +76,7 @@ class Falling:
 
     def _read(self, text: str | None) -> Mask:
         alone = self._equal(text)
-        if text is None or (alone.any() and self._tree is not None):
+        if text is None or text in self._leaves:
             return alone
         if _EVERYTHING.fullmatch(text):
             return np.ones(len(self.texts), dtype=bool)

@@ -73,10 +73,12 @@ def setting_text(setting: object) -> str:
     """
     if not isinstance(setting, Mapping):
         return visible(setting)
-    return "{ " + ", ".join(f"{key} = {_brief(own)}" for key, own in setting.items()) + " }"
+    return "{ " + ", ".join(f"{key} = {_brief(key, own)}" for key, own in setting.items()) + " }"
 
 
-def _brief(setting: object) -> str:
+def _brief(key: str, setting: object) -> str:
+    if key == "population":  # of a path only the name: where files lie is the owner's
+        return visible(re.split(r"[/\\]", str(setting))[-1])
     if isinstance(setting, Mapping):
         return f"of {', '.join(map(visible, setting))}"
     tables = isinstance(setting, list) and setting and isinstance(setting[0], list)

@@ -11,7 +11,7 @@ import re
 from calendar import monthrange
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from operator import and_
@@ -117,6 +117,8 @@ Reads = Callable[[str | None, str | None], bool]
 
 def _reading(tree: Any, order: Any) -> Reads:
     """Whether a value of a column is among what a label says."""
+    if any(not 2 <= len(row) == len(tree[0]) for row in tree or ()):
+        raise CertificateError("the rows of a tree are lists of one length, from 2 on")
     rows = {str(row[0]): [str(cell) for cell in row] for row in tree or ()}
     listed = {str(value): place for place, value in enumerate(order or ())}
     nodes = {cell for row in rows.values() for cell in row[1:]} | {
@@ -183,11 +185,8 @@ def _unjoined(label: str, joint: str) -> list[str]:
 
 
 def _decimal(text: str) -> Decimal | None:
-    try:
-        number = Decimal(text) if text.isascii() and "_" not in text else None
-    except InvalidOperation:
-        return None
-    return number if number is not None and number.is_finite() else None
+    digits = re.fullmatch(r"[-+]?[0-9]+([.][0-9]*)?([eE][-+]?[0-9]{1,3})?", text)
+    return None if digits is None else Decimal(text)
 
 
 def _same(label: str, value: str) -> bool:
