@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
-from foreknow.criteria.diversity import plain, shortened
+from foreknow.criteria.diversity import plain
 from foreknow.criteria.ledger import EachGroup, EachGroupEvaluation
 from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts, Semantics
@@ -453,9 +453,8 @@ class DeltaPresence(_OfPopulation):
         lowest, highest, group, words = self._found(counts)
         holds = as_fraction(self.lowest) <= lowest and highest <= as_fraction(self.highest)
         words = (
-            f"that somebody of the population is in the table has a probability of "
-            f"{shortened(lowest)} to {shortened(highest)}, {self.lowest} to {self.highest} is "
-            f"allowed{words}"
+            "that somebody of the population is in the table has a probability of "
+            f"{lowest} to {highest}, {self.lowest} to {self.highest} is allowed{words}"
         )
         return Attained(highest, holds, words, counts.group_label(group))
 
