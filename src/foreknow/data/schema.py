@@ -160,8 +160,9 @@ class Schema:
 
     def _check_hierarchies(self) -> None:
         for column in (*self.hierarchies, *self.types):
-            of_values = column == self.sensitive and column in self.hierarchies
-            if column not in self.quasi_identifiers and not of_values:
+            if column not in self.quasi_identifiers:
+                if column == self.sensitive and column not in self.types:
+                    continue  # it names sets of values, and generalizes nothing
                 dotted = [name for name in self.quasi_identifiers if name.startswith(f"{column}.")]
                 hint = did_you_mean(column, self.quasi_identifiers)
                 if dotted:
