@@ -123,6 +123,19 @@ def test_merging_groups_of_which_none_overlap_never_hurts(publication, limit):
     assert criterion.holds(after) or not lowest
 
 
+def test_the_order_of_columns_does_not_matter():
+    people = [(age, sex) for age in range(6) for sex in "mf"]
+    k_map = fk.KMap(1, table_of(people))
+    overlapping = [((0, 3, "*"), 1), ((2, 3, "m"), 1)]
+    first = release_of(overlapping)
+    turned = fk.Release.from_generalized(
+        pa.table({"sex": ["*", "m"], "age": ["0 to 3", "2 to 5"], "ill": ["x", "x"]}),
+        quasi_identifiers=["sex", "age"],
+        sensitive="ill",
+    )
+    assert k_map.measure(first) == k_map.measure(turned) == k_map.measure(first) == 4
+
+
 def test_a_merged_label_over_a_third_group_can_hurt():
     """Why groups that overlap are never called safe."""
     people = [(age, "m") for age in range(5)]

@@ -38,6 +38,8 @@ from foreknow.settings import Settings
 
 # Bytes of groups by people of the population that are weighed at once.
 _AT_ONCE = 1 << 24
+# Bytes of labels by people that are kept.
+_KEPT = 1 << 28
 
 
 class _Points(NamedTuple):
@@ -67,6 +69,7 @@ class Population:
         self.columns: tuple[str, ...] = ()
         self.expected: str | None = None
         self._read: dict[tuple[str, ...], _Points] = {}
+        self._packed: dict[tuple[str, Any], NDArray[np.uint8]] = {}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Population):
@@ -141,23 +144,23 @@ class Population:
         return next(iter(self._read.values())).people if self._read else 0
 
     def covered(self, groups: GroupLabels) -> list[NDArray[np.uint8]]:
-        """By column, one bit for everybody and each group: whether the label covers their value.
-
-        For ANDs over columns, a part of the groups at a time; see `parts`.
-        """
+        """By column, one bit for each group and everybody: whether the label covers their value."""
         points, found = self._points(groups.columns), []
         for place, (codes, falling) in enumerate(zip(points.columns, points.falling, strict=True)):
             labels = [label[place] for label in groups]
             at = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-            bits = np.stack([np.packbits(falling.within(label)[codes]) for label in at])
+            if len(self._packed) * points.people > 8 * _KEPT:
+                self._packed.clear()
+            kept = [(groups.columns[place], label) for label in at]
+            for key in kept:
+                if key not in self._packed:
+                    self._packed[key] = np.packbits(falling.within(key[1])[codes])
+            bits = np.stack([self._packed[key] for key in kept])
             found.append(bits[np.array([at[label] for label in labels], dtype=np.int64)])
         return found
 
     def match(self, counts: GroupCounts) -> tuple[IntArray, NDArray[np.uint8]]:
         """How many people each group covers, and one bit each for those that any does."""
-        found = self._by_label(labels_of(counts))
-        if found is not None:
-            return found
         return self.match_each(counts, np.zeros(counts.n_groups, dtype=np.int64), 1)
 
     def _by_label(self, groups: GroupLabels) -> tuple[IntArray, NDArray[np.uint8]] | None:
@@ -196,8 +199,11 @@ class Population:
     def match_each(
         self, counts: GroupCounts, owner: NDArray[Any], n_owners: int
     ) -> tuple[IntArray, NDArray[np.uint8]]:
-        """The same for many releases; `owner` says which each group is of."""
+        """The same for many releases; `owner` says which each group is of, in order."""
         groups = labels_of(counts)
+        found = self._by_label(groups) if n_owners == 1 else None
+        if found is not None:
+            return found
         points = self._points(groups.columns)
         wide = -(-points.people // 8)
         many = np.zeros(len(groups), dtype=np.int64)
@@ -207,7 +213,9 @@ class Population:
             part = GroupLabels(groups[start : start + step], groups.columns)
             bits = np.bitwise_and.reduce(self.covered(part))
             many[start : start + step] = np.bitwise_count(bits).sum(axis=1)
-            np.bitwise_or.at(union, owner[start : start + step], bits)
+            own = owner[start : start + step]
+            first = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
+            union[own[first]] |= np.bitwise_or.reduceat(bits, first, axis=0)
         return many, union
 
     def _points(self, columns: Sequence[str]) -> _Points:
