@@ -25,6 +25,7 @@ from foreknow.cli.options import (
     Group,
     Html,
     Json,
+    Knowing,
     Members,
     Person,
     PolicyPath,
@@ -123,6 +124,7 @@ def skyline(
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
     sensitive: Sensitive = None,
+    knowing: Knowing = None,
     person: Person = None,
     semantics: SemanticsOption = None,
     html: Html = None,
@@ -139,7 +141,7 @@ def skyline(
 
     if (above is not None or name_people) and not value:
         raise InputError("--above and --name-people are about values; add --value")
-    columns = Columns(group, quasi_identifiers, sensitive, person, semantics)
+    columns = Columns(group, quasi_identifiers, sensitive, person, semantics, knowing)
     refuse_inputs(html, json, (release, policy, table, members))
     own = name_people and is_published(release)
     if own and table is None:
@@ -229,6 +231,7 @@ def curves(
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
     sensitive: Sensitive = None,
+    knowing: Knowing = None,
     html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
@@ -243,7 +246,7 @@ def curves(
     from foreknow.auditing.curves import disclosure_curves
     from foreknow.methods.fulldomain.rollup import counts_at
 
-    columns = Columns(group, quasi_identifiers, sensitive)
+    columns = Columns(group, quasi_identifiers, sensitive, knowing=knowing)
     refuse_inputs(html, json, (release, policy))
     wanted = None if levels is None else _levels(levels)
     if wanted is not None and group is not None:

@@ -6,8 +6,8 @@ person and value, or one row per person with a list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -335,6 +335,11 @@ class ValuesTable(PeopleTable):
         """Columns that are judged."""
         return [*self.groups, self.sensitive]
 
+    def seen_as(self, sensitive: str, known: Sequence[str]) -> ValuesTable:
+        """The same for one sensitive column, in groups that known columns divide."""
+        groups, nulls = [*self.groups, *known], self.null_groups or bool(known)
+        return replace(self, groups=groups, null_groups=nulls, sensitive=sensitive)
+
     def count(self) -> GroupCounts:
         """Count people by group, and their values by group and value."""
         return self._found[0]
@@ -389,7 +394,7 @@ class ValuesTable(PeopleTable):
             semantics=self.semantics,
         )
 
-    def _groups_of_people(self, held: Held) -> tuple[NDArray[Any], list[Label]]:
+    def _groups_of_people(self, held: Held) -> tuple[NDArray[Any], Sequence[Label]]:
         if not self.null_groups:
             refuse_null_groups(self.table.name, held.rows, self.groups)
         encoded = []
@@ -444,6 +449,13 @@ class TallyTable:
         """Columns that are judged."""
         return [*self.groups, self.sensitive, self.amount]
 
+    def seen_as(self, sensitive: str, known: Sequence[str]) -> TallyTable:
+        """The same for one sensitive column, in groups that known columns divide."""
+        if not known:
+            return replace(self, sensitive=sensitive)
+        groups = [*self.groups, *known]
+        return replace(self, groups=groups, null_groups=True, sensitive=sensitive, people=None)
+
     def count(self) -> GroupCounts:
         """Read how often each value occurs in each group; how many people it has, if they say."""
         table, people = self.table, self.people
@@ -474,7 +486,7 @@ class TallyTable:
             semantics=self.semantics,
         )
 
-    def _groups_of(self, table: Table, rows: pa.Table) -> tuple[NDArray[Any], list[Label]]:
+    def _groups_of(self, table: Table, rows: pa.Table) -> tuple[NDArray[Any], Sequence[Label]]:
         if not self.null_groups:
             refuse_null_groups(table.name, rows, self.groups)
         return group_codes(rows, self.groups, as_tuples=self.null_groups)
@@ -561,7 +573,7 @@ def _values(sensitive: str, column: pa.ChunkedArray) -> tuple[NDArray[Any], Labe
 
 def group_codes(
     rows: pa.Table, groups: Sequence[str], *, as_tuples: bool
-) -> tuple[NDArray[Any], list[Label]]:
+) -> tuple[NDArray[Any], Sequence[Label]]:
     """Code and label of each row's group."""
     encoded = [codes_of(rows.column(column)) for column in groups]
     return joined(groups, encoded, as_tuples=as_tuples)
@@ -572,7 +584,7 @@ def joined(
     encoded: Sequence[tuple[NDArray[Any], pa.Array]],
     *,
     as_tuples: bool,
-) -> tuple[NDArray[Any], list[Label]]:
+) -> tuple[NDArray[Any], Sequence[Label]]:
     """Code and label of each group, from the codes and distinct values of its columns.
 
     Groups are in the order of their labels, whatever the order of rows: a null, then numbers by
@@ -582,17 +594,27 @@ def joined(
     if len(groups) == 1:
         codes, found = encoded[0]
         labels = to_python(groups[0], found)
-        return codes, GroupLabels([(label,) for label in labels], groups) if as_tuples else labels
+        if not as_tuples:
+            return codes, labels
+        return codes, GroupLabels.of([(label,) for label in labels], groups)
     keys, first = combine([codes for codes, _ in encoded], [len(found) for _, found in encoded])
-    columns = [
-        to_python(name, found.take(pa.array(codes[first])))
-        for name, (codes, found) in zip(groups, encoded, strict=True)
+    own = [
+        (name, found, codes[first]) for name, (codes, found) in zip(groups, encoded, strict=True)
     ]
-    return keys, GroupLabels(zip(*columns, strict=True), groups)
+
+    def named() -> Iterable[Label]:
+        parts = [to_python(name, found.take(pa.array(of))) for name, found, of in own]
+        return zip(*parts, strict=True)
+
+    return keys, GroupLabels(named, len(first), groups)
 
 
 def _places(
-    table: Table, labels: list[Label], people: Table, known: list[Label], of_row: NDArray[Any]
+    table: Table,
+    labels: Sequence[Label],
+    people: Table,
+    known: Sequence[Label],
+    of_row: NDArray[Any],
 ) -> IntArray:
     """Where each group of the tally is among those of the people."""
     as_texts = table.untyped != people.untyped  # a CSV file beside one that knows types
