@@ -25,7 +25,7 @@ Model: TypeAlias = Literal["pitman", "zayatz", "snb"]
 # Up to this sampling fraction the published rule takes Pitman's model.
 SMALL = Fraction(1, 10)
 _STEPS = 200  # of halving: more than the digits of a float
-_LATTICE = 96  # places at which an equation is looked at for changes of sign
+_LATTICE = 24  # places at which an equation is looked at for changes of sign
 
 ASSUMED: dict[Model, str] = {
     "pitman": "the sizes of classes follow Ewens' and Pitman's sampling formula, whose two "
@@ -197,12 +197,13 @@ def _pitman(sample: Histogram) -> tuple[float, dict[str, float]]:
     def slope(alpha: float) -> float:
         """How the likelihood changes with alpha, at the likeliest theta."""
         theta = _theta(alpha, sample)
-        inverse = float(_digammas(theta + 1, n_people - 1))
+        inverse = _reciprocals(theta + 1, n_people - 1)
         among = ((n_classes - 1) - theta * inverse) / alpha
-        return among - float(sample.classes @ _digammas(1 - alpha, sample.sizes - 1))
+        return among - math.fsum(n * _reciprocals(1 - alpha, size - 1) for size, n in pairs)
 
-    places = np.linspace(0, 1, _LATTICE + 1)[1:-1]
-    falls = _crossings(slope, [1e-6, *places.tolist(), 1 - 1e-9], falling=True)
+    pairs = list(zip(sample.sizes.tolist(), sample.classes.tolist(), strict=True))
+    places = [place / _LATTICE for place in range(1, _LATTICE)]
+    falls = _crossings(slope, [1e-6, *places, 1 - 1e-9], falling=True)
     if not falls:
         raise _NoAnswer("its likeliest parameters are at the edge of its domain (alpha = 0)")
     alpha = max(falls, key=lambda a: _log_likelihood(_theta(a, sample), a, sample))
@@ -218,8 +219,8 @@ def _theta(alpha: float, sample: Histogram) -> float:
 
     def slope(above: float) -> float:
         theta = above - alpha
-        opened = float(_digammas(theta / alpha + 1, n_classes - 1)) / alpha
-        return opened - float(_digammas(theta + 1, n_people - 1))
+        opened = _reciprocals(theta / alpha + 1, n_classes - 1) / alpha
+        return opened - _reciprocals(theta + 1, n_people - 1)
 
     low, high = 1e-9, 1.0
     while slope(high) > 0 and high < 1e300:
@@ -265,7 +266,7 @@ def _snb(sample: Histogram) -> tuple[float, dict[str, float]]:
         log = -alpha * (math.log1p(math.exp(-place)) + math.log1p(-missed))
         return math.exp(log) * (1 + alpha * missed / (1 - missed)) - once
 
-    roots = _crossings(excess, np.linspace(-30, 30, 4 * _LATTICE + 1).tolist(), falling=None)
+    roots = _crossings(excess, np.linspace(-30, 30, 10 * _LATTICE + 1).tolist(), falling=None)
     if not roots:
         raise _NoAnswer("its equations have no solution for this sample")
     if len(roots) > 1:
@@ -367,22 +368,22 @@ def _logistic(place: float) -> float:
 _SHIFT = 12  # from here on the asymptotic series have all digits of a float
 
 
-def _digammas(start: Any, steps: Any) -> Any:
+def _reciprocals(start: float, steps: int) -> float:
     """1/start + 1/(start + 1) + ..., of so many terms.
 
-    >>> math.isclose(_digammas(2.5, 3), 1 / 2.5 + 1 / 3.5 + 1 / 4.5)
+    >>> math.isclose(_reciprocals(2.5, 3), 1 / 2.5 + 1 / 3.5 + 1 / 4.5)
     True
     """
-    start, steps = np.asarray(start, dtype=np.float64), np.asarray(steps, dtype=np.float64)
-    total = np.zeros(np.broadcast(start, steps).shape)
-    first = max(0, math.ceil(_SHIFT - float(start.min())))
-    for step in range(first):
-        total += np.where(step < steps, 1 / (start + step), 0)
-    start, steps = start + first, np.maximum(steps - first, 0)
-    return total + np.log1p(steps / start) + _series(start + steps) - _series(start)
+    total = 0.0
+    while steps and start < _SHIFT:
+        total += 1 / start
+        start, steps = start + 1, steps - 1
+    if not steps:
+        return total
+    return total + math.log1p(steps / start) + _digamma(start + steps) - _digamma(start)
 
 
-def _series(x: Any) -> Any:
+def _digamma(x: float) -> float:
     """The digamma of a large number, but for its logarithm."""
     y = 1 / (x * x)
     return -0.5 / x - y * (1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y / 132))))

@@ -376,6 +376,12 @@ def risk_report(
     found = table.found
     if table.by_values:
         _refuse_many(len(found.columns), max(subsets, suda))
+    elif fraction is not None or population is not None:
+        raise InputError(
+            f"{table.name}: its groups have no values in common that a population could be "
+            "compared with; leave out the population or sampling fraction, or measure the table "
+            "of people by its columns"
+        )
     everybody = None
     if population is not None:
         everybody = _counted(population, table, reading)
@@ -498,11 +504,6 @@ def _says_itself(given: Any) -> bool:
 
 def _counted(population: Any, table: _Classes, reading: Reading | None) -> Combinations:
     """The classes of a population, which must have everybody of the table."""
-    if not table.by_values:
-        raise InputError(
-            f"{table.name}: its groups have no values that a population could be compared with; "
-            "state a sampling fraction instead"
-        )
     if isinstance(population, Microdata):
         population = population.source
     opened = open_table(population, reading)

@@ -54,7 +54,7 @@ class RiskPage(Page[RiskReport]):
         yield Sentence(self._scope())
         for _, before, grid in self._sections(_WORST // 2, values=False):
             yield from map(Sentence, before)
-            yield grid
+            yield from [grid] if grid.rows else []
         yield from map(Sentence, self._outlook())
 
     def _scope(self) -> str:
@@ -68,15 +68,16 @@ class RiskPage(Page[RiskReport]):
     def _outlook(self) -> list[str]:
         """What the figures leave open."""
         report, said = self.result, []
-        if report.journalist is None:
+        if report.journalist is None and report.by_values:
             said.append(
                 "The journalist's risk and uniqueness in the population are not measured: give a "
                 "population table, or state the sampling fraction."
             )
         if not report.by_values:
             said.append(
-                "People are taken to be alike within their group. Where their exact values are "
-                "published beside it, these may tell them apart: measure that table by its columns."
+                "People are taken to be alike within their group, which has no values in common "
+                "that a population could be compared with. Where exact values are published "
+                "beside it, they may tell its members apart: measure that table by its columns."
             )
         if report.beside:
             names = listing([visible(name) for name in report.beside])
@@ -91,9 +92,9 @@ class RiskPage(Page[RiskReport]):
             yield "In the population", *_population(report, report.population)
         if report.sets:
             yield "Columns", [_COLUMNS], _sets(report, most)
-        if report.contributions:
+        if report.contributions and report.uniques:
             yield "What columns add", [_ADDED], _contributions(report, most)
-        if report.suda is not None:
+        if report.suda is not None and report.uniques:
             yield "Few values that are enough", *_suda(report)
             if values and report.suda.n_people:
                 yield "Whom they single out", [], _listed(report)
@@ -182,7 +183,7 @@ def _population(report: RiskReport, found: PopulationRisk) -> tuple[list[str], G
             "is not known; somebody who is unique there, too, is found with certainty."
         )
         said.append(_rule(found))
-    rows = [_estimate(each, each is found.chosen) for each in found.estimates]
+    rows = [_estimate(each, each is found.chosen) for each in found.estimates if report.uniques]
     return said, Grid(head, rows, left=(0, 4))
 
 
