@@ -622,7 +622,7 @@ def test_known_figures_are_rounded_up_and_a_share_is_100_percent_only_if_it_is()
     found = of_sizes([1] + [3000], None)
     said = " ".join(found.summary().split())
     assert "1 of 3,001 people is unique (0.1%)" in said
-    assert "prosecutor knows that the person is in the table 100% 0.1%" in said
+    assert "prosecutor 100% 0.1%" in said
     almost = of_sizes([1] * 2999 + [2], None)
     assert "2,999 of 3,001 people are unique (99.94%)" in " ".join(almost.summary().split())
 

@@ -87,7 +87,7 @@ class RiskPage(Page[RiskReport]):
     def _sections(self, most: int, *, values: bool = True) -> Iterator[tuple[str, list[str], Grid]]:
         """Each part of the report: its title, what is said before its table, and the table."""
         report = self.result
-        yield "Three adversaries", [], _adversaries(report)
+        yield "Three adversaries", [_knowledge(report)], _adversaries(report)
         if report.population is not None:
             yield "In the population", *_population(report, report.population)
         if report.sets:
@@ -122,30 +122,40 @@ def _amount(some_of: int, people: int) -> str:
 
 def _adversaries(report: RiskReport) -> Grid:
     """Prosecutor, journalist and marketer."""
-    rows = [_risk("prosecutor", "knows that the person is in the table", report.prosecutor)]
+    rows = [_risk("prosecutor", report.prosecutor)]
     if report.journalist is not None:
-        what = "compares with the population"
-        rows.append(_risk("journalist", what, report.journalist))
+        rows.append(_risk("journalist", report.journalist))
     marketer = report.marketer
-    worst = "links everybody, with a register of just these people"
-    against = {"table": worst, "population": "links everybody, with the population"}
-    what = against.get(marketer.against, "links everybody, with the population (estimate)")
-    rows.append(("marketer", what, "", _share(marketer.share, marketer.estimate), "", ""))
+    average = _share(marketer.share, marketer.estimate)
+    rows.append(("marketer", "", average, "", "", _how(marketer.estimate)))
     above = f"above {limit_text(report.threshold)}"
-    head = ("adversary", "who", "highest", "average", above, "of all")
-    return Grid(head, rows, left=(0, 1))
+    return Grid(("adversary", "highest", "average", above, "of all", ""), rows, (0, 5))
 
 
-def _risk(name: str, what: str, risk: Risk) -> Row:
+def _knowledge(report: RiskReport) -> str:
+    """Say what each of them knows."""
+    said = "The prosecutor knows that the person is in the table"
+    if report.journalist is not None:
+        said += ", the journalist knows the population"
+    register = "a register of exactly its people, which is the worst"
+    beside = register if report.marketer.against == "table" else "the population"
+    return f"{said}, the marketer links the whole table with {beside}."
+
+
+def _risk(name: str, risk: Risk) -> Row:
     share = percentage(risk.share_above, 1, "nearest" if risk.estimate else "up")
     return (
         name,
-        what + (" (estimate)" if risk.estimate else ""),
         _share(risk.highest, risk.estimate),
         _share(risk.average, risk.estimate),
         Cell(number(risk.above), "unsafe" if risk.above else ""),
         share,
+        _how(risk.estimate),
     )
+
+
+def _how(estimate: bool) -> str:
+    return "estimate" if estimate else "exact"
 
 
 def _share(share: Fraction | float, estimate: bool = False) -> str:
