@@ -155,7 +155,7 @@ def test_dis_scores_equal_their_definition():
 
 @pytest.mark.parametrize("people", [1, 40, 3000])
 def test_wide_tables_are_counted_like_narrow_ones(people):
-    """Keys of many columns are hashed, sorted and folded; a Counter is none of these."""
+    """Keys of many columns are sorted and folded; a Counter is neither."""
     draw = np.random.default_rng(people)
     columns = [draw.integers(0, 3 + 400 * (at % 2), people).tolist() for at in range(12)]
     rows = list(zip(*columns, strict=True))
@@ -175,6 +175,24 @@ def test_wide_tables_are_counted_like_narrow_ones(people):
         left = [at for at in range(12) if f"c{at}" not in each.columns]
         counted = Counter(tuple(row[place] for place in left) for row in rows)
         assert each.without == [*counted.values()].count(1)
+
+
+def test_minimal_uniques_of_columns_with_many_values():
+    draw = np.random.default_rng(21)
+    columns = [draw.integers(0, size, 2000).tolist() for size in (400, 400, 400, 2)]
+    rows = list(zip(*columns, strict=True))
+    table = pa.table(columns, names=list(NAMES[:4]))
+    found = fk.risk_report(table, quasi_identifiers=table.column_names).suda
+    unique = {}
+    for places in oracle.sets_of(4, 3):
+        counted = Counter(tuple(row[place] for place in places) for row in rows)
+        unique[places] = [counted[tuple(row[place] for place in places)] == 1 for row in rows]
+    sizes = []
+    for at in range(len(rows)):
+        own = [set(places) for places, alone in unique.items() if alone[at]]
+        sizes += [len(one) for one in own if not any(other < one for other in own)]
+    assert found.minimal == tuple(sizes.count(size) for size in (1, 2, 3))
+    assert found.scores.sum() == sum(oracle.factorial(4 - size) for size in sizes)
 
 
 # ---- published numbers ---------------------------------------------------------------------------

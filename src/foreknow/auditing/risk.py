@@ -637,7 +637,7 @@ def _contributions(found: Combinations) -> Iterator[Contribution]:
         made = []
         for places in combinations(everything, many):
             rest = [place for place in everything if place not in places]
-            without = int(found.alone(rest).sum())
+            without = found.n_alone(rest)
             names = tuple(found.columns[place] for place in places)
             share = Fraction(uniques - without, uniques) if uniques else Fraction(0)
             made.append(Contribution(names, without, uniques - without, share))

@@ -18,8 +18,6 @@ from foreknow.data.sparse import IntArray, combine
 # A table of counts may have so many places for each combination before keys are sorted instead.
 _PLACES = 4
 _LEAST_PLACES = 1 << 22
-_BITS = 3  # of places for each combination, where keys are hashed
-_MIXED = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +81,7 @@ class Combinations:
     def classes(self, places: Sequence[int]) -> IntArray:
         """How many people share each combination of some of the columns, in no order."""
         keys, span = self._keys(places)
-        if span <= max(_PLACES * len(self), _LEAST_PLACES):
+        if self._fits(span):
             table = np.bincount(keys, weights=self.people)
             return table[table > 0].astype(np.int64)
         order = np.argsort(keys)
@@ -93,19 +91,26 @@ class Combinations:
     def alone(self, places: Sequence[int]) -> NDArray[np.bool_]:
         """Which combinations are of one person who shares some of the columns with nobody."""
         keys, span = self._keys(places)
-        if span > max(_PLACES * len(self), _LEAST_PLACES):
-            bits = len(self).bit_length() + _BITS
-            hashed = (keys.astype(np.uint64) * _MIXED) >> np.uint64(64 - bits)
-            hashed = hashed.astype(np.int64)
-            alone: NDArray[np.bool_] = np.bincount(hashed, weights=self.people)[hashed] == 1
-            rest = np.flatnonzero(~alone)  # two keys may have one place
-            order = rest[np.argsort(keys[rest])]
-            new = np.diff(keys[order], prepend=-1) != 0
-            last = np.append(new[1:], True)
-            alone[order[new & last & (self.people[order] == 1)]] = True
-            return alone
-        found: NDArray[np.bool_] = np.bincount(keys, weights=self.people)[keys] == 1
-        return found
+        if self._fits(span):
+            dense: NDArray[np.bool_] = np.bincount(keys, weights=self.people)[keys] == 1
+            return dense
+        alone = np.zeros(len(self), dtype=bool)
+        order = np.argsort(keys)
+        alone[order] = _single(keys[order]) & (self.people[order] == 1)
+        return alone
+
+    def n_alone(self, places: Sequence[int]) -> int:
+        """How many people share some of the columns with nobody."""
+        keys, span = self._keys(places)
+        if self._fits(span):
+            return int((np.bincount(keys, weights=self.people) == 1).sum())
+        keys *= 2  # whether a combination is of several people stands in the last bit
+        keys += self.people > 1
+        keys.sort()  # several times as fast as finding an order
+        return int((_single(keys >> 1) & (keys & 1 == 0)).sum())
+
+    def _fits(self, span: int) -> bool:
+        return span <= max(_PLACES * len(self), _LEAST_PLACES)
 
     def _keys(self, places: Sequence[int]) -> tuple[IntArray, int]:
         """A whole number that stands for some of the columns of each combination; its bound."""
@@ -113,7 +118,7 @@ class Combinations:
         span = 1
         for place in places:
             size = max(len(self.domains[place]), 1)
-            if span * size >= 2**62:
+            if span * size >= 2**61:
                 distinct, keys = np.unique(keys, return_inverse=True)
                 span = len(distinct)
             keys *= size
@@ -137,6 +142,13 @@ class Combinations:
         counted = np.bincount(row_of[len(self) :], population.people, minlength=len(first))
         of_each: IntArray = counted[row_of[: len(self)]].astype(np.int64)
         return of_each
+
+
+def _single(keys: IntArray) -> NDArray[np.bool_]:
+    """Which of some keys in order occur once."""
+    new = np.diff(keys, prepend=-1) != 0
+    found: NDArray[np.bool_] = new & np.append(new[1:], True)
+    return found
 
 
 def _together(one: pa.Array, two: pa.Array) -> pa.ChunkedArray:

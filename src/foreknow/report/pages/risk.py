@@ -45,7 +45,8 @@ class RiskPage(Page[RiskReport]):
             sentences=self._outlook(),
             figure=script_json(_figure(self.result)),
             caption="A class is everybody with equal values in all of these columns. At the left "
-            "are those whom few others resemble; red bars are above the threshold.",
+            "are those whom few others resemble; of red bars, some people or all are above the "
+            "threshold.",
             sections=list(self._sections(_WORST)),
         )
 
