@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foreknow.data.labels import (
-    Combinations,
     GroupLabel,
     GroupLabels,
+    JointLabels,
     Label,
     Labels,
     in_order,
@@ -262,7 +262,7 @@ class GroupCounts:
         DataError
             If there is no such column.
         """
-        if not isinstance(self.values, Combinations):
+        if not isinstance(self.values, JointLabels):
             if known:
                 raise DataError(
                     f"counts of one column know nothing of {known[0]!r}, which is said to be known "

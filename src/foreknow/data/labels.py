@@ -43,11 +43,11 @@ class Labels(tuple[Label, ...]):
         return next((code for code, label in enumerate(self) if is_missing(label)), None)
 
 
-class Combinations(Labels):
+class JointLabels(Labels):
     """Combinations of the values of several columns, by number; each column can be counted alone.
 
     >>> rows = {"job": (np.array([0, 1]), Labels(["Cook", "Nurse"]))}
-    >>> Combinations.of(rows).columns["job"][1]
+    >>> JointLabels.of(rows).columns["job"][1]
     ('Cook', 'Nurse')
     """
 
@@ -57,7 +57,7 @@ class Combinations(Labels):
     @classmethod
     def of(
         cls, columns: Mapping[str, tuple[NDArray[Any], Labels]], linked: Iterable[str] = ()
-    ) -> Combinations:
+    ) -> JointLabels:
         """Take the codes of distinct combinations in each column."""
         first, _ = next(iter(columns.values()))
         made = cls(range(len(first)))

@@ -13,6 +13,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, open_table
 from foreknow.data.engines.advice import described
 from foreknow.data.engines.columns import Missing, as_missing, refuse_missing
+from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import (
     PeopleTable,
     TallyTable,
@@ -515,6 +516,16 @@ class Release:
             return found
         labels = [tuple(part and rearmed(part) for part in label) for label in found.labels]
         return replace(found, labels=labels)
+
+    def combinations(self) -> Combinations:
+        """How many people share each combination of `group_columns`; one GROUP BY."""
+        found = self._tables.combinations()
+        return found.rearmed() if self._escaped else found
+
+    @property
+    def by_values(self) -> bool:
+        """Whether a group is everybody with equal `group_columns`, not one that a column names."""
+        return self._tables.null_groups
 
     @property
     def groups(self) -> dict[Label, int]:

@@ -26,7 +26,7 @@ from foreknow.adversaries.protocol import (
 )
 from foreknow.criteria.protocol import Criterion
 from foreknow.data.counts import GroupCounts, Semantics, require_single
-from foreknow.data.labels import Combinations, Label, Labels, known_beside
+from foreknow.data.labels import JointLabels, Label, Labels, known_beside
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
@@ -323,7 +323,7 @@ class Requirement:
             self.check_columns(release.sensitives)
             return release.seen(self.sensitive, self.knowing)
         release = counts_of(release)
-        if not isinstance(release.values, Combinations):
+        if not isinstance(release.values, JointLabels):
             return release.seen(self.sensitive, self.knowing or ())
         sensitive = self.sensitive or release.values.main
         known = known_beside(release.values.linked, sensitive, self.knowing)
@@ -337,7 +337,7 @@ class Requirement:
 
     def labels(self, values: Labels) -> Labels:
         """What the values of a table are called once they are `counted`."""
-        if isinstance(values, Combinations):
+        if isinstance(values, JointLabels):
             _, values = values.columns[self.sensitive or values.main]
         if self.any_of is None:
             return values
