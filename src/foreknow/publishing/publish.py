@@ -375,6 +375,8 @@ def _with_method(
 
 def _of_method(traits: Traits, policy: Policy) -> str:
     """What is known of an adversary who knows the method, by what it declares of itself."""
+    if len(policy.looked_at) > 1:  # what is proved is about one column, with nothing beside
+        return NOT_JUDGED
     if traits.foresees is not None and traits.foresees(policy):
         return AS_REQUIRED
     if traits.likelihood is None:
