@@ -190,14 +190,15 @@ class TCloseness(_OfTable):
         """Make it of ``t_closeness = { t = 0.2, distance = "ordered" }`` in a policy file."""
         return cls(read.t, read.distance, read.order, tree=read.tree)
 
-    def under(self, schema: Schema) -> TCloseness:
+    def under(self, schema: Schema, sensitive: str | None = None) -> TCloseness:
         """The same with the tree of a schema's sensitive column, where it has none of its own."""
-        given = schema.hierarchies.get(schema.sensitive)
+        sensitive = sensitive or schema.sensitive
+        given = schema.hierarchies.get(sensitive)
         if self.distance != "hierarchical" or self.tree is not None or given is None:
             return self
         if not isinstance(given, Tree):
             raise InputError(
-                f"TCloseness: the hierarchy of {schema.sensitive!r} must be a tree, by file or "
+                f"TCloseness: the hierarchy of {sensitive!r} must be a tree, by file or "
                 'rows; numbers have distance = "ordered"'
             )
         return replace(self, tree=given)

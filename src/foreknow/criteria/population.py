@@ -210,7 +210,7 @@ class Population:
         union = np.zeros((n_owners, wide), dtype=np.uint8)
         step = max(1, _AT_ONCE // max(1, wide))
         for start in range(0, len(groups), step):
-            part = GroupLabels(groups[start : start + step], groups.columns)
+            part = GroupLabels.of(groups[start : start + step], groups.columns)
             bits = np.bitwise_and.reduce(self.covered(part))
             many[start : start + step] = np.bitwise_count(bits).sum(axis=1)
             own = owner[start : start + step]
@@ -249,8 +249,9 @@ class _OfPopulation:
 
     population: Any
     by_labels: ClassVar[bool] = True
+    of_people: ClassVar[bool] = True
 
-    def under(self, schema: Schema) -> Any:
+    def under(self, schema: Schema, sensitive: str | None = None) -> Any:
         """The same with the hierarchies of a schema."""
         own: Any = self
         return replace(own, population=self.population.under(schema))

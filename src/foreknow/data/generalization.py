@@ -215,7 +215,7 @@ def labels_of_groups(
         for attribute, own in zip(attributes, codes, strict=True)
     ]
     names = [attribute.name for attribute in attributes]
-    return GroupLabels(zip(*columns, strict=True), names)
+    return GroupLabels.of(zip(*columns, strict=True), names)
 
 
 def exact_labels(attribute: Attribute) -> list[str | None]:

@@ -119,7 +119,7 @@ class Rollup:
         for attribute, level, codes in zip(self.attributes, view.levels, view.codes, strict=True):
             labels = label_of_level(attribute, level)
             columns.append([labels[code] for code in codes.tolist()])
-        return replace(view.counts, groups=GroupLabels(zip(*columns, strict=True), names))
+        return replace(view.counts, groups=GroupLabels.of(zip(*columns, strict=True), names))
 
     def _varying(self, node: Node) -> list[int]:
         """The attributes that are not suppressed; the first where all are."""
