@@ -262,6 +262,17 @@ class Audit(Result):
         """
         write_whole(path, page_of(self).html(published=published), private=not published)
 
+    def exposed_to_csv(self, path: str | Path) -> None:
+        """Write the groups with people over a limit as CSV, for the owner only.
+
+        A row for each requirement and group, the worst first: ``requirement``, ``group`` (its
+        label), ``people`` (its size), ``found_out`` and ``certain`` (how many of them, at most),
+        ``value`` (of which somebody could be surest), ``how_sure`` and ``limit``. Of a criterion
+        that fails, the last four are empty.
+        """
+        page: Any = page_of(self)
+        write_whole(path, page.exposed_csv(), private=True)
+
     def __repr__(self) -> str:
         many = len(self.policy.requirements)
         noun = "requirement" if many == 1 else "requirements"

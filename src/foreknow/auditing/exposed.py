@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -98,9 +98,13 @@ class Exposed:
     certain : Tally or None
         People of whom somebody could be certain; None for a criterion, too.
     by_chance : tuple of int
-        How many people somebody could be up to 10% sure of, from 10%, from 20%, ... from 90% to
+        How many people somebody could be less than 10% sure of, from 10%, from 20%, ... from 90% to
         less than 100%, and certain of: eleven numbers, or none. Within 1e-9 of a step people count
         as above it.
+    about : {"people", "values", "suspected"}
+        Who `by_chance` counts: people, by a value that they have; their values, where one person
+        may have several; or all people, by the value of which somebody could be surest, where a
+        release does not say who of the people with a prior has it.
     """
 
     requirement: Requirement
@@ -108,6 +112,7 @@ class Exposed:
     over: Tally | None = None
     certain: Tally | None = None
     by_chance: tuple[int, ...] = ()
+    about: Literal["people", "values", "suspected"] = "people"
     _found: _OfCells | _OfGroups | None = field(default=None, repr=False)
 
     @property
@@ -127,6 +132,7 @@ class Exposed:
             "over": None if self.over is None else self.over.to_dict(),
             "certain": None if self.certain is None else self.certain.to_dict(),
             "by_chance": list(self.by_chance),
+            "about": self.about,
         }
 
 
@@ -153,7 +159,10 @@ def exposed_by(requirement: Requirement, counted: HasCounts) -> list[Exposed]:
         sure = chances.sure(cells)
         found = _OfCells(counts, chances, cells[over], cells[sure])
         tallies = found.tally(found.over), found.tally(found.certain, certain=True)
-        made.append(Exposed(requirement, point, *tallies, _by_chance(chances, cells, sure), found))
+        about: Any = "people" if chances.have_it else "suspected"
+        about = "values" if chances.overlap else about
+        steps = _by_chance(chances, cells, sure)
+        made.append(Exposed(requirement, point, *tallies, steps, about, found))
     return made
 
 
