@@ -62,6 +62,18 @@ Html = Annotated[
     Path | None, typer.Option("--html", help="Write a report, one file that opens offline.")
 ]
 Json = Annotated[Path | None, typer.Option("--json", help="Write what is found as JSON.")]
+SigningKey = Annotated[
+    Path | None,
+    typer.Option("--key", help="Sign with this private Ed25519 key (pip install foreknow[sign])."),
+]
+PublicKey = Annotated[
+    Path | None,
+    typer.Option("--key", help="The public Ed25519 key of who must have signed it."),
+]
+KeptPriorsPath = Annotated[
+    Path | None,
+    typer.Option("--priors", help="The owner's priors.json (default: of FOLDER.owner)."),
+]
 Raw = Annotated[
     Path,
     typer.Argument(

@@ -81,7 +81,7 @@ def exposed_figure(found: Exposed) -> tuple[dict[str, Any], str] | None:
     point, people = found.point, found.by_chance
     if point is None or not any(people):
         return None
-    at = [i + 0.5 for i in range(10)] + [11]
+    at = [i + 0.5 for i in range(10)] + [11.4]
     ranges = [
         *(f"{10 * i}% to {'less than ' if i == 9 else ''}{10 * i + 10}%" for i in range(10)),
         "certain",
@@ -104,15 +104,16 @@ def exposed_figure(found: Exposed) -> tuple[dict[str, Any], str] | None:
     layout = base_layout("how sure somebody could be", "people", height=300)
     layout["showlegend"] = False
     layout["xaxis"] |= {
-        "tickvals": [0, 2, 4, 6, 8, 10, 11],
+        "tickvals": [0, 2, 4, 6, 8, 10, 11.4],
         "ticktext": ["0%", "20%", "40%", "60%", "80%", "100%", "certain"],
-        "range": [-0.1, 11.7],
+        "range": [-0.1, 12],
         "showgrid": False,
     }
     layout["yaxis"] |= {"tickformat": ",d"} | ({"dtick": 1} if max(people) < 5 else {})
     if within:
         limit = float(point.below) * 10
         line = {"color": LIMIT, "dash": "dash", "width": 2}
+        layout["margin"] |= {"t": 30}
         layout["shapes"] = [
             {"type": "line", "yref": "paper", "x0": limit, "x1": limit, "y0": 0, "y1": 1}
             | {"line": line}
@@ -126,8 +127,7 @@ def exposed_figure(found: Exposed) -> tuple[dict[str, Any], str] | None:
                 "font": {"color": LIMIT},
                 "showarrow": False,
                 "xanchor": "right" if limit > 5 else "left",
-                "yanchor": "top",
-                "xshift": -6 if limit > 5 else 6,
+                "yanchor": "bottom",
             }
         ]
     return {"data": [bars], "layout": layout}, _caption(found)

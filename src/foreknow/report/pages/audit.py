@@ -17,7 +17,7 @@ from foreknow.adversaries.implications.witness import ImplicationsWitness
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import counts_of
-from foreknow.auditing.audit import Audit, Verdict
+from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
 from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
@@ -243,12 +243,17 @@ def _criteria(audit: Audit, *, published: bool = False) -> list[tuple[bool, str]
     """Whether each criterion holds, what the release attains, and who is in groups that fail."""
     said = []
     for each in audit.criteria:
-        sentence = f"{_criterion_text(each.requirement)}: {visible(each.attained)}."
+        sentence = criterion_sentence(each)
         if not each.safe and not published:
             exposed = [one for one in audit.exposed if one.requirement is each.requirement]
             sentence = " ".join([sentence, *map(exposed_sentence, exposed)])
         said.append((each.safe, sentence))
     return said
+
+
+def criterion_sentence(verdict: CriterionVerdict) -> str:
+    """Say what a release attains of a criterion."""
+    return f"{_criterion_text(verdict.requirement)}: {visible(verdict.attained)}."
 
 
 def _criterion_text(requirement: Requirement) -> str:
@@ -322,7 +327,7 @@ def _sections(audit: Audit, brief: bool = False, published: bool = False) -> lis
             title, anchor = requirement_title(verdict.requirement, place), f"requirement-{place}"
             if len(verdicts) > 1:
                 title, anchor = f"{title}, point {part}", f"{anchor}-{part}"
-            withheld = published and _is_learned(verdict)
+            withheld = published and is_learned(verdict.point.adversary)
             section = _withheld(audit, verdict) if withheld else _section(audit, verdict, brief)
             made.append({"title": title, "anchor": anchor, **section})
     if published or (brief and audit.safe):
@@ -335,8 +340,8 @@ def _sections(audit: Audit, brief: bool = False, published: bool = False) -> lis
     return made
 
 
-def _is_learned(verdict: Verdict) -> bool:
-    adversary = verdict.point.adversary
+def is_learned(adversary: Any) -> bool:
+    """Whether it knows priors that were learned from the table, and are kept with its owner."""
     return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
 
 
