@@ -176,7 +176,7 @@ class EvidencePage(Page[EvidenceReport]):
     def _published(self) -> list[tuple[str, list[str]]]:
         known, schema = self.result.certificate, self.result.audit.policy.schema
         assert schema is not None
-        settings = {key: own for key, own in known.method.items() if key != "name"}
+        settings = {visible(key): own for key, own in known.method.items() if key != "name"}
         how = [f"{visible(known.method.get('name', ''))} {setting_text(settings)}"]
         form = {
             "generalized": "Generalized: columns that others may know are coarsened, and rows that "
