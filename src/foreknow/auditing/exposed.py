@@ -83,7 +83,7 @@ class ExposedGroup:
     disclosure: Disclosure | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Exposed:
     """How many people are over the limit of one requirement, at one of its points.
 
@@ -119,6 +119,15 @@ class Exposed:
     def groups(self) -> Iterator[ExposedGroup]:
         """The groups over the limit, the worst first."""
         return iter(()) if self._found is None else self._found.groups(self.point)
+
+    def __repr__(self) -> str:
+        over, certain = self.over, self.certain
+        if over is None:
+            return f"Exposed({self.requirement.name}: not counted)"
+        sure = "" if certain is None else f", {certain.people} with certainty"
+        return (
+            f"Exposed({self.requirement.name}: {over.people} people in {over.groups} groups{sure})"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -17,13 +17,13 @@ from foreknow.report.page import Cell, Grid
 from foreknow.report.words import group_text, limit_text, number, percent, some, times_text, visible
 
 MEANING = (
-    "Everybody is looked at in turn, with the worst facts about that person. People are found out "
-    "if somebody could be as sure as the limit of a value that they do have. Suspicion could fall "
-    "on those of whom somebody could be as sure of some value, whether they have it or not: facts "
-    "that are believed of them need not be true. People of whom somebody could be certain are "
-    "found out whatever the limit is."
+    "Everybody is looked at in turn, with the worst facts about that person. Counted are people who "
+    "could be found out: of a value that they do have, somebody could be as sure as the limit. "
+    "Suspected are those of whom somebody could be as sure of some value, whether they have it or "
+    "not: facts that are believed of them need not be true. Who could be found out with certainty "
+    "is so whatever the limit is. Of a criterion, the people of groups that fail it are counted."
 )
-HEAD = ("requirement", "found out", "in groups", "suspicion could fall on", "certain")
+HEAD = ("requirement", "people", "groups", "suspected", "certain")
 COLUMNS = (
     "requirement",
     "group",
@@ -50,7 +50,7 @@ def _cells(found: Exposed) -> list[str | Cell]:
     return [
         Cell(_people(over), mood),
         number(over.groups),
-        number(over.suspected),
+        "–" if certain is None else number(over.suspected),
         "–" if certain is None else Cell(_people(certain), "unsafe" if certain.people else ""),
     ]
 
