@@ -17,7 +17,7 @@ from foreknow.report.page import Cell, Grid
 from foreknow.report.words import group_text, limit_text, number, percent, some, times_text, visible
 
 MEANING = (
-    "Everybody is looked at in turn, with the worst facts about that person. Counted are people who "
+    "Everybody is looked at in turn, with the worst facts about them. Counted are the people who "
     "could be found out: of a value that they do have, somebody could be as sure as the limit. "
     "Suspected are those of whom somebody could be as sure of some value, whether they have it or "
     "not: facts that are believed of them need not be true. Who could be found out with certainty "
