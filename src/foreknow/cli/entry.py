@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from foreknow._version import __version__
-from foreknow.cli.analyses import audit, curves, skyline, survey, utility
+from foreknow.cli.analyses import audit, curves, risk, skyline, survey, utility
 from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
 from foreknow.cli.evidence import evidence
@@ -51,6 +51,7 @@ _COMMANDS = (
     skyline,
     curves,
     survey,
+    risk,
     ask,
     attack,
     utility,

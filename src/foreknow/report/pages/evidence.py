@@ -32,9 +32,9 @@ from foreknow.report.scope import sentences
 from foreknow.report.words import (
     average_text,
     listing,
+    noun_of,
     number,
     percent,
-    plural,
     setting_text,
     some,
     visible,
@@ -147,6 +147,11 @@ class EvidencePage(Page[EvidenceReport]):
     def _noun(self) -> str:
         return sensitive_noun(self.result.audit.policy)
 
+    @cached_property
+    def _nouns(self) -> str:
+        schema = self.result.audit.policy.schema
+        return self._noun if schema is None else listing([*map(noun_of, schema.sensitives)])
+
     @property
     def _generalized(self) -> bool:
         return self.result.certificate.form == "generalized"
@@ -182,7 +187,7 @@ class EvidencePage(Page[EvidenceReport]):
             "generalized": "Generalized: columns that others may know are coarsened, and rows that "
             "look alike are a group.",
             "bucketized": "Bucketized: columns that others may know are published as they are, "
-            f"with the number of a group; another table says which {plural(self._noun)} it has.",
+            f"with the number of a group; another table has the {self._nouns} of each group.",
         }[known.form]
         rows = [
             ("Files", [visible(name) for name in known.files]),
@@ -218,8 +223,9 @@ class EvidencePage(Page[EvidenceReport]):
                 "it holds. The priors were learned from the table itself, so they and what can be "
                 "found out by them are kept with the owner."
             )
-        about = values_phrase(verdict.requirement, self._noun)
-        return f"about {about}. {verdict_sentence(verdict, self._noun)}"
+        noun = sensitive_noun(self.result.audit.policy, verdict.requirement)
+        about = values_phrase(verdict.requirement, noun)
+        return f"about {about}. {verdict_sentence(verdict, noun)}"
 
     def _assumptions(self) -> list[str]:
         """What the verdicts take for granted, in words."""
@@ -235,8 +241,9 @@ class EvidencePage(Page[EvidenceReport]):
         ]
         kinds: dict[str, None] = {}
         for requirement in audit.policy.requirements:
+            noun = sensitive_noun(audit.policy, requirement)
             for point in requirement.points:
-                knows = describe(point.adversary, None, self._noun, audit.counts.semantics).knows
+                knows = describe(point.adversary, None, noun, audit.counts.semantics).knows
                 kinds.setdefault(knows, None)
         said += [f"Guarded against: anyone who {knows}." for knows in kinds]
         return said
@@ -320,8 +327,8 @@ class EvidencePage(Page[EvidenceReport]):
         else:
             said.append(
                 f"{self._columns} are published as they are: who knows them of somebody may "
-                f"isolate their row. It has no {self._noun}, but the number of a group of at least "
-                f"{least} people."
+                f"isolate their row. It has no {self._noun}, but the number of a group of at "
+                f"least {least} people."
             )
         if self.result.before is not None:
             alone = self.result.before.scope.groups_of_one
@@ -330,9 +337,12 @@ class EvidencePage(Page[EvidenceReport]):
                 f"{number(self.result.before.utility.people)} people were alone with their exact "
                 f"{self._columns}."
             )
-        if scope.beside:
-            beside = listing([visible(column) for column in scope.beside], most=_ALL)
-            said.append(f"Also published, and not judged: {beside}. This may isolate people.")
+        if self.result.certificate.beside:
+            columns = [visible(column) for column in self.result.certificate.beside]
+            said.append(
+                f"Also published, as they are: {listing(columns, most=_ALL)}. Together with these "
+                "a row may be that of one person."
+            )
         return tuple(said)
 
     @cached_property
@@ -353,7 +363,7 @@ class EvidencePage(Page[EvidenceReport]):
         return (
             "The verdicts take it for granted that people were linked to their groups: everybody "
             "may know who is in the table and in which group. What stays hidden is the "
-            f"{self._noun}.",
+            f"{self._nouns}.",
             f"{order}, so neither leads to a row of the table.",
         )
 
