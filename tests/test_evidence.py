@@ -7,7 +7,10 @@ import random
 import re
 import stat
 import subprocess
+from collections import Counter
+from fractions import Fraction
 
+import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives import serialization as pem
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
@@ -15,6 +18,7 @@ from tests.report.reading import Reader
 from typer.testing import CliRunner
 
 import foreknow as fk
+from foreknow import sample
 from foreknow.cli.entry import app
 from foreknow.errors import CertificateError, DataError, InputError, OutputError, SchemaError
 from foreknow.report import render
@@ -216,6 +220,41 @@ def test_another_table_or_policy_is_refused(place):
     (place / "other.toml").write_text(POLICY.replace('"age", "town"', '"age"'))
     with pytest.raises(SchemaError, match="the certificate is for age, town"):
         fk.evidence_report(place / "out", place / "table.csv", place / "other.toml")
+
+
+def test_a_hierarchy_in_a_file_needs_the_policy_and_no_path_of_a_certificate_is_read(tmp_path):
+    rules = sample.policy_path()
+    fk.publish(sample.table_path(), rules).write(tmp_path / "out")
+    with pytest.raises(SchemaError, match="'marital' is in a file, and not in the certificate"):
+        fk.evidence_report(tmp_path / "out", sample.table_path())
+    assert fk.evidence_report(tmp_path / "out", sample.table_path(), rules, queries=10).same_source
+
+
+def test_several_columns_and_known_columns_are_judged_each_by_its_own(tmp_path):
+    draw = random.Random(3)
+    names = {"age": range(20, 60), "job": "xy", "ill": ["flu", "gout"], "pay": ["low", "high"]}
+    table = pa.table({name: [draw.choice(own) for _ in range(200)] for name, own in names.items()})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"], other=["job"])
+    ill = fk.Requirement(fk.Facts(0, 1, 0), "0.95", sensitive="ill", knowing=["job"])
+    pay = fk.Requirement(fk.Facts(), "0.9", sensitive="pay", knowing=[])
+    policy = fk.Policy([ill, pay], schema)
+    fk.publish(table, policy).write(tmp_path / "out")
+    found = fk.evidence_report(tmp_path / "out", table, policy, queries=10)
+    assert [own.over.people for own in found.audit.exposed] == [0, 0]
+    rows = list(zip(*(table.column(name).to_pylist() for name in names), strict=True))
+    for own, sight, at, limit, k in ((0, (0, 1), 2, "0.95", 1), (1, (0,), 3, "0.9", 0)):
+        bags = {}
+        for row in rows:
+            bags.setdefault(tuple(row[i] for i in sight), Counter())[row[at]] += 1
+        caught = 0
+        for bag in bags.values():
+            for held in bag.values():
+                odds = Fraction(max(bag.total() - held - k, 0), held)
+                caught += held * (1 / (1 + odds) >= Fraction(limit))
+        assert found.before.exposed[own].over.people == caught > 0
+    text = Reader(render(found).html()).text
+    assert "Also published, as they are: job." in text
+    assert "the job of everybody" in text
 
 
 def test_without_the_owner_s_key_the_table_is_not_said_to_be_the_one(place):

@@ -11,7 +11,7 @@ from foreknow.auditing.audit import Audit, audit
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
-from foreknow.errors import CertificateError, DataError, InputError, SchemaError, hinted
+from foreknow.errors import CertificateError, DataError, SchemaError, hinted
 from foreknow.policy.policy import Policy
 from foreknow.publishing import CERTIFICATE, OWNER, PRIORS, owners_folder
 from foreknow.publishing.certificate import Certificate, digest_of
@@ -222,11 +222,11 @@ def _before(
 def _schema(policy: Any, known: Certificate) -> Schema:
     if policy is not None:
         return Policy.of(policy).needed_schema
-    try:
-        table = {key: known.policy[key] for key in ("schema", "require")}
-        return Policy.from_dict({**table, "require": [{"k_anonymity": 1}]}).needed_schema
-    except InputError as error:
-        raise SchemaError(
-            f"how the table is read is not in the certificate ({error}); add the policy, by "
-            "--policy FILE (policy=)"
-        ) from None
+    schema = known.policy["schema"]
+    for column, hierarchy in schema.get("hierarchies", {}).items():
+        if "file" in hierarchy:
+            raise SchemaError(
+                f"the hierarchy of {column!r} is in a file, and not in the certificate; add the "
+                "policy that says how the table is read, by --policy FILE (policy=)"
+            )
+    return Policy.from_dict({"schema": schema, "require": [{"k_anonymity": 1}]}).needed_schema
