@@ -230,6 +230,20 @@ def test_a_hierarchy_in_a_file_needs_the_policy_and_no_path_of_a_certificate_is_
     assert fk.evidence_report(tmp_path / "out", sample.table_path(), rules, queries=10).same_source
 
 
+def test_a_population_is_given_and_not_looked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "table.csv", people())
+    write(tmp_path / "all.csv", people(seed=7, rows=2000))
+    rule = '[[require]]\nk_map = { k = 20, population = "all.csv" }\n'
+    (tmp_path / "policy.toml").write_text(POLICY + rule)
+    fk.publish("table.csv", "policy.toml").write("out")
+    with pytest.raises(CertificateError, match="--population"):
+        fk.evidence_report("out")
+    (tmp_path / "all.csv").rename(tmp_path / "moved.csv")
+    found = fk.evidence_report("out", population="moved.csv")
+    assert [own.over.people for own in found.audit.exposed] == [0, 0, 0, 0]
+
+
 def test_several_columns_and_known_columns_are_judged_each_by_its_own(tmp_path):
     draw = random.Random(3)
     names = {"age": range(20, 60), "job": "xy", "ill": ["flu", "gout"], "pay": ["low", "high"]}

@@ -257,6 +257,33 @@ def test_people_of_groups_that_fail_a_criterion():
         assert found.certain is found.point is None
 
 
+def test_a_criterion_that_no_group_fails_by_itself_is_not_counted_as_nobody():
+    frame = pa.table({"age": ["1", "1", "2", "2"], "x": ["a", "b", "a", "b"]})
+    release = fk.Release.from_generalized(frame, quasi_identifiers=["age"], sensitive="x")
+    people = pa.table({"age": ["1"] * 4 + ["2"] * 4})
+    more = pa.table({"age": ["1"] * 4 + ["2"] * 4 + ["3"]})
+    for population, lowest, counted in (
+        (people, "1/4", 0),
+        (people, "3/4", 4),
+        (more, "1/4", None),
+    ):
+        criterion = fk.DeltaPresence(lowest, 1, population)
+        audit = fk.audit(release, fk.Policy([fk.Requirement(criterion)]))
+        (found,) = audit.exposed
+        assert (None if found.over is None else found.over.people) == counted
+        assert audit.safe == (counted == 0)
+    audit = fk.audit(release, fk.Policy([fk.Requirement(fk.KMap(5, people))]))
+    assert audit.exposed[0].over.people == 4
+
+
+def test_criteria_that_compare_with_the_table_count_groups_of_the_same_table():
+    frame = pa.table({"g": [1, 1, 2, 2, 2], "x": list("aabbb")})
+    release = fk.Release.from_groups(frame, group="g", sensitive="x")
+    for limit, people in (("1/2", 2), ("3/5", 0), ("1/3", 5)):
+        audit = fk.audit(release, fk.Policy([fk.Requirement(fk.TCloseness(limit))]))
+        assert audit.exposed[0].over.people == people, limit  # 3/5 and 2/5 away
+
+
 def test_any_of_a_set_counts_people_with_one_of_its_values():
     draw = random.Random(8)
     for _ in range(100 * TIMES):

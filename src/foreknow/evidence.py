@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from foreknow.publishing.verification import (
     judge,
     load_signed,
     open_published,
+    populations_of,
     refuse_other_schema,
 )
 from foreknow.result import Result, page_of
@@ -102,6 +103,7 @@ def evidence_report(
     policy: Policy | Mapping[str, Any] | str | Path | None = None,
     *,
     priors: str | Path | None = None,
+    population: str | Path | Sequence[str | Path] | None = None,
     key: str | Path | None = None,
     queries: int = 1000,
     seed: int = 0,
@@ -118,6 +120,8 @@ def evidence_report(
         Says how `table` is read; needed where its hierarchies are in files.
     priors : path, optional
         The owner's ``priors.json``, as for `verify`.
+    population : path or list of these, optional
+        The population that groups were compared with, as for `verify`.
     key : path, optional
         The public key of who must have signed the certificate, as for `verify`.
     queries, seed
@@ -152,13 +156,14 @@ def evidence_report(
     path = path / CERTIFICATE if path.is_dir() else path
     known = load_signed(path, key)
     digest = digest_of(path)
-    found, problems = judge(known, path.parent, priors=priors)
+    found, problems = judge(known, path.parent, priors=priors, population=population)
     if found is None or problems:
         raise CertificateError("; ".join(problems))
     required = known.policy["require"]
     if any(map(is_kept, required)):
         kept = priors or owners_folder(path.parent) / PRIORS
         required = _learned(KeptPriors.load(kept).filled(required), required)
+    required = _with_populations(required, populations_of(known, population))
     rules = Policy.from_dict({"schema": _columns(known), "require": required})
     published = open_published(path.parent)
     judged = audit(published, rules, name=path.resolve().parent.name)
@@ -171,6 +176,19 @@ def evidence_report(
     if table is not None:
         more = _before(table, policy, known, rules, path.parent, queries, seed)
     return EvidenceReport(judged.name, known, digest, key is not None, found, judged, **more)
+
+
+def _with_populations(required: Any, paths: Mapping[str, Path]) -> list[dict[str, Any]]:
+    """Requirements with the populations that were given; no path of a certificate is read."""
+    return [
+        {key: _with_path(own, paths) for key, own in table.items()} for table in map(dict, required)
+    ]
+
+
+def _with_path(own: Any, paths: Mapping[str, Path]) -> Any:
+    if not isinstance(own, Mapping) or "population" not in own:
+        return own
+    return {**own, "population": str(paths[str(own["digest"])].resolve())}
 
 
 def _columns(known: Certificate) -> dict[str, Any]:

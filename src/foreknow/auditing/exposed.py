@@ -177,11 +177,15 @@ def exposed_by(requirement: Requirement, counted: HasCounts) -> list[Exposed]:
 
 def _failing(requirement: Requirement, counts: GroupCounts) -> Exposed:
     """The groups that fail a criterion, if it is one of groups."""
-    (ledger,) = requirement.ledgers(counts.values, counts.semantics, counts)
+    criterion = requirement.criterion
+    assert criterion is not None
+    compares = getattr(criterion, "compares_table", False)
+    ledger = criterion.ledger(counts.semantics, **({"whole": counts.totals} if compares else {}))
     fails = getattr(ledger, "fails", None)
-    if fails is None:
-        return Exposed(requirement, None)
-    found = _OfGroups(counts, np.flatnonzero(fails(counts)))
+    failing = np.zeros(0, dtype=np.int64) if fails is None else np.flatnonzero(fails(counts))
+    if not len(failing) and (fails is None or not criterion.holds(counts)):
+        return Exposed(requirement, None)  # what fails is no group
+    found = _OfGroups(counts, failing)
     return Exposed(requirement, None, found.tally(), _found=found)
 
 

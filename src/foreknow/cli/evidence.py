@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from foreknow.cli.inputs import is_published
 from foreknow.cli.options import (
     Json,
     KeptPriorsPath,
+    Population,
     Quiet,
     SigningKey,
     SomePolicy,
@@ -38,6 +39,7 @@ def evidence(
     ] = None,
     policy: SomePolicy = None,
     priors: KeptPriorsPath = None,
+    population: Population = None,
     key: SigningKey = None,
     queries: Annotated[
         int, typer.Option("--queries", help="Random queries for each number of predicates.")
@@ -72,7 +74,8 @@ def evidence(
     signer = None if key is None else Signer(key)
     rules = None if policy is None else read_by(Policy.load(policy), reading)
     with progress("Judging the release afresh", quiet):
-        found = evidence_report(folder, table, rules, priors=priors, queries=queries, seed=seed)
+        known: dict[str, Any] = {"priors": priors, "population": population or None}
+        found = evidence_report(folder, table, rules, **known, queries=queries, seed=seed)
     with progress("Writing the page", quiet):
         found.to_html(page)
         signed = None if signer is None else signer.sign_file(page)

@@ -70,6 +70,10 @@ PublicKey = Annotated[
     Path | None,
     typer.Option("--key", help="The public Ed25519 key of who must have signed it."),
 ]
+Population = Annotated[
+    list[Path] | None,
+    typer.Option("--population", help="The table that k_map or delta_presence names."),
+]
 KeptPriorsPath = Annotated[
     Path | None,
     typer.Option("--priors", help="The owner's priors.json (default: of FOLDER.owner)."),

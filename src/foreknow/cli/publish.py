@@ -15,6 +15,7 @@ from foreknow.cli.options import (
     KeptPriorsPath,
     Method,
     PolicyPath,
+    Population,
     PublicKey,
     Quiet,
     Raw,
@@ -97,6 +98,7 @@ def verify(
         Path | None,
         typer.Option("--evidence", help="A page of foreknow evidence, signed with the same key."),
     ] = None,
+    population: Population = None,
     quiet: Quiet = False,
 ) -> None:
     """Judge a written release afresh and compare it with its certificate.
@@ -118,7 +120,8 @@ def verify(
     known = load_signed(certificate, key)
     rules = None if policy is None else Policy.load(policy)
     with progress("Judging the release afresh", quiet):
-        found, problems = judge(known, release or certificate.parent, rules, priors)
+        at = release or certificate.parent
+        found, problems = judge(known, at, rules, priors, population or None)
     for problem in problems:
         _say_line(Console(stderr=True), problem, "bold red")
     if found is not None and not problems and not quiet:
@@ -146,7 +149,7 @@ def demo(
     say.print(f"Policy: {sample.policy_path()}\n", highlight=False, soft_wrap=True)
     _publish(sample.table_path(), rules, folder, None, seed, quiet=False)
     say.print()
-    verify(folder / CERTIFICATE, folder, None, None, quiet=False)
+    verify(folder / CERTIFICATE, folder, None, None, None, quiet=False)
 
 
 def _publish(
