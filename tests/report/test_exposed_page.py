@@ -44,7 +44,7 @@ def audited(bags, *requirements, **more):
         (
             ["ab", "c"],
             fk.Requirement(fk.Facts(), "1/2", values=["c"]),
-            "1 person in one group could be found out, 1 of them with certainty.",
+            "1 person in one group could be found out, with certainty.",
         ),
         (["aab", "a"], fk.Requirement(fk.KAnonymity(2)), "1 person in one group that fails."),
         (["aab", "a"], fk.Requirement(fk.KAnonymity(4)), "4 people in 2 groups that fail."),
@@ -82,7 +82,7 @@ def test_the_figure_draws_every_person_once_and_what_is_over_the_limit_in_red():
     assert colors[0] != colors[10]
     assert figure["layout"]["annotations"][0]["text"] == "limit 50%"
     assert caption.startswith("Of 7 people who have a value")
-    assert bars["text"][-1] == "1 people: certain"
+    assert bars["text"][-1] == "one person: certain"
 
 
 def test_people_with_several_values_are_counted_by_their_values_and_at_most():

@@ -124,10 +124,9 @@ class Exposed:
         over, certain = self.over, self.certain
         if over is None:
             return f"Exposed({self.requirement.name}: not counted)"
-        sure = "" if certain is None else f", {certain.people} with certainty"
-        return (
-            f"Exposed({self.requirement.name}: {over.people} people in {over.groups} groups{sure})"
-        )
+        sure = "" if certain is None else f", certain: {certain.people}"
+        who = f"people: {over.people}, groups: {over.groups}"
+        return f"Exposed({self.requirement.name}, {who}{sure})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -70,10 +70,13 @@ def exposed_sentence(found: Exposed) -> str:
     if found.point is None:
         fail = "that fails" if over.groups == 1 else "that fail"
         return f"{people} {fail}."
-    sure = f"{_people(certain)} of them" if certain is not None and certain.people else "nobody"
-    if certain is not None and certain.people == over.people > 1:
-        sure = "all of them"
-    return f"{people} could be found out, {sure} with certainty."
+    if certain is not None and certain.people == over.people:
+        sure = "all of them with certainty" if over.people > 1 else "with certainty"
+    elif certain is not None and certain.people:
+        sure = f"{_people(certain)} of them with certainty"
+    else:
+        sure = "nobody with certainty"
+    return f"{people} could be found out, {sure}."
 
 
 def exposed_figure(found: Exposed) -> tuple[dict[str, Any], str] | None:
@@ -89,14 +92,14 @@ def exposed_figure(found: Exposed) -> tuple[dict[str, Any], str] | None:
     within = not point.relative
     # A bar that the limit divides is drawn as those below it.
     over = [i == 10 or (within and i >= 10 * point.below) for i in range(11)]
+    each = zip(people, ranges, strict=True)
+    texts = [f"{some(many, 'person', 'people')}: {said}" for many, said in each]
     bars = {
         "type": "bar",
         "x": at,
         "y": list(people),
         "width": [0.92] * 11,
-        "text": [
-            f"{number(many)} people: {said}" for many, said in zip(people, ranges, strict=True)
-        ],
+        "text": texts,
         "textposition": "none",
         "marker": {"color": [LIMIT if one else OWN for one in over]},
         "hovertemplate": "%{text}<extra></extra>",
