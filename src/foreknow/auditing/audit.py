@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.opening import release_of
 from foreknow.auditing.scope import Scope, unprotected_codes
 from foreknow.criteria.protocol import Attained
@@ -23,6 +23,7 @@ from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.policy.sets import written
 from foreknow.result import Result, page_of
 from foreknow.utility.utility import Utility, utility_of
 
@@ -75,7 +76,7 @@ class Verdict:
             "requirement": self.requirement.name,
             "values": None if about is None else [str(v) for v in about],
             "except": [str(v) for v in self.requirement.excluded],
-            **({"any_of": list(of)} if (of := self.requirement.any_of) is not None else {}),
+            **(written(self.requirement, None) if self.requirement.about_sets else {}),
             "adversary": self.point.adversary.to_dict(),
             self.point.key: str(self.point.below),
             **({"limit": str(self.limit)} if self.point.relative else {}),
@@ -200,10 +201,16 @@ class Audit(Result):
             "scope": self.scope.to_dict(),
             "notes": list(self.notes),
             "policy": self.policy.to_dict(),
-            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "verdicts": [{**v.to_dict(), **self._sets(v.requirement)} for v in self.verdicts],
             **({"criteria": [each.to_dict() for each in self.criteria]} if self.criteria else {}),
             "utility": self.utility.to_dict(),
         }
+
+    def _sets(self, requirement: Requirement) -> dict[str, Any]:
+        """What the labels of a requirement stand for."""
+        if not requirement.about_sets or isinstance(requirement.any_of, tuple):
+            return {}
+        return {"sets": {k: list(own) for k, own in requirement.sets(self.counts.values).items()}}
 
     def to_frame(self, library: str = "pandas") -> Any:
         """The verdicts as a frame of "pandas", "polars" or "arrow", a row each."""
@@ -302,21 +309,17 @@ def audit(
         )
     if not counts.n_groups:
         raise DataError("the release has no groups")
-    known: dict[Any, tuple[HasCounts, Sequence[Disclosure]]] = {}
+    known: dict[Any, Any] = {}
     verdicts, criteria = [], []
     for requirement in policy.requirements:
-        counted = requirement.counted(release)
         if requirement.criterion is not None:
+            counted = requirement.counted(release)
             attained = requirement.criterion.attained(counted)
             safe = attained.holds and requirement.criterion.holds(counted)
             criteria.append(CriterionVerdict(requirement, attained, safe))
             continue
-        mask = requirement.mask(counts_of(counted).values).tolist()
-        for point in requirement.points:
-            key = point.adversary, point.relative, id(counted)
-            if key not in known:  # what is counted is kept, or another could get its id
-                known[key] = counted, point.disclosures(counted)
-            found = [d for d, about in zip(known[key][1], mask, strict=True) if about]
+        each = requirement.disclosures(release, known)
+        for point, found in zip(requirement.points, each, strict=True):
             top = point.worst(found)
             others = point.ranked(d for d in found if d is not top)
             verdicts.append(Verdict(requirement, point, top, point.holds(top), tuple(others)))

@@ -36,6 +36,7 @@ class _OfTable:
     """A criterion that compares each group with the whole table."""
 
     compares_table: ClassVar[bool] = True
+    counts_values: bool = True
 
     def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """How far each group is, nearly."""
@@ -171,6 +172,11 @@ class TCloseness(_OfTable):
     def from_settings(cls, read: TClosenessSettings, folder: Path) -> TCloseness:
         """Make it of ``t_closeness = { t = 0.2, distance = "ordered" }`` in a policy file."""
         return cls(read.t, read.distance, read.order)
+
+    @property
+    def counts_values(self) -> bool:  # type: ignore[override]
+        """Whether values may be counted as one: a set has no place in an order."""
+        return self.distance == "equal"
 
     def to_dict(self) -> dict[str, Any]:
         """``{"t_closeness": {...}}``, as in a policy file."""

@@ -40,7 +40,9 @@ class Attained:
 class Criterion(Protocol):
     """A criterion of groups; a frozen value, with a line in `registry.CRITERIA`.
 
-    One that the verifier does not know (`GAUGES`) also brings a function `gauge`.
+    One that the verifier does not know (`GAUGES`) also brings a function `gauge`. One that asks how
+    many people have which value, whatever the values are, may say ``counts_values = True``: it is
+    then asked of releases in which the values of a set are one value, too.
     """
 
     key: ClassVar[str]

@@ -234,7 +234,10 @@ class GroupCounts:
         return made
 
     def united(self, of: NDArray[np.bool_], values: Labels) -> GroupCounts:
-        """Count some values as one, under ``single``: `values` are the others, then that one.
+        """Count some values as one: `values` are the others, then that one.
+
+        Under ``multiset`` each occurrence falls to anybody, whichever value it is of, so that
+        occurrences of a set are those of one value.
 
         Parameters
         ----------
@@ -246,7 +249,7 @@ class GroupCounts:
         Raises
         ------
         UnsupportedError
-            Where a person may have several of these values: they are not people then.
+            Under ``set``, where nobody has one value twice, but perhaps two of these.
 
         Examples
         --------
@@ -255,15 +258,20 @@ class GroupCounts:
         >>> counts.united(of, Labels(["Flu", "HIV"])).bag(0)
         {'Flu': 1, 'HIV': 2}
         """
-        require_single(self.semantics)
-        place = np.where(of, len(values) - 1, np.cumsum(~of) - 1)
+        return self.recoded(np.where(of, len(values) - 1, np.cumsum(~of) - 1), values)
+
+    def recoded(self, places: IntArray, values: Labels) -> GroupCounts:
+        """Count each value as the one at its place in `values`: several may become one."""
+        refuse_sets(self.semantics)
         return GroupCounts.from_pairs(
             self.cell_groups,
-            place[self.codes],
+            places[self.codes],
             values=values,
             n_groups=self.n_groups,
             groups=self.groups,
             weights=self.counts,
+            sizes=self.sizes,
+            semantics=self.semantics,
         )
 
     # ---- looking --------------------------------------------------------------------------
@@ -515,12 +523,13 @@ def check_total(amounts: IntArray, what: str) -> None:
         raise DataError(f"{rough:.3g} {what} in all: more than 2**53 cannot be counted")
 
 
-def require_single(semantics: Semantics) -> None:
-    """Refuse to count any of a set where a person may have several of it."""
-    if semantics != "single":
+def refuse_sets(semantics: Semantics) -> None:
+    """Refuse to count any of a set where a person may have several values of it, each once."""
+    if semantics == "set":
         raise UnsupportedError(
-            f"any_of counts people with one value each; under {semantics!r} a person may have "
-            "several of the set, and how many people have one is not published"
+            "any_of and at_level are unsupported under semantics 'set': a person may have several "
+            "values of the set, so counts of its values do not say how many people have one; give "
+            "each value a limit of its own, or publish with one value per person"
         )
 
 

@@ -41,7 +41,8 @@ class Schema:
         In a release: the column with the group of each row. Without it, rows with equal
         quasi-identifiers are a group.
     hierarchies : mapping of column to Hierarchy, or to the table that stands for one in a policy
-        How values of a quasi-identifier coarsen.
+        How values of a quasi-identifier coarsen. That of the sensitive column says which values
+        are one secret (`Requirement.any_of`, `at_level`), and changes nothing that is published.
     types : mapping of column to "number", "text" or "date"
         Overrules what a column looks like; zip codes without leading zeros are ``"text"``.
     missing : "error", "drop" or {"label": ...}
@@ -160,6 +161,8 @@ class Schema:
     def _check_hierarchies(self) -> None:
         for column in (*self.hierarchies, *self.types):
             if column not in self.quasi_identifiers:
+                if column == self.sensitive and column not in self.types:
+                    continue  # it names sets of values, and generalizes nothing
                 dotted = [name for name in self.quasi_identifiers if name.startswith(f"{column}.")]
                 hint = did_you_mean(column, self.quasi_identifiers)
                 if dotted:

@@ -35,7 +35,8 @@ class RequireSettings(Settings):
     name: str | None = None
     values: list[Any] | None = None
     excluded: list[Any] = Field(default=[], alias="except")
-    any_of: list[Any] | None = None
+    any_of: list[Any] | dict[str, list[Any]] | str | None = None
+    at_level: int | None = None
     below: _Limit = None
     at_most: _Limit = None
     at_most_times: _Limit = None
@@ -190,6 +191,7 @@ def _requirement(read: Any, name: str, folder: Path) -> Requirement:
         read.excluded,
         name,
         any_of=read.any_of,
+        at_level=read.at_level,
         at_most=read.at_most,
         at_most_times=read.at_most_times,
     )

@@ -449,7 +449,7 @@ def _certify(
         options.written, columns, microdata.schema.sensitive, tables, semantics=semantics
     )
     try:
-        findings = findings_of(written, policy.to_dict()["require"])
+        findings = findings_of(written, policy.to_dict(microdata.values)["require"])
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
     if not _agree(verdicts, findings):
@@ -457,7 +457,7 @@ def _certify(
         raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
     key = secrets.token_hex(32)
     notes, minimal = traits_of(anonymizer).notes, traits_of(anonymizer).minimal
-    said, learned = policy.published(), learned_tables(policy)
+    said, learned = policy.published(microdata.values), learned_tables(policy)
     kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
     if kept is not None:
         said["require"] = kept.withheld(said["require"])

@@ -21,6 +21,7 @@ from foreknow.auditing.scope import NOT_JUDGED, Scope
 from foreknow.criteria import registry as criteria
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import disarm_name
+from foreknow.data.labels import Labels
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema, check_semantics
 from foreknow.engine import Stamp
@@ -213,6 +214,9 @@ def judge(
         )
     written = known.written(paths)
     try:
+        if policy is not None:  # labels of a hierarchy stand for values of the release
+            found_values = sorted({value for _, bag in written.held.values() for value in bag})
+            required = policy.published(Labels(found_values))["require"]
         findings = [
             replace(finding, requirement=place)
             for place, table in enumerate(required)
@@ -327,10 +331,15 @@ def _unknown(required: Sequence[Mapping[str, Any]], values: set[str]) -> list[st
     return [
         f"require[{position}]: {key}: nobody in the release has the sensitive value {value!r}"
         for position, table in enumerate(required)
-        for key in ("values", "except")
-        for value in map(str, table.get(key, ()))
+        for key in ("values", "except", "any_of")
+        for value in map(str, _listed(table.get(key, ())))
         if value not in values
     ]
+
+
+def _listed(given: Any) -> list[Any]:
+    """Values in a list, or in the lists of several names."""
+    return [x for own in given.values() for x in own] if isinstance(given, Mapping) else [*given]
 
 
 def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]) -> Scope:

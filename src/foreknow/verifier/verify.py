@@ -47,6 +47,8 @@ Bag = dict[str, int]
 
 # Criteria of groups whose people may have several values.
 _OF_SIZES = {"k_anonymity"}
+# Those that ask how many have which value, and so may count some values as one.
+_OF_VALUES = {"l_diversity", "alpha_k", "t_closeness", "beta_likeness", "delta_disclosure"}
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 _ARMED = re.compile(r"[=+\-@\t\r]")
@@ -173,6 +175,7 @@ class Asked(NamedTuple):
     about: Collection[str]
     written: Written
     relative: bool  # whether the limit is so many times a prior
+    members: Collection[str] = ()  # of a set of values, which is one value in `held`
 
 
 # Of one kind of knowledge: from what is asked and its settings to the worst value, its group, the
@@ -211,12 +214,13 @@ def verify(
         key = next((key for key in table if key in gauges), None)
         if key is None:
             findings += _findings(written, position, table, judges)
-        elif set(table) - {"name", key}:
+        elif set(table) - {"name", key, "any_of"}:
             raise CertificateError(f"{key} is about whole groups, and stands by itself")
         else:
             if written.semantics != "single" and key not in _OF_SIZES:
                 raise CertificateError(f"{key} is about one value per person")
-            attained, group, holds = gauges[key](written.held, table[key])
+            held = written.held if "any_of" not in table else _of_sets(written, key, table)
+            attained, group, holds = gauges[key](held, table[key])
             findings.append(Reached(position, {key: table[key]}, attained, _name(group), holds))
     return findings
 
@@ -229,7 +233,10 @@ def _findings(
     for kind, settings, limit in _points(table):
         if kind not in judges:
             raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
-        value, group, probability, prior = judges[kind](asked, settings)
+        value, group, probability, prior = max(
+            (judges[kind](own, settings) for own in asked),
+            key=lambda found: found[2] / found[3] if relative else found[2],
+        )
         yield Finding(
             position,
             {kind: settings},
@@ -243,29 +250,82 @@ def _findings(
         )
 
 
-def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> Asked:
-    """What a requirement counts: the one place where secrets and sights enter the verifier."""
+def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> list[Asked]:
+    """What a requirement counts: the one place where secrets and sights enter the verifier.
+
+    Of several sets each is asked by itself.
+    """
     about = {value for _, bag in written.held.values() for value in bag}
     if "any_of" in table:
-        members = [str(value) for value in table["any_of"]]
-        if written.semantics != "single" or about <= set(members):
-            raise CertificateError("any_of is for one value per person, and not for every value")
-        one = " or ".join(members)
-        while one in about - set(members):
-            one += "+"
-        held = {g: (n, _united(bag, members, one)) for g, (n, bag) in written.held.items()}
-        return Asked(held, {one}, written, relative)
+        asked = []
+        for name, members in sorted(_sets(written, table, about).items()):
+            held = _merged(written.held, {name: members}, about)
+            one = _named(name, about - set(members))
+            asked.append(Asked(held, {one}, written, relative, members))
+        return asked
     if "values" in table:
         about &= {str(value) for value in table["values"]}
     about -= {str(value) for value in table.get("except", ())}
-    return Asked(written.held, about, written, relative)
+    return [Asked(written.held, about, written, relative)]
 
 
-def _united(bag: Bag, members: Collection[str], name: str) -> Bag:
-    """A bag in which the members of a set are one value."""
-    rest = {value: count for value, count in bag.items() if value not in members}
-    together = sum(count for value, count in bag.items() if value in members)
-    return {**rest, name: together} if together else rest
+def _sets(
+    written: Written, table: Mapping[str, Any], about: Collection[str]
+) -> dict[str, list[str]]:
+    """Sets of values by their names."""
+    given = table["any_of"]
+    if not isinstance(given, (Mapping, list, tuple)) or not given:
+        raise CertificateError("any_of is a list of values, or of each set by its name")
+    named = given if isinstance(given, Mapping) else {" or ".join(map(str, given)): given}
+    sets = {str(name): [str(value) for value in own] for name, own in named.items()}
+    if written.semantics == "set" or any(
+        not own or set(own) >= set(about) for own in sets.values()
+    ):
+        raise CertificateError(
+            "any_of is of some values, not of none or all, and not where a person may have several "
+            "of them, each once"
+        )
+    return sets
+
+
+def _of_sets(
+    written: Written, key: str, table: Mapping[str, Any]
+) -> Mapping[Group, tuple[int, Bag]]:
+    """The groups with each set counted as one value, for a criterion."""
+    about = {value for _, bag in written.held.values() for value in bag}
+    sets, settings = _sets(written, table, about), table[key]
+    every = [value for own in sets.values() for value in own]
+    plain = not isinstance(settings, Mapping) or settings.get("distance", "equal") == "equal"
+    if key not in _OF_VALUES or not plain or len(set(every)) < len(every):
+        raise CertificateError(f"{key} cannot be about such sets of values")
+    return _merged(written.held, sets, about)
+
+
+def _merged(
+    held: Mapping[Group, tuple[int, Bag]], sets: Mapping[str, Sequence[str]], about: Collection[str]
+) -> dict[Group, tuple[int, Bag]]:
+    """Groups in whose bags the values of each set are one value."""
+    one_of: dict[str, str] = {}
+    rest = set(about).difference(*sets.values())
+    for name, members in sets.items():
+        one = _named(name, rest)
+        rest.add(one)
+        one_of |= dict.fromkeys(members, one)
+    found = {}
+    for group, (people, bag) in held.items():
+        merged: Bag = {}
+        for value, count in bag.items():
+            one = one_of.get(value, value)
+            merged[one] = merged.get(one, 0) + count
+        found[group] = people, merged
+    return found
+
+
+def _named(name: str, others: Collection[str]) -> str:
+    """What a set is called beside other values, so that none has its name."""
+    while name in others:
+        name += "+"
+    return name
 
 
 def scope_of(
@@ -279,9 +339,9 @@ def scope_of(
         for value, times in bag.items():
             free[value] = free.get(value, 0) + times
     for table in requirements:
-        about = [] if criteria & table.keys() else _counted(written, table, False).about
-        for value in map(str, table.get("any_of", about)):
-            free.pop(value, None)
+        for asked in [] if criteria & table.keys() else _counted(written, table, False):
+            for value in asked.members or asked.about:
+                free.pop(value, None)
     labelled = written.groups if written.form == "generalized" else ()
     return {
         "smallest_group": min(sizes, default=0),
@@ -385,7 +445,14 @@ def _judge_priors(asked: Asked, settings: Mapping[str, Any]) -> Worst:
             group, signature = tuple(row[: len(written.groups)]), tuple(row[len(written.groups) :])
             own = people.setdefault(group, {})
             own[signature] = own.get(signature, 0) + int(count)
-        found = worst_priors(asked.held, people, asked.about, chances, reading, asked.relative)
+        together, held = None, asked.held
+        if asked.members:
+            (name,) = asked.about
+            if reading == "joint":  # in whose worlds the values stay apart
+                together, held = (name, asked.members), written.held
+            else:
+                chances = chances.united(asked.members, name)
+        found = worst_priors(held, people, asked.about, chances, reading, asked.relative, together)
         worst = max(worst, found, key=lambda item: item[2] / item[3] if asked.relative else item[2])
     return worst
 
