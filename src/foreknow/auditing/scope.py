@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from unicodedata import ucd_3_2_0 as ucd
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from foreknow.policy.policy import Policy
 # What came of an adversary who knows the method; the last is followed by a fraction.
 NOT_JUDGED, AS_REQUIRED, FREQUENCIES = "not judged", "as required", "frequencies"
 AT_MOST = "at most "
+# Values that are listed; people of whom one each is no surprise; marks from this class on are
+# diacritics.
+_LISTED, _FEW, _MARKS = 7, 20, 200
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,15 @@ class Scope:
         never surer; "as required", where the method holds the policy against them.
     linked : bool
         Whether the table shows which of several values are of one person.
+    values_and_people : (int, int) or None
+        How many sensitive values and people there are, where a requirement is about single values
+        and these are nearly as many as people.
+    alike : tuple of tuples of str
+        Sensitive values that differ only by case, spaces, Unicode form or diacritics.
+    apart : tuple of str
+        Values that are judged each by itself and in no set: the most frequent of them.
+    more_apart : int
+        How many more these are.
     """
 
     left_out: int | None = None
@@ -56,6 +69,10 @@ class Scope:
     suppressed: tuple[str, ...] | None = None
     method: str | None = None
     linked: bool = False
+    values_and_people: tuple[int, int] | None = None
+    alike: tuple[tuple[str, ...], ...] = ()
+    apart: tuple[str, ...] = ()
+    more_apart: int = 0
 
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
@@ -81,15 +98,67 @@ class Scope:
             suppressed=None if table is None else table.suppressed,
             method=None if policy is None else NOT_JUDGED,
             linked=table is not None and table.linked,
+            alike=tuple(alike(str(counts.values[code]) for code in np.flatnonzero(counts.totals))),
+            **({} if policy is None else _single_values(counts, policy)),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        plain = {key: given for key, given in vars(self).items() if key != "linked"}
+        some = ("linked", "values_and_people", "alike", "apart", "more_apart")
+        plain = {key: given for key, given in vars(self).items() if key not in some}
         for key in ("beside", "suppressed"):
             plain[key] = None if plain[key] is None else list(plain[key])
         plain["unprotected"] = dict(self.unprotected)
-        return {**plain, **({"linked": True} if self.linked else {})}
+        if self.linked:
+            plain["linked"] = True
+        if self.values_and_people is not None:
+            plain["values_and_people"] = list(self.values_and_people)
+        if self.alike:
+            plain["alike"] = [list(values) for values in self.alike]
+        if self.apart:
+            plain["apart"], plain["more_apart"] = list(self.apart), self.more_apart
+        return plain
+
+
+def _single_values(counts: GroupCounts, policy: Policy) -> dict[str, Any]:
+    """What is said of values that are judged each by itself."""
+    asked = [required for required in policy.requirements if required.points]
+    single = [r for r in asked if not r.about_sets and getattr(r, "within", None) is None]
+    about = np.zeros(counts.n_values, dtype=bool)
+    for required in single:
+        about |= required.about(counts.values)
+    for required in asked:
+        if required.about_sets:
+            about &= ~required.about(counts.values)
+    found: dict[str, Any] = {}
+    there, people = int(np.count_nonzero(counts.totals)), int(counts.totals.sum())
+    if single and len(single) == len(asked) and people >= _FEW and there * 10 >= people * 8:
+        found["values_and_people"] = there, people
+    often = {str(counts.values[c]): int(counts.totals[c]) for c in np.flatnonzero(about).tolist()}
+    ranked = sorted((value for value, n in often.items() if n), key=lambda v: (-often[v], v))
+    if len(ranked) > 1:
+        found |= {"apart": tuple(ranked[:_LISTED]), "more_apart": len(ranked[_LISTED:])}
+    return found
+
+
+def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
+    """Values that differ only by case, spaces, Unicode form or diacritics.
+
+    >>> alike(["HIV", "Flu", "hiv ", "Grippe", "grippé"])
+    [('Grippe', 'grippé'), ('HIV', 'hiv ')]
+    """
+    found: dict[str, list[str]] = {}
+    for value in values:
+        found.setdefault(_plain(value), []).append(value)
+    several = (sorted(set(own)) for key, own in found.items() if key)
+    return sorted(tuple(own) for own in several if len(own) > 1)
+
+
+def _plain(text: str) -> str:
+    # A database that stays the same, so that every version of Python says the same.
+    parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
+    # Marks above and below letters; in many scripts, other marks are vowels.
+    return " ".join("".join(c for c in parts if ucd.combining(c) < _MARKS).split())
 
 
 def unprotected_codes(counts: GroupCounts, policy: Policy) -> IntArray:

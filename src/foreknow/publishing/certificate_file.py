@@ -242,6 +242,10 @@ class _Scope(Settings):
     unprotected: dict[str, _Amount]
     beside: _Names
     suppressed: _Names
+    values_and_people: Annotated[tuple[_Amount, _Amount], Strict(False)] | None = None
+    alike: list[Annotated[list[str], Field(min_length=2)]] = Field(default=[])
+    apart: _Names = Field(default=[])
+    more_apart: _Amount = 0
     method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
 
@@ -377,6 +381,10 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     if read.scope is not None:
         if read.version < 5:
             return "a scope is certified from version 5 on"
+        if read.version < 6 and {"values_and_people", "alike", "apart", "more_apart"} & (
+            read.scope.model_fields_set
+        ):
+            return "what makes a verdict empty is certified from version 6 on"
         if read.scope.method == "frequencies" and release.form != "bucketized":
             return "that the method reveals frequencies only is for the bucketized form"
         if (

@@ -244,7 +244,7 @@ def judge(
                 f"the release has {people} people in {n_groups} groups; certified are "
                 f"{known.people} in {known.n_groups}"
             )
-        problems += [] if problems else _lies(known.scope or {}, scope)
+        problems += [] if problems else _lies(known, scope)
     if unjudged:
         named = " and ".join(f"require[{place}]" for place in sorted(unjudged))
         lacking = (
@@ -365,12 +365,14 @@ def _claims(certified: Mapping[str, Any] | None) -> Scope:
     return Scope(left_out=certified["left_out"], method=None if method == NOT_JUDGED else method)
 
 
-def _lies(certified: Mapping[str, Any], scope: Scope) -> Iterator[str]:
+def _lies(known: Certificate, scope: Scope) -> Iterator[str]:
     """Where a certificate says something else of what nothing looked at than the files do."""
-    found = scope.to_dict()
-    for key, then in certified.items():
-        if key not in ("left_out", "method") and found[key] != then:
-            yield f"scope: {key} is {_shown(found[key])}; certified is {_shown(then)}"
+    found, certified = scope.to_dict(), known.scope or {}
+    newer = found if known.version >= 6 and certified else {}
+    for key in dict.fromkeys([*certified, *newer]):
+        now, then = found.get(key), certified.get(key)
+        if key not in ("left_out", "method") and now != then:
+            yield f"scope: {key} is {_shown(now)}; certified is {_shown(then)}"
 
 
 def _excess(finding: Finding | Reached, groups: Sequence[str]) -> str:

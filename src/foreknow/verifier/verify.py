@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+from unicodedata import ucd_3_2_0 as old_unicode
 
 import duckdb
 
@@ -334,10 +335,11 @@ def scope_of(
     """What no requirement looks at, as far as the files of a release tell."""
     held = written.held
     sizes = [people for people, _ in held.values()]
-    free: dict[str, int] = {}
+    every: dict[str, int] = {}
     for _, bag in held.values():
         for value, times in bag.items():
-            free[value] = free.get(value, 0) + times
+            every[value] = every.get(value, 0) + times
+    free = dict(every)
     for table in requirements:
         for asked in [] if criteria & table.keys() else _counted(written, table, False):
             for value in asked.members or asked.about:
@@ -348,12 +350,43 @@ def scope_of(
         "groups_of_one": sizes.count(1),
         "without_value": sum(people for people, bag in held.values() if not bag),
         "unprotected": free,
+        "alike": _alike(every),
+        **_singly(written, [t for t in requirements if not criteria & t.keys()], every),
         "suppressed": [
             column
             for place, column in enumerate(labelled)
             if all(set(group[place] or "") == {"*"} for group in held)
         ],
     }
+
+
+def _singly(
+    written: Written, asked: Sequence[Mapping[str, Any]], every: Mapping[str, int]
+) -> dict[str, Any]:
+    """What is judged value by value: whether these are nearly as many as people, and which."""
+    single = [table for table in asked if not {"any_of", "within"} & table.keys()]
+    about = {v for table in single for own in _counted(written, table, False) for v in own.about}
+    for table in asked:
+        if "any_of" in table:
+            about -= {v for own in _counted(written, table, False) for v in own.members}
+    found: dict[str, Any] = {}
+    people = sum(every.values())
+    if single and len(single) == len(asked) and people >= 20 and 10 * len(every) >= 8 * people:
+        found["values_and_people"] = (len(every), people)
+    listed = sorted(about, key=lambda value: (-every[value], value))
+    if len(listed) > 1:
+        found["apart"], found["more_apart"] = tuple(listed[:7]), len(listed[7:])
+    return found
+
+
+def _alike(values: Collection[str]) -> tuple[tuple[str, ...], ...]:
+    """Values that are one but for case, spaces, Unicode form and diacritics."""
+    sorts: dict[str, list[str]] = {}
+    for value in sorted(values):
+        folded = old_unicode.normalize("NFKD", old_unicode.normalize("NFKD", value).casefold())
+        letters = [letter for letter in folded if old_unicode.combining(letter) < 200]
+        sorts.setdefault(" ".join("".join(letters).split()), []).append(value)
+    return tuple(sorted(tuple(own) for sort, own in sorts.items() if sort and len(own) > 1))
 
 
 def count_people(written: Written) -> tuple[int, int]:

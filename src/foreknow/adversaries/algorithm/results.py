@@ -125,9 +125,7 @@ class Attack(Result):
     _limits: Mapping[int, tuple[Fraction, bool]] = field(repr=False)
     _left_out: int | None = field(repr=False, default=None)
     what: What = "groups"
-    _names: Sequence[Label] = field(
-        repr=False, default=()
-    )  # of sets of values, as limits have them
+    _names: Sequence[Label] = field(repr=False, default=())  # of the sets that limits are about
 
     @property
     def n_people(self) -> int:
