@@ -78,6 +78,13 @@ QuasiIdentifiers = Annotated[
 Sensitive = Annotated[
     str | None, typer.Option("--sensitive", "-s", help="The column of sensitive values.")
 ]
+AnyOf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--any-of",
+        help="One secret: any of these values; repeatable. Or a label in the policy's hierarchy.",
+    ),
+]
 Person = Annotated[str | None, typer.Option("--person", help="The column that names people.")]
 Members = Annotated[
     Path | None,

@@ -189,6 +189,10 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
 
 def _about(required: Mapping[str, Any]) -> str:
     """Which values a requirement is about, where it is not about all."""
+    sets = required.get("any_of")
+    if isinstance(sets, Mapping):
+        each = [f"{name} ({_listed(own, most=20)})" for name, own in sets.items()]
+        return f", about any of {'; any of '.join(map(visible, each))}"
     keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
     for key, words in keys.items():
         if key in required:

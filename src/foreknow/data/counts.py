@@ -22,6 +22,7 @@ from foreknow.data.labels import (
     in_order,
     is_label,
     is_missing,
+    name_of_set,
     not_a_label,
 )
 from foreknow.data.sparse import IntArray, count_pairs, ranges, row_sums
@@ -259,6 +260,32 @@ class GroupCounts:
         {'Flu': 1, 'HIV': 2}
         """
         return self.recoded(np.where(of, len(values) - 1, np.cumsum(~of) - 1), values)
+
+    def any_of(self, members: Iterable[Label]) -> tuple[GroupCounts, str]:
+        """Count a set of values as one; what it is called is the last of the values.
+
+        Raises
+        ------
+        DataError
+            If it names no value, one that no group contains, or all of them.
+
+        Examples
+        --------
+        >>> counts, name = GroupCounts.from_bags(["xyz", "xz"]).any_of(["x", "y"])
+        >>> name, counts.bag(0)
+        ('x or y', {'z': 1, 'x or y': 2})
+        """
+        if isinstance(members, str) or not isinstance(members, Iterable):
+            raise DataError(f"any_of must be a list of sensitive values, such as [{members!r}]")
+        labels = list(members)
+        of = np.zeros(self.n_values, dtype=bool)
+        of[[self.code(label) for label in labels]] = True
+        if of.all() or not labels:
+            which = "no" if not labels else "every"
+            raise DataError(f"any_of names {which} sensitive value; name some of them")
+        others = [value for value, own in zip(self.values, of, strict=True) if not own]
+        name = name_of_set(labels, map(str, others))
+        return self.united(of, Labels([*others, name])), name
 
     def recoded(self, places: IntArray, values: Labels) -> GroupCounts:
         """Count each value as the one at its place in `values`: several may become one."""

@@ -450,8 +450,8 @@ class Requirement:
         """What to change where not even one group of everybody holds."""
         name, values = repr(str(value)), [value]
         if self.about_sets:
-            own = next(own for own in self.secrets(counts.values) if own.name_in(counts) == value)
-            values = [counts.values[code] for code in np.flatnonzero(own.about(counts.values))]
+            about = self.called(counts.values, value).about(counts.values)
+            values = [counts.values[code] for code in np.flatnonzero(about)]
         have = sum(int(counts.totals[counts.code(each)]) for each in values)
         said = "raise the limit, or let the adversary know less"
         if self.values is None and self.any_of is None:
@@ -467,6 +467,11 @@ class Requirement:
         assert isinstance(point.adversary, Summing)
         name = self.name_in(counts)
         return point.adversary.any_of(release, members, name, relative=point.relative)
+
+    def called(self, values: Labels, name: Label) -> Requirement:
+        """The one of its `secrets` that is called so; itself, where it is about single values."""
+        every = self.secrets(values)
+        return next((own for own in every if own.labels(values)[-1] == name), every[0])
 
     def name_in(self, counts: GroupCounts) -> Label:
         """What the set that it is about is called beside the other values of a release."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from foreknow.adversaries.protocol import Mask
-from foreknow.data.labels import Labels
+from foreknow.data.labels import Labels, name_of_set
 from foreknow.data.sparse import IntArray
 from foreknow.errors import HierarchyError, PolicyError, did_you_mean
 
@@ -21,18 +21,6 @@ class Of(dict[str, tuple[str, ...]]):
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
-
-
-def name_of_set(members: Iterable[Any], others: Iterable[str]) -> str:
-    """What a set is called beside other values, so that no value has its name.
-
-    >>> name_of_set(["B20", "Z21"], ["Flu"])
-    'B20 or Z21'
-    """
-    name, taken = " or ".join(map(str, members)), set(others)
-    while name in taken:
-        name += "+"
-    return name
 
 
 def sets_of(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]:

@@ -15,13 +15,12 @@ from foreknow.adversaries.algorithm.exact import Posteriors
 from foreknow.adversaries.algorithm.observation import What
 from foreknow.adversaries.algorithm.worlds import amount_text
 from foreknow.data.engines.columns import fetch
-from foreknow.data.labels import Label, Labels
+from foreknow.data.labels import Label, Labels, name_of_set
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
 from foreknow.numbers import significant
 from foreknow.policy.policy import Policy
-from foreknow.policy.sets import name_of_set
 from foreknow.result import Result
 
 # Cases that are written out.

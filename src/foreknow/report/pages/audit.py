@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -19,6 +19,7 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, Verdict
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import Labels
 from foreknow.data.schema import Schema
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
@@ -239,17 +240,34 @@ def requirement_title(requirement: Requirement, place: int) -> str:
     return visible(requirement.name)
 
 
-def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> str:
-    """Say which values a requirement is about."""
-    if requirement.any_of is not None:
-        members = listing([named(value) for value in requirement.any_of], "or", most=most)
-        return f"any of {members}"
+def values_phrase(
+    requirement: Requirement, noun: str = NOUN, most: int = 6, values: Labels | None = None
+) -> str:
+    """Say which values a requirement is about; of `values`, which of them a label stands for."""
+    of = requirement.any_of
+    if isinstance(of, str):
+        members = () if values is None else requirement.sets(values)[of]
+        listed = f" ({_either(members, most)})" if members else ""
+        return f"any {noun} under {named(of)}{listed}"
+    if isinstance(of, Mapping):
+        sets = [f"any of {named(name)} ({_either(own, most)})" for name, own in of.items()]
+        return listing(sets, most=most)
+    if of is not None:
+        return f"any of {_either(of, most)}"
+    if requirement.at_level is not None:
+        labels = f"every label of level {requirement.at_level} in the hierarchy of {noun}"
+        excepted = [named(label) for label in requirement.excluded]
+        return f"{labels} except {listing(excepted, most=most)}" if excepted else labels
     if requirement.values is not None:
         return listing([named(value) for value in requirement.values], most=most)
     if not requirement.excluded:
         return f"every {noun}"
     excluded = listing([named(value) for value in requirement.excluded], most=most)
     return f"every {noun} except {excluded}"
+
+
+def _either(members: Sequence[Any], most: int) -> str:
+    return listing([named(value) for value in members], "or", most=most)
 
 
 def utility_line(utility: Utility) -> str:
@@ -307,7 +325,7 @@ def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     noun, point = sensitive_noun(audit.policy), verdict.point
     allowed = describe(point.adversary, None, noun, audit.counts.semantics)
     return {
-        "about": values_phrase(verdict.requirement, noun),
+        "about": values_phrase(verdict.requirement, noun, values=audit.counts.values),
         "safe": verdict.safe,
         "knows": allowed.knows,
         "short": allowed.short,
@@ -331,7 +349,8 @@ def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
 
 
 def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
-    counts = counts_of(verdict.requirement.counted(audit.counts))
+    asked = verdict.requirement.called(audit.counts.values, verdict.value)
+    counts = counts_of(asked.counted(audit.counts))
     noun = sensitive_noun(audit.policy)
     found, adversary = verdict.disclosure, verdict.point.adversary
     section = _heading(audit, verdict) | {
@@ -348,7 +367,7 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
     rows = [
-        (visible(d.value), number(int(counts.totals[counts.code(d.value)])), _worst(d, verdict))
+        (visible(d.value), number(_holders(audit, verdict, d.value)), _worst(d, verdict))
         for d in every[:_MOST_VALUES]
     ]
     return section | {
@@ -364,6 +383,15 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
             note=f"And {some(left, 'other', 'others')}, none of them higher." if left > 0 else "",
         ),
     }
+
+
+def _holders(audit: Audit, verdict: Verdict, value: Any) -> int:
+    """How many have a value, or one of a set."""
+    counts = audit.counts
+    if not verdict.requirement.about_sets:
+        return int(counts.totals[counts.code(value)])
+    asked = verdict.requirement.called(counts.values, value)
+    return int(counts.totals[asked.about(counts.values)].sum())
 
 
 def _worst(found: Disclosure, verdict: Verdict) -> Cell:
@@ -460,6 +488,8 @@ def _must(point: Point) -> str:
 def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     """Say what each column is: what each row is about, and its lines."""
     sensitive = [visible(schema.sensitive), *_SEVERAL.get(schema.semantics, [])]
+    if schema.sensitive in schema.hierarchies:
+        sensitive.append("Sets of its values have names, " + _coarsened(schema, schema.sensitive))
     known = [_column(schema, column) for column in schema.quasi_identifiers]
     rows = [("Sensitive column", sensitive), ("Columns others may know", known)]
     for title, columns in (
@@ -473,11 +503,14 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
 
 
 def _column(schema: Schema, column: str) -> str:
-    hierarchy: Any = schema.hierarchies.get(column)
-    if hierarchy is None:
+    if column not in schema.hierarchies:
         return visible(column)
-    table = hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict()
-    return f"{visible(column)}: {coarsening(table)}"
+    return f"{visible(column)}: {_coarsened(schema, column)}"
+
+
+def _coarsened(schema: Schema, column: str) -> str:
+    hierarchy: Any = schema.hierarchies[column]
+    return coarsening(hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict())
 
 
 def coarsening(table: Mapping[str, Any]) -> str:
