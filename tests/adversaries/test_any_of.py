@@ -10,8 +10,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cli.conftest import desk as desk
 from tests.examples import examples
 from tests.oracle.sets import worst_of_set, worst_of_set_of_many
+from tests.oracle.worlds import worlds
 
 import foreknow as fk
 
@@ -225,3 +227,53 @@ def test_a_report_names_the_set(tmp_path):
     counts = fk.GroupCounts.from_bags(["ABCD", "ABCC"])
     fk.audit(counts, policy(fk.Facts(1, 1, 1))).to_html(tmp_path / "r.html")
     assert "any of A or B" in (tmp_path / "r.html").read_text()
+
+
+# ---- what is known of named people ---------------------------------------------------------------
+
+
+@examples(300, deadline=None)
+@given(releases, st.lists(st.tuples(st.integers(0, 4), st.sampled_from("ABCD")), max_size=2))
+def test_asking_for_a_set_is_counting_worlds(bags, denied):
+    rows = [(g, value) for g, bag in enumerate(bags) for value in bag]
+    names = [f"P{i}" for i in range(len(rows))]
+    present = {value for _, value in rows}
+    united = sorted(present)[:2]
+    table = pa.table({"gid": [g for g, _ in rows], "who": names, "x": [v for _, v in rows]})
+    release = fk.Release.from_groups(table, group="gid", sensitive="x", person="who")
+    said = [(i, value) for i, value in denied if i < len(rows) and value in present]
+    left = [w for w in worlds(bags) if all(w[i] != value for i, value in said)]
+    known = fk.Statements(*[f"P{i} != {value}" for i, value in said])
+    if not left:
+        return
+    found = known.posteriors(release, any_of=united)
+    for i, name in enumerate(names):
+        answer = found[name][" or ".join(united)]
+        assert answer.exact == Fraction(sum(w[i] in united for w in left), len(left))
+        home = bags[rows[i][0]]
+        assert answer.before == Fraction(sum(v in united for v in home), len(home))
+
+
+def test_ask_says_the_set(desk):
+    desk.put("t.csv", "gid,who,x\n1,Ann,B20\n1,Tom,Z21\n1,Eve,Flu\n1,Sue,Cold\n")
+    columns = ("--group", "gid", "-s", "x", "--person", "who")
+    out = desk.says(
+        *("ask", "t.csv", *columns, "--about", "Ann", "--any-of", "B20", "--any-of", "Z21"),
+        *("Sue = Cold", "--json", "a.json"),
+    )
+    assert "B20 or Z21" in out
+    assert "66.7% (2/3)" in out
+    (answer,) = desk.json("a.json")["answers"]
+    assert (answer["value"], answer["exact"]) == ("B20 or Z21", "2/3")
+    code, _, err = desk.run("ask", "t.csv", *columns, "--about", "Ann", "--any-of", "B21")
+    assert code == 2
+    assert "B21" in err
+
+
+def test_asking_for_a_set_where_people_have_several_is_refused():
+    table = pa.table({"gid": [1, 1, 1], "who": ["Ann", "Ann", "Tom"], "x": ["A", "B", "B"]})
+    release = fk.Release.from_groups(
+        table, group="gid", sensitive="x", person="who", semantics="set"
+    )
+    with pytest.raises(fk.ForeknowError, match="people with one value each"):
+        fk.Statements().posteriors(release, any_of=["A", "B"])["Ann"]["A or B"]
