@@ -232,7 +232,7 @@ def test_a_report_names_the_set(tmp_path):
 # ---- what is known of named people ---------------------------------------------------------------
 
 
-@examples(300, deadline=None)
+@examples(100, deadline=None)
 @given(releases, st.lists(st.tuples(st.integers(0, 4), st.sampled_from("ABCD")), max_size=2))
 def test_asking_for_a_set_is_counting_worlds(bags, denied):
     rows = [(g, value) for g, bag in enumerate(bags) for value in bag]

@@ -21,7 +21,7 @@ NOT_JUDGED, AS_REQUIRED, FREQUENCIES = "not judged", "as required", "frequencies
 AT_MOST = "at most "
 # Values that are listed; people of whom one each is no surprise; marks from this class on are
 # diacritics.
-_LISTED, _FEW, _MARKS = 7, 20, 200
+_LISTED, _FEW, _MARKS = 5, 20, 200
 
 
 @dataclass(frozen=True)

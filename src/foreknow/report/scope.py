@@ -75,8 +75,7 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
         left = scope.more_apart + 1 if scope.more_apart else 0
         listed = ", ".join(shown) + (f" and {number(left)} more" if left else "")
         said.append(
-            f"Judged each by itself: {listed}. That somebody has one of several of them, "
-            "whichever, is not judged: see any_of."
+            f"Judged each by itself: {listed}. That somebody has one of several is not: see any_of."
         )
     if scope.method is not None:
         said.append(_of_method(scope.method))

@@ -375,7 +375,7 @@ def _singly(
         found["values_and_people"] = (len(every), people)
     listed = sorted(about, key=lambda value: (-every[value], value))
     if len(listed) > 1:
-        found["apart"], found["more_apart"] = tuple(listed[:7]), len(listed[7:])
+        found["apart"], found["more_apart"] = tuple(listed[:5]), len(listed[5:])
     return found
 
 
