@@ -130,7 +130,7 @@ def test_an_attack_on_a_set_is_that_of_an_enumeration(seed):
         if groups is None or len(letters) < 3:
             continue
         united = letters[:2]
-        required = fk.Requirement(fk.Facts(), below="3/4", any_of={"either": united})
+        required = fk.Requirement(fk.Facts(), below="3/4", any_of={"either": united}, knowing=[])
         attack = fk.attack(found, pipeline, fk.Policy([required], found.schema))
         truth, _, _ = posteriors(values, list(groups), _algorithm(pipeline), together(groups))
         reached = set()

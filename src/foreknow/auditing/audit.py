@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -43,6 +43,10 @@ class Verdict:
         Settled exactly.
     others : tuple of Disclosure
         The other values of the requirement, worst first.
+    counts : GroupCounts, optional
+        What was counted for it.
+    known : tuple of str
+        Columns that the adversary is taken to know of everybody, beyond the quasi-identifiers.
     """
 
     requirement: Requirement
@@ -50,6 +54,8 @@ class Verdict:
     disclosure: Disclosure
     safe: bool
     others: tuple[Disclosure, ...]
+    counts: GroupCounts | None = None
+    known: tuple[str, ...] = ()
 
     @property
     def value(self) -> Label:
@@ -77,6 +83,7 @@ class Verdict:
             "values": None if about is None else [str(v) for v in about],
             "except": [str(v) for v in self.requirement.excluded],
             **(written(self.requirement, None) if self.requirement.about_sets else {}),
+            **_sight_of(self.requirement, self.known),
             "adversary": self.point.adversary.to_dict(),
             self.point.key: str(self.point.below),
             **({"limit": str(self.limit)} if self.point.relative else {}),
@@ -96,6 +103,15 @@ class Verdict:
         )
 
 
+def _sight_of(requirement: Requirement, known: Sequence[str]) -> dict[str, Any]:
+    """Of which column it is, and what is known beside, where that was said or matters."""
+    sensitive, knowing = requirement.sensitive, requirement.knowing
+    return {
+        **({} if sensitive is None else {"sensitive": sensitive}),
+        **({"knowing": list(known)} if known or knowing is not None else {}),
+    }
+
+
 def _neither(what: str) -> InputError:
     return InputError(f"{what} is neither true nor false by itself; ask .safe")
 
@@ -111,11 +127,14 @@ class CriterionVerdict:
         What the release attains, and where.
     safe : bool
         Whether it holds, by all that the criterion says.
+    known : tuple of str
+        Columns that divide the groups it is about, beyond the quasi-identifiers.
     """
 
     requirement: Requirement
     attained: Attained
     safe: bool
+    known: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -123,6 +142,7 @@ class CriterionVerdict:
         return {
             "requirement": self.requirement.name,
             "criterion": self.requirement.criterion.to_dict(),
+            **_sight_of(self.requirement, self.known),
             "attained": str(self.attained.amount),
             "group": self.attained.group,
             "safe": self.safe,
@@ -180,7 +200,9 @@ class Audit(Result):
     @cached_property
     def unprotected(self) -> tuple[Label, ...]:
         """Sensitive values that no requirement is about: the release may tell them outright."""
-        free = unprotected_codes(self.counts, self.policy)
+        first = None if self.policy.schema is None else self.policy.schema.sensitive
+        own = [of for of in self.policy.requirements if of.sensitive in (None, first)]
+        free = unprotected_codes(self.counts, own)
         return tuple(self.counts.values[code] for code in free.tolist())
 
     @property
@@ -210,7 +232,7 @@ class Audit(Result):
         """What the labels of a requirement stand for."""
         if not requirement.about_sets or isinstance(requirement.any_of, tuple):
             return {}
-        return {"sets": {k: list(own) for k, own in requirement.sets(self.counts.values).items()}}
+        return {"sets": {name: list(own) for name, own in requirement.counted_sets.items()}}
 
     def to_frame(self, library: str = "pandas") -> Any:
         """The verdicts as a frame of "pandas", "polars" or "arrow", a row each."""
@@ -312,17 +334,19 @@ def audit(
     known: dict[Any, Any] = {}
     verdicts, criteria = [], []
     for requirement in policy.requirements:
+        beside = requirement.known(release)
         if requirement.criterion is not None:
             counted = requirement.counted(release)
             attained = requirement.criterion.attained(counted)
             safe = attained.holds and requirement.criterion.holds(counted)
-            criteria.append(CriterionVerdict(requirement, attained, safe))
+            criteria.append(CriterionVerdict(requirement, attained, safe, beside))
             continue
         each = requirement.disclosures(release, known)
         for point, found in zip(requirement.points, each, strict=True):
             top = point.worst(found)
             others = point.ranked(d for d in found if d is not top)
-            verdicts.append(Verdict(requirement, point, top, point.holds(top), tuple(others)))
+            holds, of = point.holds(top), requirement.counted_for(release, top.value)
+            verdicts.append(Verdict(requirement, point, top, holds, tuple(others), of, beside))
     return Audit(
         policy,
         counts,

@@ -28,7 +28,9 @@ from foreknow.adversaries.protocol import (
 from foreknow.criteria.protocol import Criterion
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
 from foreknow.data.hierarchy import Hierarchy
-from foreknow.data.labels import Label, Labels
+from foreknow.data.labels import JointLabels, Label, Labels, known_beside
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
 from foreknow.numbers import CLOSE, Number, as_fraction, as_threshold, shown
 from foreknow.policy.sets import Of, Recoding, recoding, written
@@ -106,7 +108,7 @@ class Point(NamedTuple):
 
 
 @hints()
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Requirement:
     """What must hold of a release: for some sensitive values, or of its groups.
 
@@ -137,6 +139,12 @@ class Requirement:
         have a value as before the release.
     hierarchy : Hierarchy, optional
         What labels stand for. A policy gives that of its schema.
+    sensitive : str, optional
+        The column it is about, where there are several.
+    knowing : sequence of str, optional
+        Columns whose values the adversary knows of everybody, beyond the quasi-identifiers. Left
+        out, all that are published beside the sensitive one in the same row; for a criterion of
+        people alone, such as k-anonymity, none. An empty list says that nobody knows any.
 
     Attributes
     ----------
@@ -170,6 +178,8 @@ class Requirement:
     at_most: Number | None = field(default=None, compare=False, kw_only=True)
     at_most_times: Number | None = field(default=None, compare=False, kw_only=True)
     hierarchy: Hierarchy | None = field(default=None, compare=False, repr=False, kw_only=True)
+    sensitive: str | None = field(default=None, kw_only=True)
+    knowing: Sequence[str] | None = field(default=None, kw_only=True)
     points: tuple[Point, ...] = field(init=False, repr=False)
     criterion: Criterion | None = field(init=False, repr=False)
     _known: dict[str, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -196,11 +206,28 @@ class Requirement:
             raise PolicyError(f"{self.name}: give values or except, not both")
         if self.about_sets:
             self._check_sets()
+        self._check_sight()
         limits = (self.below, self.at_most, self.at_most_times)
         if is_criterion and (self.values is not None or self.excluded or limits != (None,) * 3):
             raise PolicyError(
                 f"{self.name}: {given} is about whole groups: it takes no values, except or limit"
             )
+
+    def _check_sight(self) -> None:
+        if self.sensitive is not None and not isinstance(self.sensitive, str):
+            raise PolicyError(f"{self.name}: sensitive names one column, not {self.sensitive!r}")
+        object.__setattr__(self, "knowing", self._labels("knowing", self.knowing))
+        if self.sensitive is not None and self.sensitive in (self.knowing or ()):
+            raise PolicyError(
+                f"{self.name}: {self.sensitive!r} cannot be both known and what must stay hidden"
+            )
+        if self.knowing is None and self.of_people:
+            object.__setattr__(self, "knowing", ())
+
+    @property
+    def of_people(self) -> bool:
+        """Whether it is a criterion of how many people groups have, whatever their values."""
+        return bool(getattr(self.criterion, "of_people", False))
 
     def _check_sets(self) -> None:
         key, level = "any_of" if self.at_level is None else "at_level", self.at_level
@@ -277,6 +304,16 @@ class Requirement:
             raise PolicyError(f"{self.name}: {key} names {twice[0]!r} twice")
         return labels
 
+    def __repr__(self) -> str:
+        given = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        shown = ", ".join(
+            f"{name}={x!r}"
+            for name, x in given.items()
+            if name not in ("adversary", "points", "criterion", "hierarchy", "_known")
+            and x not in (None, ())
+        )
+        return f"Requirement({self.adversary!r}, {shown})"
+
     def _repr_html_(self) -> str:
         return card_of(self)
 
@@ -293,7 +330,7 @@ class Requirement:
         PolicyError
             If a label or a value is unknown, or a set has every value of the table.
         """
-        return self._recoding(values).sets
+        return self._recoding(self._own(values)).sets
 
     def _recoding(self, values: Labels) -> Recoding:
         """How the values of a table are counted; worked out once for each table."""
@@ -310,7 +347,7 @@ class Requirement:
         """
         if not self.about_sets or self.criterion is not None:
             return (self,)
-        sets = self.sets(values)
+        sets = self.sets(values := self._own(values))
         if self._known["secrets"] is None:
             self._known["secrets"] = tuple(
                 replace(self, any_of={name: own}, at_level=None, excluded=())
@@ -322,18 +359,91 @@ class Requirement:
     def counted(self, release: HasCounts) -> HasCounts:
         """What the adversary's posterior is computed from, for audit and search alike.
 
-        Where the secret is each value by itself this is the release as it is; any of a set is
-        counted as one value (of several sets, ask each of `secrets`). The sight is the release
-        alone. Other secrets and sights change what is counted, and so are made here.
+        Of several sensitive columns one is counted, in groups that the columns divide which the
+        adversary knows of everybody. Where the secret is each value by itself that is all; any of
+        a set is counted as one value (of several sets, ask each of `secrets`).
         """
+        return self._united(self._seen(release))
+
+    def _united(self, seen: HasCounts) -> HasCounts:
+        """What is counted of what the adversary sees."""
         if not self.about_sets:
-            return release
-        counts = counts_of(release)
+            return seen
+        counts = counts_of(seen)
         how = self._recoding(counts.values)
         return counts.recoded(how.places, how.labels)
 
+    def counted_for(self, release: HasCounts, name: Label) -> GroupCounts:
+        """What is counted for the one of its secrets that is called so."""
+        seen = self._seen(release)
+        return counts_of(self.called(counts_of(seen).values, name)._united(seen))
+
+    @property
+    def counted_sets(self) -> dict[str, tuple[str, ...]]:
+        """Its sets as they were counted last; none before that."""
+        known = self._known.get("recoding")
+        return {} if known is None else dict(known.sets)
+
+    def _own(self, values: Any) -> Labels:
+        """The values of its own column, of several."""
+        if isinstance(values, JointLabels):
+            return values.columns[self.sensitive or values.main][1]
+        if isinstance(values, Mapping):
+            own: Labels = values[self.sensitive or next(iter(values))]
+            return own
+        return values  # type: ignore[no-any-return]
+
+    def check_columns(self, sensitives: Sequence[str], schema: Schema | None = None) -> None:
+        """Refuse a requirement that does not say which of several columns it is about."""
+        if self.sensitive is None and len(sensitives) > 1 and not self.of_people:
+            raise PolicyError(
+                f"{self.name}: say which column it is about: sensitive = "
+                f"{' or '.join(map(repr, sensitives))}"
+            )
+        if self.sensitive is not None and self.sensitive not in sensitives:
+            raise PolicyError(
+                f"{self.name}: {self.sensitive!r} is no sensitive column"
+                f"{did_you_mean(self.sensitive, sensitives)}"
+            )
+        if schema is None:
+            return
+        for name in self.knowing or ():
+            if name in schema.quasi_identifiers:
+                raise PolicyError(
+                    f"{self.name}: knowing: {name!r} is a quasi-identifier, which is known of "
+                    "everybody anyway; leave it out"
+                )
+            if name not in (*sensitives, *schema.other):
+                raise PolicyError(
+                    f"{self.name}: knowing: {name!r} is not published: it is neither sensitive "
+                    f"nor among other{did_you_mean(name, [*sensitives, *schema.other])}"
+                )
+            if name == (self.sensitive or sensitives[0]) and not self.of_people:
+                raise PolicyError(
+                    f"{self.name}: {name!r} cannot be both known and what must stay hidden"
+                )
+
+    def _seen(self, release: HasCounts) -> HasCounts:
+        """A release, or the counts of one, in the sight of the adversary."""
+        if isinstance(release, Release):
+            self.check_columns(release.sensitives)
+            return release.seen(self.sensitive, self.knowing)
+        release = counts_of(release)
+        if not isinstance(release.values, JointLabels):
+            return release.seen(self.sensitive, self.knowing or ())
+        sensitive = self.sensitive or release.values.main
+        known = known_beside(release.values.linked, sensitive, self.knowing)
+        return release.seen(sensitive, known)
+
+    def known(self, release: HasCounts) -> tuple[str, ...]:
+        """Columns of a release that the adversary is taken to know, beyond quasi-identifiers."""
+        if not isinstance(release, Release):
+            return ()
+        return release.known(self.sensitive, self.knowing)
+
     def labels(self, values: Labels) -> Labels:
         """What the values of a table are called once they are `counted`."""
+        values = self._own(values)
         return self._recoding(values).labels if self.about_sets else values
 
     def mask(self, values: Labels) -> Mask:
@@ -369,15 +479,15 @@ class Requirement:
 
         What is found of single values is kept in `known`, for other requirements.
         """
-        known = {} if known is None else known
+        known, seen = {} if known is None else known, self._seen(release)
         found: list[list[Disclosure]] = [[] for _ in self.points]
-        for own in self.secrets(counts_of(release).values):
+        for own in self.secrets(counts_of(seen).values):
             counted: HasCounts | None = None
             for point, listed in zip(self.points, found, strict=True):
                 if own.about_sets and isinstance(point.adversary, Summing):
-                    listed.append(own.of_set(point, release))
+                    listed.append(own.of_set(point, seen))
                     continue
-                counted = own.counted(release) if counted is None else counted
+                counted = own._united(seen) if counted is None else counted
                 mask = own.mask(counts_of(counted).values)
                 if own.about_sets:
                     (code,) = np.flatnonzero(mask).tolist()
@@ -394,7 +504,9 @@ class Requirement:
     @property
     def by_counts(self) -> bool:
         """Whether it asks nothing of groups but how many of each have each value."""
-        return not any(isinstance(point.adversary, Gaining) for point in self.points)
+        return not self.knowing and not any(
+            isinstance(point.adversary, Gaining) for point in self.points
+        )
 
     def ledgers(
         self, values: Labels, semantics: Semantics, everyone: GroupCounts | None = None
@@ -432,7 +544,7 @@ class Requirement:
         if self.criterion is not None:
             found = self.criterion.attained(self.counted(release))
             return [] if found.holds else [f"{self.name}: {found}"]
-        counts, said = counts_of(release), []
+        counts, said = counts_of(self._seen(release)), []
         for point, each in zip(self.points, self.disclosures(release), strict=True):
             worst_one = point.worst(each)
             if not point.holds(worst_one):
@@ -477,7 +589,7 @@ class Requirement:
         """What the set that it is about is called beside the other values of a release."""
         return self.labels(counts.values)[-1]
 
-    def to_dict(self, values: Labels | None = None) -> dict[str, Any]:
+    def to_dict(self, values: Any = None) -> dict[str, Any]:
         """The ``[[require]]`` table of a policy file.
 
         With the values of a table, labels are written as the sets of values that they stand for.
@@ -490,9 +602,13 @@ class Requirement:
         if self.excluded:
             table["except"] = list(self.excluded)
         if self.about_sets:
-            table.update(written(self, values))
+            table.update(written(self, None if values is None else self._own(values)))
             if values is not None:
                 table.pop("except", None)
+        if self.sensitive is not None:
+            table["sensitive"] = self.sensitive
+        if self.knowing is not None and not (not self.knowing and self.of_people):
+            table["knowing"] = list(self.knowing)
         if self.criterion is not None:
             return {**table, **self.criterion.to_dict()}
         if len(self.points) == 1:
@@ -552,6 +668,8 @@ def as_times(number: Number, name: str = "at_most_times") -> Fraction:
 
 def check_agreement(earlier: Requirement, later: Requirement) -> None:
     """Two limits for one adversary and value are a contradiction, or one has no effect."""
+    if (earlier.sensitive, earlier.knowing) != (later.sensitive, later.knowing):
+        return
     for one, two in product(earlier.points, later.points):
         if one.adversary != two.adversary or one.below == two.below:
             continue

@@ -42,6 +42,7 @@ from foreknow.methods.protocol import (
     grouping_of,
     in_its_form,
     limit_of_boxes,
+    refuse_columns,
     settings_of,
     traits_of,
 )
@@ -64,6 +65,7 @@ from foreknow.publishing.certificate import (
     digest_of,
     finding_to_dict,
 )
+from foreknow.publishing.certificate_file import parts_of_sensitive
 from foreknow.publishing.members import write_members
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.tables import (
@@ -303,6 +305,7 @@ def publish(
     if method is not None:
         policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
     options = policy.options
+    refuse_columns(anonymizer, policy)
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
@@ -315,7 +318,7 @@ def publish(
     if options.form == "generalized":
         coarse = coarsened_columns(written, groups, n_groups, options.labels, floors)
         refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
-        tables = generalized(microdata, groups, coarse, random)
+        tables = generalized(microdata, groups, coarse, random, options.unlinked)
         people = np.bincount(groups)
         ncp = {column.attribute.name: column.ncp(people) for column in coarse}
         labels = {column.attribute.name: column.known for column in coarse}
@@ -323,7 +326,7 @@ def publish(
         called = {c.attribute.name: pa.array(c.labels, pa.string()) for c in coarse}
     else:
         ids = group_ids(n_groups, random)
-        tables = bucketized(microdata, groups, ids, random)
+        tables = bucketized(microdata, groups, ids, random, options.unlinked)
         columns, labels, ncp, called = (GROUP,), {}, {}, {GROUP: pa.array(ids)}
     if options.format == "csv":
         _refuse_empty_lines(tables)
@@ -331,7 +334,7 @@ def publish(
     opened = {part: open_table(table) for part, table in tables.items()}
     for table in opened.values():
         table.name = "the release"
-    release = as_release(opened, options.written, columns, schema.sensitive, schema.semantics)
+    release = as_release(opened, options.written, columns, schema, options.unlinked)
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     verdicts = audit(release, policy, utility=utility, name="the release")
@@ -418,9 +421,10 @@ def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int
 def _refuse_empty_texts(microdata: Microdata) -> None:
     """CSV cannot tell an empty text from a missing value."""
     domains = {a.name: a.domain for a in microdata.attributes}
-    for name, domain in {**domains, microdata.schema.sensitive: microdata.values}.items():
+    sensitive = {column.name: column.domain for column in microdata.sensitives}
+    for name, domain in {**domains, **sensitive}.items():
         if "" in domain:
-            what = "sensitive value" if domain is microdata.values else f"value of {name!r}"
+            what = f"value of {name!r}" if name in domains else "sensitive value"
             raise OutputError(
                 f"the empty text is a {what}, which CSV cannot tell from a missing one; "
                 'give it a label, or publish as format = "parquet"'
@@ -449,12 +453,22 @@ def _certify(
     seed: int | None,
 ) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
-    semantics = microdata.schema.semantics
+    schema, semantics = microdata.schema, microdata.schema.semantics
+    parts = parts_of_sensitive(schema.sensitives, options.unlinked)
     written = Written(
-        options.written, columns, microdata.schema.sensitive, tables, semantics=semantics
+        options.written,
+        columns,
+        schema.sensitive,
+        tables,
+        semantics=semantics,
+        parts={name: part for part, names in parts.items() for name in names},
     )
+    values = policy.combined(microdata).values
+    said, required = policy.published(values), policy.published(values)["require"]
+    for table, own in zip(required, policy.to_dict(values)["require"], strict=True):
+        table.update({key: given for key, given in own.items() if key != "knowing"})
     try:
-        findings = findings_of(written, policy.to_dict(microdata.values)["require"])
+        findings = findings_of(written, required)
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
     if not _agree(verdicts, findings):
@@ -462,7 +476,7 @@ def _certify(
         raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
     key = secrets.token_hex(32)
     notes, minimal = traits_of(anonymizer).notes, traits_of(anonymizer).minimal
-    said, learned = policy.published(microdata.values), learned_tables(policy)
+    learned = learned_tables(policy)
     kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
     if kept is not None:
         said["require"] = kept.withheld(said["require"])

@@ -41,6 +41,9 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
             + (f"; and {number(len(each) - _MOST)} more" if len(each) > _MOST else "")
             + ". They are judged as different ones."
         )
+    if scope.unrequired:
+        columns = _several([visible(column) for column in scope.unrequired])
+        said.append(f"No requirement is about {columns}: the release may disclose any value of it.")
     if scope.beside:
         these = "these" if len(scope.beside) > 1 else "this"
         said.append(

@@ -46,8 +46,8 @@ from foreknow.verifier.priors import Chances, Worst, worst_priors
 
 Bag = dict[str, int]
 
-# Criteria of groups whose people may have several values.
-_OF_SIZES = {"k_anonymity"}
+# Criteria of how many people groups have, whatever their values.
+OF_PEOPLE = frozenset(("k_anonymity",))
 # Those that ask how many have which value, and so may count some values as one.
 _OF_VALUES = {"l_diversity", "alpha_k", "t_closeness", "beta_likeness", "delta_disclosure"}
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
@@ -144,6 +144,8 @@ class Written:
     semantics : "single", "set" or "multiset"
     columns : mapping of table to columns, optional
         If given, all columns that each table may have.
+    parts : mapping of column to table, optional
+        Where sensitive values are in a table of their own: that of each of several columns.
     """
 
     form: str
@@ -153,20 +155,33 @@ class Written:
     escaped: bool = False
     semantics: str = "single"
     columns: Mapping[str, Sequence[str]] | None = None
+    parts: Mapping[str, str] | None = None
 
     @cached_property
     def files(self) -> dict[str, File]:
         """The tables that are files, as they were when the first of them was opened."""
         return files_of(self.tables)
 
-    @cached_property
+    @property
     def held(self) -> dict[Group, tuple[int, Bag]]:
         """People and bag of each group, in an order that does not depend on the engine."""
+        return self.held_by(self.sensitive, ())
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, ...], dict[Group, tuple[int, Bag]]]:
+        return {}
+
+    def held_by(self, sensitive: str, known: Sequence[str]) -> dict[Group, tuple[int, Bag]]:
+        """The same of one sensitive column, in groups that columns divide which are known."""
 
         def place(item: tuple[Group, Any]) -> list[tuple[bool, str]]:
             return [(part is not None, part or "") for part in item[0]]
 
-        return dict(sorted(_read(self).items(), key=place))
+        key = (sensitive, *known)
+        if key not in self._known:
+            found = _read(self, sensitive, known)
+            self._known[key] = dict(sorted(found.items(), key=place))
+        return self._known[key]
 
 
 class Asked(NamedTuple):
@@ -176,7 +191,9 @@ class Asked(NamedTuple):
     about: Collection[str]
     written: Written
     relative: bool  # whether the limit is so many times a prior
+    groups: Sequence[str]  # the columns that make these groups
     members: Collection[str] = ()  # of a set of values, which is one value in `held`
+    plain: Mapping[Group, tuple[int, Bag]] = {}  # the same groups, in which these stay apart
 
 
 # Of one kind of knowledge: from what is asked and its settings to the worst value, its group, the
@@ -215,12 +232,13 @@ def verify(
         key = next((key for key in table if key in gauges), None)
         if key is None:
             findings += _findings(written, position, table, judges)
-        elif set(table) - {"name", key, "any_of"}:
+        elif set(table) - {"name", "sensitive", "knowing", "any_of", key}:
             raise CertificateError(f"{key} is about whole groups, and stands by itself")
         else:
-            if written.semantics != "single" and key not in _OF_SIZES:
+            if written.semantics != "single" and key not in OF_PEOPLE:
                 raise CertificateError(f"{key} is about one value per person")
-            held = written.held if "any_of" not in table else _of_sets(written, key, table)
+            held: Mapping[Group, tuple[int, Bag]] = written.held_by(*_sight(written, table))
+            held = held if "any_of" not in table else _of_sets(written, held, key, table)
             attained, group, holds = gauges[key](held, table[key])
             findings.append(Reached(position, {key: table[key]}, attained, _name(group), holds))
     return findings
@@ -256,18 +274,30 @@ def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> list
 
     Of several sets each is asked by itself.
     """
-    about = {value for _, bag in written.held.values() for value in bag}
+    sensitive, known = _sight(written, table)
+    whole, groups = written.held_by(sensitive, known), (*written.groups, *known)
+    about = {value for _, bag in whole.values() for value in bag}
     if "any_of" in table:
         asked = []
         for name, members in sorted(_sets(written, table, about).items()):
-            held = _merged(written.held, {name: members}, about)
+            held = _merged(whole, {name: members}, about)
             one = _named(name, about - set(members))
-            asked.append(Asked(held, {one}, written, relative, members))
+            asked.append(Asked(held, {one}, written, relative, groups, members, whole))
         return asked
     if "values" in table:
         about &= {str(value) for value in table["values"]}
     about -= {str(value) for value in table.get("except", ())}
-    return [Asked(written.held, about, written, relative)]
+    return [Asked(whole, about, written, relative, groups)]
+
+
+def _sight(written: Written, table: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """The sensitive column of a requirement, and the columns that are known of everybody."""
+    sensitive, known = table.get("sensitive", written.sensitive), table.get("knowing", ())
+    if sensitive in known and not OF_PEOPLE & table.keys():
+        raise CertificateError(f"{sensitive!r} cannot be both known and what must stay hidden")
+    if written.semantics != "single" and (known or sensitive != written.sensitive):
+        raise CertificateError("columns are known beside a value where everybody has one, only")
+    return sensitive, tuple(known)
 
 
 def _sets(
@@ -290,16 +320,16 @@ def _sets(
 
 
 def _of_sets(
-    written: Written, key: str, table: Mapping[str, Any]
+    written: Written, held: Mapping[Group, tuple[int, Bag]], key: str, table: Mapping[str, Any]
 ) -> Mapping[Group, tuple[int, Bag]]:
     """The groups with each set counted as one value, for a criterion."""
-    about = {value for _, bag in written.held.values() for value in bag}
+    about = {value for _, bag in held.values() for value in bag}
     sets, settings = _sets(written, table, about), table[key]
     every = [value for own in sets.values() for value in own]
     plain = not isinstance(settings, Mapping) or settings.get("distance", "equal") == "equal"
     if key not in _OF_VALUES or not plain or len(set(every)) < len(every):
         raise CertificateError(f"{key} cannot be about such sets of values")
-    return _merged(written.held, sets, about)
+    return _merged(held, sets, about)
 
 
 def _merged(
@@ -333,25 +363,37 @@ def scope_of(
     written: Written, requirements: Sequence[Mapping[str, Any]], criteria: Collection[str]
 ) -> dict[str, Any]:
     """What no requirement looks at, as far as the files of a release tell."""
-    held = written.held
+    held, columns = written.held, tuple(written.parts or (written.sensitive,))
     sizes = [people for people, _ in held.values()]
-    every: dict[str, int] = {}
-    for _, bag in held.values():
-        for value, times in bag.items():
-            every[value] = every.get(value, 0) + times
-    free = dict(every)
-    for table in requirements:
-        for asked in [] if criteria & table.keys() else _counted(written, table, False):
-            for value in asked.members or asked.about:
-                free.pop(value, None)
+    free: dict[str, int] = {}
+    unrequired, more = [], {}
+    for column in columns:
+        of_column = [t for t in requirements if t.get("sensitive", written.sensitive) == column]
+        if len(columns) > 1 and all(OF_PEOPLE & table.keys() for table in of_column):
+            unrequired.append(column)
+            continue
+        own: dict[str, int] = {}
+        for _, bag in written.held_by(column, ()).values():
+            for value, times in bag.items():
+                own[value] = own.get(value, 0) + times
+        if len(columns) == 1:
+            asked = [table for table in of_column if not criteria & table.keys()]
+            more = _singly(written, asked, dict(own))
+        for table in of_column:
+            for one in [] if criteria & table.keys() else _counted(written, table, False):
+                for value in one.members or one.about:
+                    own.pop(value, None)
+        free |= {f"{column} {v}" if len(columns) > 1 else v: n for v, n in own.items()}
+    every = {value for _, bag in held.values() for value in bag}
     labelled = written.groups if written.form == "generalized" else ()
     return {
         "smallest_group": min(sizes, default=0),
         "groups_of_one": sizes.count(1),
         "without_value": sum(people for people, bag in held.values() if not bag),
         "unprotected": free,
+        "unrequired": unrequired,
         "alike": _alike(every),
-        **_singly(written, [t for t in requirements if not criteria & t.keys()], every),
+        **more,
         "suppressed": [
             column
             for place, column in enumerate(labelled)
@@ -397,7 +439,8 @@ def count_people(written: Written) -> tuple[int, int]:
 def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fraction]]:
     """Each kind of knowledge, its settings and its limit."""
     limits = [key for key in ("below", "at_most", "at_most_times") if key in table]
-    kinds = [key for key in table if key not in ("name", "values", "except", "any_of", *limits)]
+    others = ("name", "values", "except", "any_of", "sensitive", "knowing", *limits)
+    kinds = [key for key in table if key not in others]
     if limits not in ([], ["below"]) and (
         len(limits) > 1 or kinds != ["priors"] or not isinstance(table["priors"], Mapping)
     ):
@@ -472,17 +515,17 @@ def _judge_priors(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     for table in settings["tables"]:
         chances = Chances(table)
         people: dict[Group, dict[tuple[str | None, ...], int]] = {}
-        columns = [*written.groups, *chances.attributes]
+        columns = [*asked.groups, *chances.attributes]
         name = "release" if written.form == "generalized" else "people"
         for *row, count in _grouped(written, name, columns):
-            group, signature = tuple(row[: len(written.groups)]), tuple(row[len(written.groups) :])
+            group, signature = tuple(row[: len(asked.groups)]), tuple(row[len(asked.groups) :])
             own = people.setdefault(group, {})
             own[signature] = own.get(signature, 0) + int(count)
         together, held = None, asked.held
         if asked.members:
             (name,) = asked.about
             if reading == "joint":  # in whose worlds the values stay apart
-                together, held = (name, asked.members), written.held
+                together, held = (name, asked.members), asked.plain
             else:
                 chances = chances.united(asked.members, name)
         found = worst_priors(held, people, asked.about, chances, reading, asked.relative, together)
@@ -516,13 +559,15 @@ GAUGES: dict[str, Gauge] = {
 }
 
 
-def _read(written: Written) -> dict[Group, tuple[int, Bag]]:
+def _read(written: Written, sensitive: str, known: Sequence[str]) -> dict[Group, tuple[int, Bag]]:
     """Read the tables of a release, and refuse those that contradict each other."""
     if written.semantics not in ("single", "set", "multiset"):
         raise CertificateError(f"semantics {written.semantics!r} is unknown")
     if written.form == "generalized" and written.semantics == "single":
-        return _read_rows(written)
-    bags = _read_tally(written)
+        return _read_rows(written, sensitive, known)
+    bags = _read_tally(written, sensitive, known)
+    if known:  # how many people a group has was compared before
+        return {group: (sum(bag.values()), bag) for group, bag in bags.items()}
     members: dict[Group, int] = {
         tuple(group): int(count)
         for *group, count in _grouped(written, "people", list(written.groups))
@@ -539,10 +584,12 @@ def _read(written: Written) -> dict[Group, tuple[int, Bag]]:
     return {group: (people, bags.get(group, {})) for group, people in members.items()}
 
 
-def _read_rows(written: Written) -> dict[Group, tuple[int, Bag]]:
+def _read_rows(
+    written: Written, sensitive: str, known: Sequence[str]
+) -> dict[Group, tuple[int, Bag]]:
     """Read one row per person."""
     bags: dict[Group, Bag] = {}
-    columns = [*written.groups, written.sensitive]
+    columns = [*written.groups, *known, sensitive]
     for *group, value, count in _grouped(written, "release", columns):
         if value is None:
             raise CertificateError(f"a sensitive value is missing in group {_name(group)}")
@@ -551,17 +598,22 @@ def _read_rows(written: Written) -> dict[Group, tuple[int, Bag]]:
     return {group: (sum(bag.values()), bag) for group, bag in bags.items()}
 
 
-def _read_tally(written: Written) -> dict[Group, Bag]:
-    """Read the table of (group, value, count)."""
+def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> dict[Group, Bag]:
+    """Read the table of (group, value, count), or of (group, values, count)."""
+    part = (written.parts or {}).get(sensitive, "sensitive")
+    together = [name for name, of in (written.parts or {}).items() if of == part]
+    others = [name for name in together if name not in (*known, sensitive)]
     bags: dict[Group, Bag] = {}
-    columns = [*written.groups, written.sensitive, "count"]
-    for *group, value, count, times in _grouped(written, "sensitive", columns):
-        bag, name = bags.setdefault(tuple(group), {}), _name(group)
+    columns, listed = [*written.groups, *known, *others, sensitive, "count"], set()
+    for *row, value, count, times in _grouped(written, part, columns):
+        group = tuple(row[: len(row) - len(others)])
+        bag, name = bags.setdefault(group, {}), _name(group)
         if value is None or not _is_count(count):
             raise CertificateError(f"group {name}: {value!r} has no count, but {count!r}")
-        if times != 1 or value in bag:
+        if times != 1 or (*row, value) in listed:
             raise CertificateError(f"group {name} lists {value!r} more than once")
-        bag[value] = int(count)
+        listed.add((*row, value))
+        bag[value] = bag.get(value, 0) + int(count)
         if written.semantics == "multiset" and sum(bag.values()) > _MOST_OF_A_BAG:
             raise CertificateError(f"group {name} has too many values to be verified")
     return bags
@@ -579,7 +631,7 @@ def _name(group: Sequence[str | None]) -> str:
 def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """Equal rows of some columns as texts (or None), and how many there are."""
     connection = connect()
-    judged = {*written.groups, written.sensitive}
+    judged = {*written.groups, written.sensitive, *(written.parts or ())}
     try:
         # Columns are called by position: DuckDB takes names that differ in case for one.
         file = written.files.get(table)

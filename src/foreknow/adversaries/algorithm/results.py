@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -462,6 +462,13 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
     found: dict[int, tuple[Fraction, bool]] = {}
     sets: dict[tuple[int, ...], Label] = {}
     values = microdata.values
+    if policy is not None:
+        looked_at = replace(policy, schema=microdata.schema).looked_at
+        if len(looked_at) > 1:
+            raise UnsupportedError(
+                f"an attack is about one sensitive column, and the policy looks at "
+                f"{', '.join(looked_at)}; attack by a policy about one of them, with knowing = []"
+            )
     for requirement in policy.requirements if policy is not None else ():
         for secret in requirement.secrets(values):
             codes = np.flatnonzero(secret.about(values)).tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -19,7 +19,7 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, Verdict
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Labels
+from foreknow.data.labels import known_beside
 from foreknow.data.schema import Schema
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
@@ -167,6 +167,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         return f"Nobody in the release has any {noun} that this requirement is about."
     value, bound = named(found.value), _bound(verdict)
     used = describe(verdict.point.adversary, found.witness, noun)
+    known = "".join(f", and {said}" for said in _of_everybody(map(visible, verdict.known)))
     if found.probability == 0 and used.nobody:
         return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
     who, just = "Someone", reaches_just(found, limit)
@@ -180,7 +181,13 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         bound += ", which must not be reached"
     elif found.bounded:
         bound += "; that is an upper bound, since the group is out of reach of an exact answer"
-    return f"{who} who {used.knows} can be {sure} that {used.whose} has {value}; {bound}."
+    return f"{who} who {used.knows}{known} can be {sure} that {used.whose} has {value}; {bound}."
+
+
+def _of_everybody(columns: Iterable[str]) -> list[str]:
+    """Say which columns are known of everybody, if any are."""
+    names = list(columns)
+    return [f"the {listing(names, most=_EVERY)} of everybody"] if names else []
 
 
 def _bound(verdict: Verdict) -> str:
@@ -228,8 +235,10 @@ def _criterion_text(requirement: Requirement) -> str:
     return f"{key} = {setting_text(setting)}"
 
 
-def sensitive_noun(policy: Policy) -> str:
+def sensitive_noun(policy: Policy, requirement: Requirement | None = None) -> str:
     """Name the sensitive attribute as a noun; "sensitive value" where the policy does not."""
+    if requirement is not None and requirement.sensitive is not None:
+        return noun_of(requirement.sensitive)
     return NOUN if policy.schema is None else noun_of(policy.schema.sensitive)
 
 
@@ -240,13 +249,11 @@ def requirement_title(requirement: Requirement, place: int) -> str:
     return visible(requirement.name)
 
 
-def values_phrase(
-    requirement: Requirement, noun: str = NOUN, most: int = 6, values: Labels | None = None
-) -> str:
-    """Say which values a requirement is about; of `values`, which of them a label stands for."""
+def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> str:
+    """Say which values a requirement is about, and which of a table a label stands for."""
     of = requirement.any_of
     if isinstance(of, str):
-        members = () if values is None else requirement.sets(values)[of]
+        members = requirement.counted_sets.get(of, ())
         listed = f" ({_either(members, most)})" if members else ""
         return f"any {noun} under {named(of)}{listed}"
     if isinstance(of, Mapping):
@@ -322,13 +329,14 @@ def _is_learned(verdict: Verdict) -> bool:
 
 def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     """What is said of a requirement, whatever came of it."""
-    noun, point = sensitive_noun(audit.policy), verdict.point
+    noun, point = sensitive_noun(audit.policy, verdict.requirement), verdict.point
     allowed = describe(point.adversary, None, noun, audit.counts.semantics)
+    beside = [visible(name) for name in verdict.known]
     return {
-        "about": values_phrase(verdict.requirement, noun, values=audit.counts.values),
+        "about": values_phrase(verdict.requirement, noun),
         "safe": verdict.safe,
-        "knows": allowed.knows,
-        "short": allowed.short,
+        "knows": ", and ".join([allowed.knows, *(_of_everybody(beside) if beside else [])]),
+        "short": "\n".join([allowed.short, *(f"{name} of everybody" for name in beside)]),
         "value": "–",
         "group": "–",
     } | dict.fromkeys(("details", "figure", "groups", "every"), ())
@@ -349,9 +357,8 @@ def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
 
 
 def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
-    asked = verdict.requirement.called(audit.counts.values, verdict.value)
-    counts = counts_of(asked.counted(audit.counts))
-    noun = sensitive_noun(audit.policy)
+    counts = verdict.counts or counts_of(verdict.requirement.counted(audit.counts))
+    noun = sensitive_noun(audit.policy, verdict.requirement)
     found, adversary = verdict.disclosure, verdict.point.adversary
     section = _heading(audit, verdict) | {
         "sentence": verdict_sentence(verdict, noun),
@@ -367,7 +374,7 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
     rows = [
-        (visible(d.value), number(_holders(audit, verdict, d.value)), _worst(d, verdict))
+        (visible(d.value), _holders(verdict, counts, d.value), _worst(d, verdict))
         for d in every[:_MOST_VALUES]
     ]
     return section | {
@@ -385,13 +392,14 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     }
 
 
-def _holders(audit: Audit, verdict: Verdict, value: Any) -> int:
+def _holders(verdict: Verdict, counts: GroupCounts, value: Any) -> str:
     """How many have a value, or one of a set."""
-    counts = audit.counts
-    if not verdict.requirement.about_sets:
-        return int(counts.totals[counts.code(value)])
-    asked = verdict.requirement.called(counts.values, value)
-    return int(counts.totals[asked.about(counts.values)].sum())
+    if value in counts.values.codes:
+        return number(int(counts.totals[counts.code(value)]))
+    members = set(verdict.requirement.counted_sets.get(str(value), ()))
+    codes = [code for code, label in enumerate(counts.values) if str(label) in members]
+    whole = len(codes) == len(members) > 0  # or some are in the set that is counted as one
+    return number(int(counts.totals[codes].sum())) if whole else "–"
 
 
 def _worst(found: Disclosure, verdict: Verdict) -> Cell:
@@ -457,9 +465,9 @@ def policy_rows(
     policy: Policy, semantics: Semantics = "single", *, published: bool = False
 ) -> list[tuple[str, list[str]]]:
     """Say everything that a policy asks, and how it was published, where it was."""
-    noun = sensitive_noun(policy)
     rows = []
     for place, requirement in enumerate(policy.requirements, 1):
+        noun = sensitive_noun(policy, requirement)
         if requirement.criterion is not None:
             held = f"Every group must hold {visible(_criterion_text(requirement))}."
             rows.append((requirement_title(requirement, place), [held]))
@@ -470,13 +478,28 @@ def policy_rows(
             f"{_must(point)} that a particular person has it."
             for point in requirement.points
         ]
+        lines += _sight_lines(policy, requirement)
         rows.append((requirement_title(requirement, place), [f"About {about}.", *lines]))
     if policy.schema is not None:
         options = policy.options
         form = f"{visible(options.form)}, " if options.form else ""  # else as suits the method
         how = f"{form}by {visible(options.method)}"
+        apart = listing([visible(name) for name in options.unlinked], most=_EVERY)
+        how += f"; apart from each other and all else: {apart}" if options.unlinked else ""
         rows += [*schema_rows(policy.schema), *([("Published", [how])] if published else [])]
     return rows
+
+
+def _sight_lines(policy: Policy, requirement: Requirement) -> list[str]:
+    """Say what an adversary is taken to know of everybody, where columns stand beside a value."""
+    sensitive = requirement.sensitive or (policy.schema.sensitive if policy.schema else "")
+    known = [visible(name) for name in known_beside(policy.linked, sensitive, requirement.knowing)]
+    others = [visible(n) for n in policy.linked if n != sensitive and visible(n) not in known]
+    said = [f"They also know the {listing(known, most=_EVERY)} of everybody."] if known else []
+    if others and sensitive in policy.linked:
+        columns = listing(others, "or", most=_EVERY)
+        said.append(f"It is assumed that nobody knows the {columns} of anybody.")
+    return said
 
 
 def _must(point: Point) -> str:
@@ -487,11 +510,13 @@ def _must(point: Point) -> str:
 
 def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     """Say what each column is: what each row is about, and its lines."""
-    sensitive = [visible(schema.sensitive), *_SEVERAL.get(schema.semantics, [])]
-    if schema.sensitive in schema.hierarchies:
-        sensitive.append("Sets of its values have names, " + _coarsened(schema, schema.sensitive))
+    sensitive = [visible(name) for name in schema.sensitives]
     known = [_column(schema, column) for column in schema.quasi_identifiers]
-    rows = [("Sensitive column", sensitive), ("Columns others may know", known)]
+    noun = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
+    sensitive += _SEVERAL.get(schema.semantics, [])
+    named_sets = [name for name in schema.sensitives if name in schema.hierarchies]
+    sensitive += [f"Sets of values have names, {_coarsened(schema, name)}" for name in named_sets]
+    rows = [(noun, sensitive), ("Columns others may know", known)]
     for title, columns in (
         ("Identifiers, never published", schema.identifiers),
         ("Published as they are", schema.other),
