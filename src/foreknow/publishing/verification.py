@@ -198,7 +198,8 @@ def judge(
     stamp = Stamp(list(paths.values()))  # what is digested is what is judged
     problems = [*_uncertified(folder, others), *_changed(known, paths, release)]
     if policy is not None:
-        known = _by_policy(known, policy)
+        policy = _as_published(known, policy)
+        known = replace(known, policy=policy.published())
     required, unjudged, kept = known.policy["require"], set(), None
     if policy is None:
         # What needs priors of the owner is judged where these are at hand.
@@ -280,13 +281,12 @@ def judge(
     return found, problems
 
 
-def _by_policy(known: Certificate, policy: Policy) -> Certificate:
-    """The certificate with the columns and requirements of another policy."""
+def _as_published(known: Certificate, policy: Policy) -> Policy:
+    """Another policy for the release of a certificate, which says how it is written."""
     refuse_other_schema(known, policy.needed_schema)
     # What is published apart is said by how it is written.
     how: dict[str, Any] = {"form": known.form, "unlinked": known.unlinked}
-    options = replace(policy.options, **how)
-    return replace(known, policy=replace(policy, options=options).published())
+    return replace(policy, options=replace(policy.options, **how))
 
 
 def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Finding | Reached]:
