@@ -316,3 +316,44 @@ def test_a_certificate_that_hides_it_is_refused(change, tmp_path):
     path.write_text(json.dumps(certificate))
     with pytest.raises(CertificateError, match="scope: "):
         fk.verify(tmp_path / "out")
+
+
+# ---- several sensitive columns -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unlinked", [(), ("y",)])
+def test_a_set_of_the_second_column_in_the_sight_of_the_first(unlinked, tmp_path):
+    chance = random.Random(6)
+    rows = [
+        (chance.randint(20, 60), chance.choice("PQ"), chance.choice("AABCDE")) for _ in "x" * 120
+    ]
+    ages, first, second = zip(*rows, strict=True)
+    schema = fk.Schema(
+        quasi_identifiers=["age"],
+        sensitive=["x", "y"],
+        hierarchies={
+            "y": fk.Tree([["A", "AB", "*"], ["B", "AB", "*"], *([v, v, "*"] for v in "CDE")])
+        },
+    )
+    required = [
+        fk.Requirement(fk.Facts(), below="9/10", sensitive="y", any_of="AB"),
+        fk.Requirement(fk.Facts(), below="9/10", sensitive="y", at_level=1),
+    ]
+    rules = fk.Policy(required, schema)
+    table_ = pa.table({"age": ages, "x": first, "y": second})
+    made = fk.publish(fk.Microdata(table_, schema), rules, unlinked=list(unlinked), seed=1)
+    made.write(tmp_path / "out")
+    found = fk.verify(tmp_path / "out").findings
+    exact = [verdict.disclosure.exact for verdict in made.audit.verdicts]
+    assert [finding.probability for finding in found] == exact
+    assert fk.verify(tmp_path / "out", rules).own_policy
+    made.audit.to_html(tmp_path / "page.html")
+    if not unlinked:  # side by side: groups are (age, x)
+        groups = {}
+        for row in made.to_arrow().to_pylist():
+            groups.setdefault((row["age"], row["x"]), []).append(row["y"] in "AB")
+        assert (
+            exact[0]
+            == max(Fraction(sum(own), len(own)) for own in groups.values())
+            < Fraction(9, 10)
+        )

@@ -240,8 +240,7 @@ def judge(
         return None, [*problems, f"the release cannot be read: {why}"]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         raise CertificateError("the policy or findings of the certificate are malformed") from None
-    values = {value for _, bag in written.held.values() for value in bag}
-    problems += _unknown(required, values)
+    problems += _unknown(required, written)
     problems += [_excess(finding, known.groups) for finding in findings if not finding.safe]
     if policy is None:
         certified = [then for then in known.findings if then["requirement"] not in unjudged]
@@ -335,15 +334,18 @@ def _is_table(path: Path) -> bool:
     return stem in _NAMES or not _SUFFIXES.isdisjoint(suffixes)
 
 
-def _unknown(required: Sequence[Mapping[str, Any]], values: set[str]) -> list[str]:
+def _unknown(required: Sequence[Mapping[str, Any]], written: Written) -> Iterator[str]:
     """Values that nobody has: what is required of them is required of nothing."""
-    return [
-        f"require[{position}]: {key}: nobody in the release has the sensitive value {value!r}"
-        for position, table in enumerate(required)
-        for key in ("values", "except", "any_of")
-        for value in map(str, _listed(table.get(key, ())))
-        if value not in values
-    ]
+    for position, table in enumerate(required):
+        held = written.held_by(table.get("sensitive", written.sensitive), ())
+        values = {value for _, bag in held.values() for value in bag}
+        for key in ("values", "except", "any_of"):
+            for value in map(str, _listed(table.get(key, ()))):
+                if value not in values:
+                    yield (
+                        f"require[{position}]: {key}: nobody in the release has the sensitive "
+                        f"value {value!r}"
+                    )
 
 
 def _listed(given: Any) -> list[Any]:
