@@ -356,6 +356,11 @@ class Requirement:
         found: tuple[Requirement, ...] = self._known["secrets"]
         return found
 
+    def under(self, schema: Any) -> Requirement:
+        """The same with what its criterion needs of a schema."""
+        bind = getattr(self.criterion, "under", None)
+        return self if bind is None else replace(self, adversary=bind(schema, self.sensitive))
+
     def counted(self, release: HasCounts) -> HasCounts:
         """What the adversary's posterior is computed from, for audit and search alike.
 
@@ -502,11 +507,15 @@ class Requirement:
         return found
 
     @property
+    def by_labels(self) -> bool:
+        """Whether it asks how groups are written."""
+        return bool(getattr(self.criterion, "by_labels", False))
+
+    @property
     def by_counts(self) -> bool:
         """Whether it asks nothing of groups but how many of each have each value."""
-        return not self.knowing and not any(
-            isinstance(point.adversary, Gaining) for point in self.points
-        )
+        gaining = any(isinstance(point.adversary, Gaining) for point in self.points)
+        return not self.knowing and not gaining and not self.by_labels
 
     def ledgers(
         self, values: Labels, semantics: Semantics, everyone: GroupCounts | None = None
@@ -588,6 +597,11 @@ class Requirement:
     def name_in(self, counts: GroupCounts) -> Label:
         """What the set that it is about is called beside the other values of a release."""
         return self.labels(counts.values)[-1]
+
+    def published(self, values: Any = None) -> dict[str, Any]:
+        """The same as a certificate has it."""
+        table, own = self.to_dict(values), getattr(self.criterion, "published", None)
+        return table if own is None else {**table, **own()}
 
     def to_dict(self, values: Any = None) -> dict[str, Any]:
         """The ``[[require]]`` table of a policy file.

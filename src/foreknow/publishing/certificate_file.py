@@ -34,7 +34,7 @@ from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
 # 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids,
-# 5 no sets of values by their names, and one sensitive column
+# 5 no sets of values by their names, one sensitive column, and no trees and populations
 FORMAT_VERSION = 6
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
@@ -414,6 +414,12 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     ]
     if read.version < 6 and any(newer):
         return "sets of values have names, and criteria are about sets, from version 6 on"
+    for required in read.policy.require:
+        if read.version < 6 and required.t_closeness is not None and required.t_closeness.tree:
+            return "the tree of t_closeness is certified from version 6 on"
+        for compared in (required.k_map, required.delta_presence):
+            if compared is not None and (read.version < 6 or compared.digest is None):
+                return "a population is certified by its digest, from version 6 on"
     if read.scope is not None:
         if read.version < 5:
             return "a scope is certified from version 5 on"
