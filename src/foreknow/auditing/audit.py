@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
@@ -24,6 +24,7 @@ from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.policy.sets import written
 from foreknow.result import Result, page_of
 from foreknow.utility.utility import Utility, utility_of
 
@@ -82,7 +83,7 @@ class Verdict:
             "requirement": self.requirement.name,
             "values": None if about is None else [str(v) for v in about],
             "except": [str(v) for v in self.requirement.excluded],
-            **({"any_of": list(of)} if (of := self.requirement.any_of) is not None else {}),
+            **(written(self.requirement, None) if self.requirement.about_sets else {}),
             **_sight_of(self.requirement, self.known),
             "adversary": self.point.adversary.to_dict(),
             self.point.key: str(self.point.below),
@@ -149,6 +150,9 @@ class CriterionVerdict:
         }
 
 
+Judged: TypeAlias = tuple[tuple[Requirement, HasCounts], ...]
+
+
 @dataclass(frozen=True, repr=False)
 class Audit(Result):
     """Every verdict on one release.
@@ -170,7 +174,8 @@ class Audit(Result):
     scope : Scope
         What the verdicts did not look at.
     counted : tuple
-        What each requirement was judged by, in the policy's order.
+        What each requirement was judged by, in the policy's order: its secrets, each with what
+        was counted for it.
     """
 
     format = "foreknow audit"
@@ -183,7 +188,7 @@ class Audit(Result):
     lattice: LatticeResult | None = None
     criteria: tuple[CriterionVerdict, ...] = ()
     scope: Scope = field(default_factory=Scope)
-    counted: tuple[HasCounts, ...] = ()
+    counted: tuple[Judged, ...] = ()
 
     def __bool__(self) -> bool:
         raise _neither("an audit")
@@ -243,11 +248,17 @@ class Audit(Result):
             "scope": self.scope.to_dict(),
             "notes": list(self.notes),
             "policy": self.policy.to_dict(),
-            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "verdicts": [{**v.to_dict(), **self._sets(v.requirement)} for v in self.verdicts],
             **({"criteria": [each.to_dict() for each in self.criteria]} if self.criteria else {}),
             "exposed": [each.to_dict() for each in self.exposed],
             "utility": self.utility.to_dict(),
         }
+
+    def _sets(self, requirement: Requirement) -> dict[str, Any]:
+        """What the labels of a requirement stand for."""
+        if not requirement.about_sets or isinstance(requirement.any_of, tuple):
+            return {}
+        return {"sets": {name: list(own) for name, own in requirement.counted_sets.items()}}
 
     def to_frame(self, library: str = "pandas") -> Any:
         """The verdicts as a frame of "pandas", "polars" or "arrow", a row each."""
@@ -357,25 +368,22 @@ def audit(
         )
     if not counts.n_groups:
         raise DataError("the release has no groups")
-    known: dict[Any, tuple[HasCounts, Sequence[Disclosure]]] = {}
+    known: dict[Any, Any] = {}
     verdicts, criteria, judged = [], [], []
     for requirement in policy.requirements:
-        counted, beside = requirement.counted(release), requirement.known(release)
-        judged.append(counted)
+        beside = requirement.known(release)
+        judged.append(requirement.counted_each(release))
         if requirement.criterion is not None:
+            counted = requirement.counted(release)
             attained = requirement.criterion.attained(counted)
             safe = attained.holds and requirement.criterion.holds(counted)
             criteria.append(CriterionVerdict(requirement, attained, safe, beside))
             continue
-        mask = requirement.mask(counts_of(counted).values).tolist()
-        for point in requirement.points:
-            key = point.adversary, point.relative, id(counted)
-            if key not in known:  # what is counted is kept, or another could get its id
-                known[key] = counted, point.disclosures(counted)
-            found = [d for d, about in zip(known[key][1], mask, strict=True) if about]
+        each = requirement.disclosures(release, known)
+        for point, found in zip(requirement.points, each, strict=True):
             top = point.worst(found)
             others = point.ranked(d for d in found if d is not top)
-            holds, of = point.holds(top), counts_of(counted)
+            holds, of = point.holds(top), requirement.counted_for(release, top.value)
             verdicts.append(Verdict(requirement, point, top, holds, tuple(others), of, beside))
     return Audit(
         policy,

@@ -10,6 +10,7 @@ import typer
 from foreknow.cli.inputs import (
     Columns,
     is_published,
+    named_set,
     open_by,
     open_own,
     open_raw,
@@ -22,6 +23,7 @@ from foreknow.cli.inputs import (
 )
 from foreknow.cli.options import (
     UNSAFE,
+    AnyOf,
     Group,
     Html,
     Json,
@@ -113,6 +115,7 @@ def skyline(
         list[str] | None,
         typer.Option("--value", "-v", help="A sensitive value; repeatable. All when left out."),
     ] = None,
+    any_of: AnyOf = None,
     above: Annotated[
         str | None,
         typer.Option("--above", help='Amounts to judge, such as "1,2,3" for l=1, k=2, m=3.'),
@@ -145,9 +148,14 @@ def skyline(
     --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
     """
     from foreknow.auditing.skyline import skyline_report
+    from foreknow.policy.policy import Policy
 
-    if (above is not None or name_people) and not value:
+    if (above is not None or name_people) and not (value or any_of):
         raise InputError("--above and --name-people are about values; add --value")
+    if value and any_of:
+        raise InputError("--any-of is one secret; give it or --value, not both")
+    if name_people and any_of:
+        raise InputError("--name-people is about single values; give --value in place of --any-of")
     columns = Columns(group, quasi_identifiers, sensitive, person, semantics, knowing)
     refuse_inputs(html, json, (release, policy, table, members))
     own = name_people and is_published(release)
@@ -168,7 +176,10 @@ def skyline(
             _refuse_nameless(opened)
         texts = list(dict.fromkeys(value or ()))
         wanted = [value_named(opened.counts, text) for text in texts] or None
-        report = skyline_report(opened, wanted, confidence=confidence)
+        one = None if not any_of else named_set(opened.counts, any_of, policy)
+        rules = None if policy is None else Policy.load(policy)
+        report = skyline_report(opened, wanted, confidence=confidence, any_of=one, policy=rules)
+        wanted = wanted or (None if one is None else list(report.values))
     show_result(report, html, json, quiet or bool(wanted))
     if not quiet:
         if wanted:
@@ -234,6 +245,7 @@ def curves(
         str | None,
         typer.Option("--value", "-v", help="A sensitive value; default: any."),
     ] = None,
+    any_of: AnyOf = None,
     policy: SomePolicy = None,
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
@@ -251,7 +263,9 @@ def curves(
     options --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
     """
     from foreknow.auditing.curves import disclosure_curves
+    from foreknow.auditing.skyline import counted_as_one
     from foreknow.methods.fulldomain.rollup import counts_at
+    from foreknow.policy.policy import Policy
 
     columns = Columns(group, quasi_identifiers, sensitive, knowing=knowing)
     refuse_inputs(html, json, (release, policy))
@@ -267,7 +281,12 @@ def curves(
             raw = open_raw(release, policy, columns, reading)
             counts = counts_at(raw, wanted)
             name, column = f"{raw.name} at {levels}", raw.schema.sensitive
+        if any_of and value is not None:
+            raise InputError("--any-of is one secret; give it or --value, not both")
         about = None if value is None else value_named(counts, value)
+        if any_of:
+            rules = None if policy is None else Policy.load(policy)
+            counts, about = counted_as_one(counts, named_set(counts, any_of, policy), rules)
         found = disclosure_curves(counts, upto, about, name=name, sensitive=column)
     show_result(found, html, json, quiet)
     if opened is not None and not quiet:

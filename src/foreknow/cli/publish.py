@@ -212,6 +212,10 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
 
 def _about(required: Mapping[str, Any]) -> str:
     """Which values a requirement is about, where it is not about all."""
+    sets = required.get("any_of")
+    if isinstance(sets, Mapping):
+        each = [f"{name} ({_listed(own, most=20, joined='or')})" for name, own in sets.items()]
+        return f", about any of {'; any of '.join(map(visible, each))}"
     keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
     for key, words in keys.items():
         if key in required:
@@ -219,10 +223,10 @@ def _about(required: Mapping[str, Any]) -> str:
     return ""
 
 
-def _listed(labels: Iterable[Any], most: int = 6) -> str:
+def _listed(labels: Iterable[Any], most: int = 6, joined: str = "and") -> str:
     from foreknow.report.words import listing, named
 
-    return listing([named(label) for label in labels], most=most)
+    return listing([named(label) for label in labels], joined, most=most)
 
 
 def _say_verified(found: Verification) -> None:

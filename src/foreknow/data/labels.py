@@ -218,3 +218,15 @@ def in_order(labels: Iterable[Label]) -> list[Label]:
         return (2, type(label).__name__, str(label))
 
     return sorted(labels, key=key)
+
+
+def name_of_set(members: Iterable[Any], others: Iterable[str]) -> str:
+    """What a set is called beside other values, so that no value has its name.
+
+    >>> name_of_set(["B20", "Z21"], ["Flu"])
+    'B20 or Z21'
+    """
+    name, taken = " or ".join(map(str, members)), set(others)
+    while name in taken:
+        name += "+"
+    return name

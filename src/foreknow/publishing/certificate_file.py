@@ -34,7 +34,7 @@ from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
 # 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids,
-# 5 no trees and populations
+# 5 no sets of values by their names, one sensitive column, and no trees and populations
 FORMAT_VERSION = 6
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
@@ -69,6 +69,7 @@ _Times = Annotated[str, _reads(_as_times)]
 _Exact = Annotated[str, _reads(as_fraction)]
 _Names = Annotated[list[str], AfterValidator(_each_once)]
 _SomeNames = Annotated[list[str], Field(min_length=1), AfterValidator(_each_once)]
+_Sets = Annotated[dict[str, _SomeNames], Field(min_length=1)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 _Semantics = Literal["single", "set", "multiset"]
 
@@ -113,7 +114,7 @@ class _RequireBase(Settings):
     name: str | None = None
     values: _SomeNames | None = None
     excluded: _SomeNames | None = Field(default=None, alias="except")
-    any_of: _SomeNames | None = None
+    any_of: _SomeNames | _Sets | None = None
     sensitive: str | None = None
     knowing: _Names | None = None
     below: _Limit | None = None
@@ -131,7 +132,8 @@ class _RequireBase(Settings):
         given_values = [self.values, self.excluded, self.any_of]
         about = any(named is not None for named in given_values)
         if wanted:
-            if given or len(wanted) > 1 or about or limits != [None] * 3:
+            merges = self.any_of is not None and given_values == [None, None, self.any_of]
+            if given or len(wanted) > 1 or (about and not merges) or limits != [None] * 3:
                 raise ValueError(f"{wanted[0]} stands by itself")
             return self
         if sum(named is not None for named in given_values) > 1:
@@ -250,6 +252,10 @@ class _Scope(Settings):
     unprotected: dict[str, _Amount]
     beside: _Names
     suppressed: _Names
+    values_and_people: Annotated[tuple[_Amount, _Amount], Strict(False)] | None = None
+    alike: list[Annotated[list[str], Field(min_length=2)]] = Field(default=[])
+    apart: _Names = Field(default=[])
+    more_apart: _Amount = 0
     unrequired: _Names = Field(default=[])
     method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
@@ -401,6 +407,13 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         return "priors are named by a digest from version 3 on"
     if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
         return "criteria are certified from version 4 on"
+    keys = [each.key for each in criteria.CRITERIA]
+    newer = [
+        isinstance(r.any_of, dict) or (r.any_of and any(getattr(r, key) for key in keys))
+        for r in read.policy.require
+    ]
+    if read.version < 6 and any(newer):
+        return "sets of values have names, and criteria are about sets, from version 6 on"
     for required in read.policy.require:
         if read.version < 6 and required.t_closeness is not None and required.t_closeness.tree:
             return "the tree of t_closeness is certified from version 6 on"
@@ -410,6 +423,10 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     if read.scope is not None:
         if read.version < 5:
             return "a scope is certified from version 5 on"
+        if read.version < 6 and {"values_and_people", "alike", "apart", "more_apart"} & (
+            read.scope.model_fields_set
+        ):
+            return "what makes a verdict empty is certified from version 6 on"
         if read.scope.method == "frequencies" and release.form != "bucketized":
             return "that the method reveals frequencies only is for the bucketized form"
         if (

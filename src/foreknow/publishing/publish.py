@@ -408,16 +408,21 @@ def _of_method(traits: Traits, policy: Policy) -> str:
 
 def _refuse_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> None:
     """Refuse limits that a method keeps in groups, not in boxes that a reader may divide."""
-    traits, found = traits_of(method), limit_of_boxes(method, policy, counts.n_people)
+    traits = traits_of(method)
+    found = limit_of_boxes(method, policy, counts.n_people, counts.values)
     if found is not None and int(counts.sizes.max()) >= 2 * traits.least:
-        enough = 1 // found[1] + 1
+        enough = found[2] // found[1] + 1
         possible = enough * int(counts.totals.max()) <= counts.n_people
         raise NoSafeRelease(
             f"{type(method).__name__}: in the generalized form, groups that look alike are one to "
             "a reader, and an adversary who knows the method may be as sure of a value as "
-            f"{traits.highest}; {found[0]} asks for less than {found[1]}. Publish with "
-            f'form = "bucketized"{f", or with l = {enough}" if possible else ""}'
+            f"{traits.highest}{_of_set(found[2])}; {found[0]} asks below {found[1]}. Publish "
+            f'with form = "bucketized"{f", or with l = {enough}" if possible else ""}'
         )
+
+
+def _of_set(many: int) -> str:
+    return f", and of a set of {many} values as {many} times that" if many > 1 else ""
 
 
 def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
@@ -480,9 +485,10 @@ def _certify(
         semantics=semantics,
         parts={name: part for part, names in parts.items() for name in names},
     )
-    said, required = policy.published(), policy.published()["require"]
+    values = policy.combined(microdata).values
+    said, required = policy.published(values), policy.published(values)["require"]
     kept_as_said = {"knowing", *OF_POPULATION}
-    for table, own in zip(required, policy.to_dict()["require"], strict=True):
+    for table, own in zip(required, policy.to_dict(values)["require"], strict=True):
         table.update({key: given for key, given in own.items() if key not in kept_as_said})
     try:
         written = replace(written, populations=policy.populations)

@@ -16,7 +16,7 @@ from pydantic import model_validator
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
-from foreknow.adversaries.priors.disclosure import Gain, Judged, judged
+from foreknow.adversaries.priors.disclosure import Gain, Judged, judged, judged_set
 from foreknow.adversaries.priors.signature_groups import Reading
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of
@@ -243,6 +243,31 @@ class Priors:
         """
         each = self._judged(release)
         return each[0].chances() if len(each) == 1 else None
+
+    def any_of(
+        self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
+    ) -> Disclosure:
+        """Find the highest posterior that some person has one of some values, whichever.
+
+        Under ``joint`` it is the sum of their posteriors, since everybody has exactly one value;
+        its prior is the sum of their priors. Under ``binary`` the set is one value that is had or
+        not had, as likely as its values together.
+
+        Parameters
+        ----------
+        release : Release
+        members : sequence of str
+            The values, as they print.
+        name : label
+            What they are called together.
+        relative : bool
+            Whether it is to be the highest by its prior, rather than the highest.
+        """
+        found = []
+        for table in self.tables:
+            own, codes = judged_set(release, table, self.semantics, members, name)
+            found.append(own.of_set(codes, name, relative=relative))
+        return (worst_by_prior if relative else worst)(found)
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Never: merging groups can raise a posterior (section IV)."""

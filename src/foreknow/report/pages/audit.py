@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -286,16 +286,31 @@ def requirement_title(requirement: Requirement, place: int) -> str:
 
 
 def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> str:
-    """Say which values a requirement is about."""
-    if requirement.any_of is not None:
-        members = listing([named(value) for value in requirement.any_of], "or", most=most)
-        return f"any of {members}"
+    """Say which values a requirement is about, and which of a table a label stands for."""
+    of = requirement.any_of
+    if isinstance(of, str):
+        members = requirement.counted_sets.get(of, ())
+        listed = f" ({_either(members, most)})" if members else ""
+        return f"any {noun} under {named(of)}{listed}"
+    if isinstance(of, Mapping):
+        sets = [f"any of {named(name)} ({_either(own, most)})" for name, own in of.items()]
+        return listing(sets, most=most)
+    if of is not None:
+        return f"any of {_either(of, most)}"
+    if requirement.at_level is not None:
+        labels = f"every label of level {requirement.at_level} in the hierarchy of {noun}"
+        excepted = [named(label) for label in requirement.excluded]
+        return f"{labels} except {listing(excepted, most=most)}" if excepted else labels
     if requirement.values is not None:
         return listing([named(value) for value in requirement.values], most=most)
     if not requirement.excluded:
         return f"every {noun}"
     excluded = listing([named(value) for value in requirement.excluded], most=most)
     return f"every {noun} except {excluded}"
+
+
+def _either(members: Sequence[Any], most: int) -> str:
+    return listing([named(value) for value in members], "or", most=most)
 
 
 def utility_line(utility: Utility) -> str:
@@ -402,7 +417,7 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
     rows = [
-        (visible(d.value), number(int(counts.totals[counts.code(d.value)])), _worst(d, verdict))
+        (visible(d.value), _holders(verdict, counts, d.value), _worst(d, verdict))
         for d in every[:_MOST_VALUES]
     ]
     return section | {
@@ -418,6 +433,16 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
             note=f"And {some(left, 'other', 'others')}, none of them higher." if left > 0 else "",
         ),
     }
+
+
+def _holders(verdict: Verdict, counts: GroupCounts, value: Any) -> str:
+    """How many have a value, or one of a set."""
+    if value in counts.values.codes:
+        return number(int(counts.totals[counts.code(value)]))
+    members = set(verdict.requirement.counted_sets.get(str(value), ()))
+    codes = [code for code, label in enumerate(counts.values) if str(label) in members]
+    whole = len(codes) == len(members) > 0  # or some are in the set that is counted as one
+    return number(int(counts.totals[codes].sum())) if whole else "–"
 
 
 def _worst(found: Disclosure, verdict: Verdict) -> Cell:
@@ -532,6 +557,8 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     known = [_column(schema, column) for column in schema.quasi_identifiers]
     noun = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
     sensitive += _SEVERAL.get(schema.semantics, [])
+    named_sets = [name for name in schema.sensitives if name in schema.hierarchies]
+    sensitive += [f"Sets of values have names, {_coarsened(schema, name)}" for name in named_sets]
     rows = [(noun, sensitive), ("Columns others may know", known)]
     for title, columns in (
         ("Identifiers, never published", schema.identifiers),
@@ -544,11 +571,14 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
 
 
 def _column(schema: Schema, column: str) -> str:
-    hierarchy: Any = schema.hierarchies.get(column)
-    if hierarchy is None:
+    if column not in schema.hierarchies:
         return visible(column)
-    table = hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict()
-    return f"{visible(column)}: {coarsening(table)}"
+    return f"{visible(column)}: {_coarsened(schema, column)}"
+
+
+def _coarsened(schema: Schema, column: str) -> str:
+    hierarchy: Any = schema.hierarchies[column]
+    return coarsening(hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict())
 
 
 def coarsening(table: Mapping[str, Any]) -> str:
