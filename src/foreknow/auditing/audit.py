@@ -76,6 +76,7 @@ class Verdict:
             "values": None if about is None else [str(v) for v in about],
             "except": [str(v) for v in self.requirement.excluded],
             **({"any_of": list(of)} if (of := self.requirement.any_of) is not None else {}),
+            **({"within": w.given} if (w := self.requirement.within) is not None else {}),
             "adversary": self.point.adversary.to_dict(),
             self.point.key: str(self.point.below),
             **({"limit": str(self.limit)} if self.point.relative else {}),

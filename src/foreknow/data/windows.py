@@ -98,6 +98,11 @@ class Width:
         object.__setattr__(self, "amount", amount)
         object.__setattr__(self, "unit", unit)
 
+    @classmethod
+    def of(cls, given: Any) -> Width:
+        """Take a width as it is, or read what stands for one."""
+        return given if isinstance(given, cls) else cls(given)
+
     @staticmethod
     def _read(number: Any, given: Any) -> Fraction:
         try:
@@ -358,7 +363,9 @@ class Windows:
                 groups=counts.groups,
                 weights=counts.counts,
             )
-        return cls(counts, width)
+        made = cls(counts, width)
+        made.last  # noqa: B018
+        return made
 
     @cached_property
     def last(self) -> IntArray:

@@ -36,6 +36,7 @@ class RequireSettings(Settings):
     values: list[Any] | None = None
     excluded: list[Any] = Field(default=[], alias="except")
     any_of: list[Any] | None = None
+    within: Any = None  # read by Width
     below: _Limit = None
     at_most: _Limit = None
     at_most_times: _Limit = None
@@ -190,6 +191,7 @@ def _requirement(read: Any, name: str, folder: Path) -> Requirement:
         read.excluded,
         name,
         any_of=read.any_of,
+        within=read.within,
         at_most=read.at_most,
         at_most_times=read.at_most_times,
     )

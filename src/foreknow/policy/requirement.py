@@ -21,12 +21,14 @@ from foreknow.adversaries.protocol import (
     HasCounts,
     Ledger,
     Mask,
+    Near,
     Searchable,
     counts_of,
 )
 from foreknow.criteria.protocol import Criterion
 from foreknow.data.counts import GroupCounts, Semantics, require_single
 from foreknow.data.labels import Label, Labels
+from foreknow.data.windows import Width, Window, Windows
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
 from foreknow.numbers import CLOSE, Number, as_fraction, as_threshold, shown
 from foreknow.result import card_of
@@ -57,7 +59,10 @@ class Point(NamedTuple):
         return "at_most" if self.inclusive else "below"
 
     def disclosures(self, counted: HasCounts) -> list[Disclosure]:
-        """What the adversary finds out at worst, for each sensitive value that is counted."""
+        """What the adversary finds out at worst, for each secret that is counted."""
+        if isinstance(counted, Windows):  # one, of all that lie so near each other
+            assert isinstance(self.adversary, Near)
+            return [self.adversary.near(counted)]
         if self.relative:
             assert isinstance(self.adversary, Gaining)
             return list(self.adversary.gains(counted).values())
@@ -122,6 +127,10 @@ class Requirement:
     any_of : sequence of labels, optional
         One secret, in place of `values`: that a person has one of these, whichever. For people
         with one value each.
+    within : number or str, optional
+        For numbers and dates, in place of `values`: that a person's value lies in some window
+        that is so wide, such as 5000, "10%" of the lower end, or "30 days"; the worst window
+        counts. For people with one value each, against `Facts` and `Negations`.
     at_most : number
         In place of `below`, for priors: the limit may be reached. ``at_most="1/4"`` is
         4-robustness.
@@ -155,6 +164,7 @@ class Requirement:
     excluded: Sequence[Label] = ()
     name: str = field(default="requirement", compare=False)
     any_of: Sequence[Label] | None = field(default=None, kw_only=True)
+    within: Any = field(default=None, kw_only=True)
     at_most: Number | None = field(default=None, compare=False, kw_only=True)
     at_most_times: Number | None = field(default=None, compare=False, kw_only=True)
     points: tuple[Point, ...] = field(init=False, repr=False)
@@ -180,6 +190,8 @@ class Requirement:
             raise PolicyError(f"{self.name}: give values or except, not both")
         if self.any_of is not None:
             self._check_set()
+        if self.within is not None:
+            self._check_within()
         limits = (self.below, self.at_most, self.at_most_times)
         if is_criterion and (self.values is not None or self.excluded or limits != (None,) * 3):
             raise PolicyError(
@@ -200,6 +212,26 @@ class Requirement:
                     f"{self.name}: any_of is unsupported for {point.adversary}; give each of the "
                     "values a limit of its own that leaves room for the sum: values = [...]"
                 )
+
+    def _check_within(self) -> None:
+        keys = {"values": self.values, "except": self.excluded or None, "any_of": self.any_of}
+        for key, given in keys.items():
+            if given is not None:
+                raise PolicyError(
+                    f"{self.name}: give within or {key}, not both; within is about every value"
+                )
+        if self.criterion is not None:
+            raise PolicyError(f"{self.name}: {self.criterion} is about whole groups: no within")
+        for point in self.points:
+            if not isinstance(point.adversary, Near):
+                raise PolicyError(
+                    f"{self.name}: within is unsupported for {point.adversary}; give facts or "
+                    "negations"
+                )
+        try:
+            object.__setattr__(self, "within", Width.of(self.within))
+        except InputError as error:
+            raise PolicyError(f"{self.name}: {error}") from None
 
     def _points(self) -> list[Point]:
         given, limits = self.adversary, (self.below, self.at_most, self.at_most_times)
@@ -242,13 +274,30 @@ class Requirement:
         """What the adversary's posterior is computed from, for audit and search alike.
 
         Where the secret is each value by itself this is the release as it is; any of a set is
-        counted as one value. The sight is the release alone. Other secrets and sights change what
-        is counted, and so are made here.
+        counted as one value, and numbers that are near each other as windows. The sight is the
+        release alone. Other secrets and sights change what is counted, and so are made here.
         """
+        if self.within is not None:
+            return self._windows(counts_of(release))
         if self.any_of is None:
             return release
         counts = counts_of(release)
         return counts.united(self.about(counts.values), self.labels(counts.values))
+
+    def _windows(self, counts: GroupCounts) -> Windows:
+        try:
+            return Windows.of(counts, self.within)
+        except InputError as error:
+            raise PolicyError(f"{self.name}: {error}") from None
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{self.name}: {error}") from None
+
+    def shown(self, release: HasCounts, found: Disclosure) -> GroupCounts:
+        """The counts in which a disclosure is of one value: of a window, those in it together."""
+        counted = self.counted(release)
+        if isinstance(counted, Windows) and isinstance(found.value, Window):
+            return counted.merged(found.value)
+        return counts_of(counted)
 
     def labels(self, values: Labels) -> Labels:
         """What the values of a table are called once they are `counted`."""
@@ -264,7 +313,9 @@ class Requirement:
         return Labels([*others, name_of_set(self.any_of, map(str, others))])
 
     def mask(self, values: Labels) -> Mask:
-        """Which of some values, as they are counted, it is about."""
+        """Which of some values, as they are counted, it is about; of windows, the worst one."""
+        if self.within is not None:
+            return np.ones(1, dtype=bool)
         if self.any_of is None:
             return self.about(values)
         mask = np.zeros(len(values), dtype=bool)
@@ -305,6 +356,12 @@ class Requirement:
             if getattr(self.criterion, "compares_table", False) and everyone is not None:
                 more = {"whole": everyone.totals}
             return [self.criterion.ledger(semantics, **more)]
+        if self.within is not None:
+            none = np.zeros(0, dtype=np.int64)
+            nobody = GroupCounts(none, np.zeros(1, np.int64), none, none, values, None, semantics)
+            windows = self._windows(nobody)
+            near = [(point.adversary, point.below) for point in self.points]
+            return [a.near_ledger(below, windows) for a, below in near if isinstance(a, Near)]
         if self.any_of is not None:
             require_single(semantics)
         mask, ledgers = self.mask(self.labels(values)), []
@@ -343,13 +400,16 @@ class Requirement:
                 )
                 failing = worst_one.value
         if said and counts.n_groups == 1:
-            said[-1] += f" ({self._way_out(counts, failing)})"
+            said[-1] += f" ({self._way_out(self.shown(release, worst_one), failing)})"
         return said
 
     def _way_out(self, counts: GroupCounts, value: Label) -> str:
         """What to change where not even one group of everybody holds."""
         name, have = repr(str(value)), counts.totals[counts.code(value)]
         said = "raise the limit, or let the adversary know less"
+        if self.within is not None:
+            near = f"raise the limit, give less than within = {self.within}, or let the adversary"
+            return f"{have} of {counts.n_people} people have values {value}: {near} know less"
         if self.values is None:
             said += f", or add {name} to except if it harms nobody"
         if counts.semantics == "multiset":
@@ -367,6 +427,8 @@ class Requirement:
             table["except"] = list(self.excluded)
         if self.any_of is not None:
             table["any_of"] = list(self.any_of)
+        if self.within is not None:
+            table["within"] = self.within.given
         if self.criterion is not None:
             return {**table, **self.criterion.to_dict()}
         if len(self.points) == 1:
@@ -442,6 +504,13 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
         if one.adversary != two.adversary or one.below == two.below:
             continue
         if one.relative != two.relative:  # what one asks, the other need not
+            continue
+        if earlier.within is not None or later.within is not None:
+            if earlier.within == later.within:
+                raise PolicyError(
+                    f"{later.name}: values within {later.within} must stay below {two} here and "
+                    f"below {one} in {earlier.name}, against the same {two.adversary}"
+                )
             continue
         if earlier.any_of is not None or later.any_of is not None:
             if set(earlier.any_of or ()) == set(later.any_of or ()):

@@ -26,6 +26,7 @@ from pydantic import (
 from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.criteria import registry as criteria
+from foreknow.data.windows import Width
 from foreknow.documents import from_json, read_text
 from foreknow.errors import CertificateError, InputError
 from foreknow.numbers import as_fraction, as_threshold
@@ -34,7 +35,8 @@ from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
 # 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids
-FORMAT_VERSION = 5
+# 5 no windows
+FORMAT_VERSION = 6
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
 _MOST_BYTES = 256 << 20
@@ -60,6 +62,11 @@ def _each_once(names: list[str]) -> list[str]:
     if len(set(names)) < len(names):
         raise ValueError("it names something twice")
     return names
+
+
+def _as_width(given: int | str) -> int | str:
+    Width.of(given)
+    return given
 
 
 _Amount = Annotated[int, Field(ge=0, le=10**18)]
@@ -113,6 +120,7 @@ class _RequireBase(Settings):
     values: _SomeNames | None = None
     excluded: _SomeNames | None = Field(default=None, alias="except")
     any_of: _SomeNames | None = None
+    within: Annotated[int | str, AfterValidator(_as_width)] | None = None
     below: _Limit | None = None
     at_most: _Limit | None = None
     at_most_times: _Times | None = None
@@ -125,14 +133,14 @@ class _RequireBase(Settings):
         wanted = [each.key for each in criteria.CRITERIA if getattr(self, each.key) is not None]
         alone = [own for own in given.values() if not isinstance(own, list)]
         limits = [self.below, self.at_most, self.at_most_times]
-        given_values = [self.values, self.excluded, self.any_of]
+        given_values = [self.values, self.excluded, self.any_of, self.within]
         about = any(named is not None for named in given_values)
         if wanted:
             if given or len(wanted) > 1 or about or limits != [None] * 3:
                 raise ValueError(f"{wanted[0]} stands by itself")
             return self
         if sum(named is not None for named in given_values) > 1:
-            raise ValueError("it has two of values, except and any_of")
+            raise ValueError("it has two of values, except, any_of and within")
         if not given or (alone and len(given) > 1):
             raise ValueError("it needs one adversary, or points")
         if sum(limit is not None for limit in limits) != len(alone):
@@ -364,6 +372,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         return "priors are named by a digest from version 3 on"
     if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
         return "criteria are certified from version 4 on"
+    if read.version < 6 and any(required.within is not None for required in read.policy.require):
+        return "within is certified from version 6 on"
     if read.scope is not None:
         if read.version < 5:
             return "a scope is certified from version 5 on"

@@ -42,11 +42,14 @@ from foreknow.verifier.likeness import (
     gauge_t_closeness,
 )
 from foreknow.verifier.priors import Chances, Worst, worst_priors
+from foreknow.verifier.windows import worst_near
 
 Bag = dict[str, int]
 
 # Criteria of groups whose people may have several values.
 _OF_SIZES = {"k_anonymity"}
+# Kinds of knowledge of which it is known what they tell of windows.
+_OF_WINDOWS = {"facts", "negations"}
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 _ARMED = re.compile(r"[=+\-@\t\r]")
@@ -173,6 +176,7 @@ class Asked(NamedTuple):
     about: Collection[str]
     written: Written
     relative: bool  # whether the limit is so many times a prior
+    within: Any = None  # how near is near, where windows are asked of
 
 
 # Of one kind of knowledge: from what is asked and its settings to the worst value, its group, the
@@ -229,6 +233,8 @@ def _findings(
     for kind, settings, limit in _points(table):
         if kind not in judges:
             raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
+        if asked.within is not None and kind not in _OF_WINDOWS:
+            raise CertificateError(f"within is for {' and '.join(sorted(_OF_WINDOWS))}, not {kind}")
         value, group, probability, prior = judges[kind](asked, settings)
         yield Finding(
             position,
@@ -255,6 +261,10 @@ def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> Aske
             one += "+"
         held = {g: (n, _united(bag, members, one)) for g, (n, bag) in written.held.items()}
         return Asked(held, {one}, written, relative)
+    if "within" in table:
+        if written.semantics != "single":
+            raise CertificateError("within is for one value per person")
+        return Asked(written.held, about, written, relative, table["within"])
     if "values" in table:
         about &= {str(value) for value in table["values"]}
     about -= {str(value) for value in table.get("except", ())}
@@ -304,7 +314,8 @@ def count_people(written: Written) -> tuple[int, int]:
 def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fraction]]:
     """Each kind of knowledge, its settings and its limit."""
     limits = [key for key in ("below", "at_most", "at_most_times") if key in table]
-    kinds = [key for key in table if key not in ("name", "values", "except", "any_of", *limits)]
+    beside = ("name", "values", "except", "any_of", "within", *limits)
+    kinds = [key for key in table if key not in beside]
     if limits not in ([], ["below"]) and (
         len(limits) > 1 or kinds != ["priors"] or not isinstance(table["priors"], Mapping)
     ):
@@ -333,6 +344,8 @@ def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
 def _judge_facts(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     l, k, m = _amounts(settings, "lkm", "facts")  # noqa: E741
     semantics = asked.written.semantics
+    if asked.within is not None:
+        return *worst_near(asked.held, asked.within, l, k, m), Fraction(1)
     cells: dict[str, dict[Cell, Group]] = {}
     for group, (people, bag) in asked.held.items():
         counts = sorted(bag.values(), reverse=True)

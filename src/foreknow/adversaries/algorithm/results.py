@@ -442,9 +442,10 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> dict[int, tuple[Fr
     """The lowest limit for each value, and whether it may be reached."""
     found: dict[int, tuple[Fraction, bool]] = {}
     for requirement in policy.requirements if policy is not None else ():
-        if requirement.any_of is not None:
+        key = "any_of" if requirement.any_of is not None else "within"
+        if requirement.any_of is not None or requirement.within is not None:
             raise UnsupportedError(
-                f"{requirement.name}: an attack is about single values, not any_of; attack by a "
+                f"{requirement.name}: an attack is about single values, not {key}; attack by a "
                 "policy without it"
             )
         for code in np.flatnonzero(requirement.mask(microdata.values)).tolist():

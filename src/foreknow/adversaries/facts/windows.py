@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foreknow.adversaries.facts.minima import FactsMeasure
 from foreknow.adversaries.facts.profiles import Profiles
@@ -301,7 +302,7 @@ def _v_of(triples: Triples, m: int, known: int) -> Callable[[int], Fraction]:
 class _Ranked:
     """A ratio of each triple by its rank, which is that of the exact ratio."""
 
-    rank: IntArray  # of each triple
+    rank: NDArray[Any]  # of each triple
     ratio: FloatArray  # of each rank
     exact: Callable[[int], Fraction]  # of each rank
 
@@ -326,8 +327,8 @@ class _Ranked:
 
 
 def _least_over(
-    first: IntArray, last: IntArray, ranks: list[IntArray], n_windows: int
-) -> list[IntArray]:
+    first: IntArray, last: IntArray, ranks: list[NDArray[Any]], n_windows: int
+) -> list[NDArray[Any]]:
     """For each window the least of each rank over the ranges that hold it."""
     level = np.frexp((last - first + 1).astype(np.float64))[1] - 1
     best = [np.full(n_windows, _NOWHERE, dtype=np.int32) for _ in ranks]

@@ -49,9 +49,10 @@ def property_of(policy: Policy) -> Property:
 
 
 def _part(requirement: Requirement, point: Point) -> Property:
-    if requirement.any_of is not None:
+    if requirement.any_of is not None or requirement.within is not None:
+        key = "any_of" if requirement.any_of is not None else "within"
         raise PolicyError(
-            f"{requirement.name}: any_of is unsupported by jump, safe and naive, whose properties "
+            f"{requirement.name}: {key} is unsupported by jump, safe and naive, whose properties "
             "are about single values; choose mondrian or fulldomain"
         )
     l = _ruled_out(point)  # noqa: E741

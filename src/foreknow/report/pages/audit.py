@@ -16,7 +16,6 @@ from foreknow.adversaries.implications.implications import Negations
 from foreknow.adversaries.implications.witness import ImplicationsWitness
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
-from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, Verdict
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
@@ -244,6 +243,8 @@ def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> 
     if requirement.any_of is not None:
         members = listing([named(value) for value in requirement.any_of], "or", most=most)
         return f"any of {members}"
+    if requirement.within is not None:
+        return f"every {noun} to within {requirement.within.words()}"
     if requirement.values is not None:
         return listing([named(value) for value in requirement.values], most=most)
     if not requirement.excluded:
@@ -331,7 +332,7 @@ def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
 
 
 def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
-    counts = counts_of(verdict.requirement.counted(audit.counts))
+    counts = verdict.requirement.shown(audit.counts, verdict.disclosure)
     noun = sensitive_noun(audit.policy)
     found, adversary = verdict.disclosure, verdict.point.adversary
     section = _heading(audit, verdict) | {
