@@ -132,6 +132,11 @@ class Near(Adversary, Protocol):
         """Start a ledger for a search; `windows` are those of the whole table."""
         ...
 
+    @property
+    def near_is_exact(self) -> bool:
+        """Whether such a ledger refuses nothing that is safe."""
+        ...
+
 
 @runtime_checkable
 class Gaining(Adversary, Protocol):

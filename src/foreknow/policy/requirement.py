@@ -381,6 +381,12 @@ class Requirement:
             return self.criterion.monotone(semantics)
         return all(point.adversary.monotone(semantics) for point in self.points)
 
+    @property
+    def searched_exactly(self) -> bool:
+        """Whether a search where merging cannot hurt refuses nothing that holds."""
+        near = [a for point in self.points if isinstance(a := point.adversary, Near)]
+        return self.within is None or all(adversary.near_is_exact for adversary in near)
+
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words what fails, and by how much."""
         counted = self.counted(release)

@@ -173,6 +173,11 @@ class Facts:
         amounts = min(self.l, windows.counts.n_values), self.k, self.m
         return MinLedger(WindowsMeasure(amounts, limit, windows.last), limit)
 
+    @property
+    def near_is_exact(self) -> bool:
+        """Whether such a ledger refuses nothing that is safe: without links."""
+        return not self.m
+
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Facts:
         """Make them of their table in a policy file."""

@@ -44,7 +44,7 @@ _EXACT_QUOTIENTS = 1 << 25
 # The rank of what no range holds.
 _NOWHERE = np.iinfo(np.int32).max
 # Into so many parts a search divides the windows; see `WindowsMeasure`.
-_PARTS = 256
+_PARTS = 64
 
 
 class Pieces(NamedTuple):
@@ -350,7 +350,7 @@ class WindowsMeasure(FactsMeasure):
 
     Without relatives the worst window of a group is all there is to know. With relatives, target
     and family share one window: windows are divided into parts, one window each where there are no
-    more than 256 values. Over a part the least T and the least V are taken, perhaps of two windows:
+    more than 64 values. Over a part the least T and the least V are taken, perhaps of two windows:
     so a search never takes what is unsafe for safe, but of many values it may refuse some that is
     safe. What is least over a part is attained at a value of the group, or at the part's end.
 

@@ -292,6 +292,11 @@ class Negations:
         """Return a ledger for a search; see `Facts.near_ledger`."""
         return self._facts(windows).near_ledger(threshold, windows)
 
+    @property
+    def near_is_exact(self) -> bool:
+        """Whether such a ledger refuses nothing that is safe."""
+        return True
+
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises the breach probability."""
         return semantics == "single"
