@@ -48,7 +48,7 @@ def some_windows(bags, within):
     return found
 
 
-@examples(1000, deadline=None)
+@examples(500, deadline=None)
 @given(releases, st.sampled_from(WIDTHS), st.sampled_from(AMOUNTS))
 def test_facts_are_those_of_an_enumeration_of_worlds_for_windows_that_begin_anywhere(
     bags, within, amounts
@@ -81,7 +81,7 @@ def one_by_one(bags, adversary, every):
     return max(found)
 
 
-@examples(3000, deadline=None)
+@examples(2000, deadline=None)
 @given(
     st.lists(st.lists(st.integers(-9, 25), min_size=1, max_size=9), min_size=1, max_size=5),
     st.sampled_from([*WIDTHS, 11]),
@@ -120,7 +120,7 @@ def in_words(name):
     return Fraction(low.replace(",", "")), Fraction(high.replace(",", ""))
 
 
-@examples(1500, deadline=None)
+@examples(500, deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=6), min_size=2, max_size=4),
     st.sampled_from([2, 5, "50%"]),
@@ -342,10 +342,18 @@ def test_what_is_published_holds_by_a_plain_reading_of_the_files(
     assert not certificate["minimal"]
 
 
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("within") / "out"
+    rules = policy(fk.Facts(), schema=SCHEMA)
+    fk.publish(fk.Microdata(people(), SCHEMA), rules).write(folder)
+    return folder
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"within": 5000', '"within": 500', "differs|found|not"),
+        ('"within": 5000', '"within": 500', "the worst probability is"),
         ('"within": 5000', '"within": 0', "above 0"),
         ('"within": 5000', '"within": true', "within"),
         ('"within": 5000', '"within": [5000]', "within"),
@@ -355,16 +363,16 @@ def test_what_is_published_holds_by_a_plain_reading_of_the_files(
         ('"version": 6', '"version": 5', "from version 6 on"),
     ],
 )
-def test_a_certificate_that_says_another_width_is_refused(old, new, message, tmp_path):
-    fk.publish(fk.Microdata(people(), SCHEMA), policy(fk.Facts(), schema=SCHEMA)).write(
-        tmp_path / "out"
-    )
-    path = tmp_path / "out" / "certificate.json"
+def test_a_certificate_that_says_another_width_is_refused(old, new, message, published):
+    path = published / "certificate.json"
     text = path.read_text()
     assert text.count(old) == 1
     path.write_text(text.replace(old, new))
-    with pytest.raises(fk.InputError, match=message):
-        fk.verify(tmp_path / "out")
+    try:
+        with pytest.raises(fk.InputError, match=message):
+            fk.verify(published)
+    finally:
+        path.write_text(text)
 
 
 @examples(1000, deadline=None)
