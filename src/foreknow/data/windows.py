@@ -175,9 +175,9 @@ class Line:
             named = ", ".join(repr(str(value)) for value in unread[:_NAMED])
             more = f" and {len(unread) - _NAMED:,} more" if len(unread) > _NAMED else ""
             raise UnsupportedError(
-                f"within is for numbers, and dates such as 2024-01-31; {len(unread):,} of "
-                f"{len(values):,} sensitive values are neither: {named}{more}; leave them out of "
-                "the table, or write them as numbers"
+                f"within is for numbers, and dates such as 2024-01-31; of {len(values):,} "
+                f"sensitive values these are neither: {named}{more}; leave them out of the table, "
+                "or write them as numbers"
             )
         found: list[tuple[Kind, Any]] = [each for each in read if each is not None]
         kinds = {kind for kind, _ in found}
