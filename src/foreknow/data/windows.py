@@ -114,7 +114,13 @@ class Width:
             ) from None
 
     def __str__(self) -> str:
-        return f"{self.given:,}" if isinstance(self.given, int) else self.given
+        return shown(f"{self.given:,}" if isinstance(self.given, int) else self.given)
+
+    @property
+    def key(self) -> str:
+        """As it stands in a policy file."""
+        quote = "" if isinstance(self.given, int) else '"'
+        return f"within = {quote}{shown(self.given)}{quote}"
 
     def words(self, kind: Kind | None = None) -> str:
         """How near is near.
@@ -234,10 +240,10 @@ class Line:
     def check(self, width: Width) -> None:
         """Raise `InputError` for a width that does not fit the numbers, or holds them all."""
         if self.kind == "number" and width.unit == "span":
-            raise InputError(f"within = {width} is for dates, and the sensitive values are numbers")
+            raise InputError(f"{width.key} is for dates, and the sensitive values are numbers")
         if self.kind != "number" and width.unit == "share":
             raise InputError(
-                f"within = {width} is for numbers, and the sensitive values are dates; give a "
+                f"{width.key} is for numbers, and the sensitive values are dates; give a "
                 'span, such as "30 days"'
             )
         days = width.amount / (1 if width.unit == "number" else _SECONDS["day"])
@@ -245,13 +251,11 @@ class Line:
             self.kind == "day" or (self.kind == "moment" and width.unit == "number")
         ):
             finer = "" if self.kind == "day" else ', or a span such as "12 hours"'
-            raise InputError(
-                f"within = {width}: the sensitive values are dates; give whole days{finer}"
-            )
+            raise InputError(f"{width.key}: the sensitive values are dates; give whole days{finer}")
         low, high = self.units[0], self.units[-1]
         if self.end(low, width) >= high:
             raise InputError(
-                f"within = {width} holds every sensitive value of the table, from "
+                f"{width.key} holds every sensitive value of the table, from "
                 f"{self.text(low)} to {self.text(high)}: everybody's lies in it; "
                 f"{self._widest(low, high, width)}"
             )

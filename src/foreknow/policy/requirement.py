@@ -414,7 +414,7 @@ class Requirement:
         name, have = repr(str(value)), counts.totals[counts.code(value)]
         said = "raise the limit, or let the adversary know less"
         if self.within is not None:
-            near = f"raise the limit, give less than within = {self.within}, or let the adversary"
+            near = f"raise the limit, give less than {self.within.key}, or let the adversary"
             return f"{have} of {counts.n_people} people have values {value}: {near} know less"
         if self.values is None:
             said += f", or add {name} to except if it harms nobody"

@@ -232,9 +232,9 @@ def _end_of(within: Any, line: _Line) -> Callable[[Fraction], Fraction]:
 
 def _words(number: Fraction, end: Callable[[Fraction], Fraction], line: _Line) -> str:
     if line.dates:
-        last = datetime.max - datetime.min
-        spans = [timedelta(microseconds=int(number)), min(last, int(end(number)) * _MOMENT)]
-        moments = [datetime.min + span for span in spans]
+        most = (datetime.max - datetime.min) // _MOMENT
+        units = [int(number), min(most, int(end(number)))]
+        moments = [datetime.min + unit * _MOMENT for unit in units]
         low, high = (str(x) if line.clocks else str(x.date()) for x in moments)
     else:
         low, high = _decimal(floor(number * 10**6)), _decimal(ceil(end(number) * 10**6))
