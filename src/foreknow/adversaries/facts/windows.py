@@ -39,6 +39,8 @@ from foreknow.numbers import CLOSE
 
 # Cells worked on at once: what is known of them by rank takes 2 l numbers each.
 _BLOCK = 1 << 19
+# Of more of the most frequent values, each window is looked at by itself.
+_FEW = 32
 # Floats order quotients of whole numbers below this as they are; no two of them are equal.
 _EXACT_QUOTIENTS = 1 << 25
 # The rank of what no range holds.
@@ -154,16 +156,37 @@ class Block:
             first, last, group, begins, ends = (x[some] for x in (first, last, group, begins, ends))
         n = self.counts.sizes[self.start + group]
         s = self._running[ends] - self._running[begins]
-        others = np.zeros(len(s), dtype=np.int64)
-        if self.l:
-            before, behind = self._largest
-            some_behind = ends < self._ends[group]
-            sums = [np.where(some_behind, behind[i][ends], 0) for i in range(self.l)]
-            sums.insert(0, others)
-            others = sums[self.l]
-            for i, own in enumerate(before, 1):
-                np.maximum(others, own[begins] + sums[self.l - i], out=others)
-        return Pieces(first, last, self.start + group, n, s, n - s - others)
+        others = self._others_of_few if self.l <= _FEW else self._others_of_many
+        return Pieces(first, last, self.start + group, n, s, n - s - others(group, begins, ends))
+
+    def _others_of_few(self, group: IntArray, begins: IntArray, ends: IntArray) -> IntArray:
+        """Sums of the l largest counts outside of windows: some before, the rest behind."""
+        none = np.zeros(len(group), dtype=np.int64)
+        if not self.l:
+            return none
+        before, behind = self._largest
+        some_behind = ends < self._ends[group]
+        sums = [none, *(np.where(some_behind, largest[ends], 0) for largest in behind)]
+        others = sums[self.l]
+        for i, own in enumerate(before, 1):
+            np.maximum(others, own[begins] + sums[self.l - i], out=others)
+        return others
+
+    def _others_of_many(self, group: IntArray, begins: IntArray, ends: IntArray) -> IntArray:
+        """The same group by group, from the largest count on; groups ascend."""
+        others = np.zeros(len(group), dtype=np.int64)
+        many = self.counts.counts[self._cells]
+        starts = np.concatenate(([0], self._ends[:-1]))
+        pieces = np.searchsorted(group, np.arange(len(starts) + 1))
+        for g, (start, end) in enumerate(zip(starts.tolist(), self._ends.tolist(), strict=True)):
+            order = start + np.argsort(-many[start:end], kind="stable")
+            step = max(1, _BLOCK // (end - start))
+            for low in range(int(pieces[g]), int(pieces[g + 1]), step):
+                rows = slice(low, min(low + step, int(pieces[g + 1])))
+                outside = (order < begins[rows, None]) | (order >= ends[rows, None])
+                used = outside & (np.cumsum(outside, axis=1) <= self.l)
+                others[rows] = used @ many[order]
+        return others
 
 
 def _running_largest(many: IntArray, group: IntArray, l: int) -> Iterator[IntArray]:  # noqa: E741
@@ -187,7 +210,7 @@ def _running_largest(many: IntArray, group: IntArray, l: int) -> Iterator[IntArr
 def blocks(counts: GroupCounts, last: IntArray, l: int) -> Iterator[Block]:  # noqa: E741
     """Whole groups, so many cells at once."""
     l = min(l, int(np.diff(counts.offsets).max(initial=0)))  # noqa: E741
-    most, start = max(1, _BLOCK // (l + 1)), 0
+    most, start = max(1, _BLOCK // (min(l, _FEW) + 1)), 0
     while start < counts.n_groups:
         upto = np.searchsorted(counts.offsets, counts.offsets[start] + most, side="right")
         end = max(start + 1, int(upto) - 1)
