@@ -105,6 +105,10 @@ def skyline(
         list[str] | None,
         typer.Option("--value", "-v", help="A sensitive value; repeatable. All when left out."),
     ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option("--within", help='For numbers and dates: any so near, as 5000 or "10%".'),
+    ] = None,
     above: Annotated[
         str | None,
         typer.Option("--above", help='Amounts to judge, such as "1,2,3" for l=1, k=2, m=3.'),
@@ -137,7 +141,9 @@ def skyline(
     """
     from foreknow.auditing.skyline import skyline_report
 
-    if (above is not None or name_people) and not value:
+    if within is not None and value:
+        raise InputError("give --value or --within, not both")
+    if not value and (name_people or (above is not None and within is None)):
         raise InputError("--above and --name-people are about values; add --value")
     columns = Columns(group, quasi_identifiers, sensitive, person, semantics)
     refuse_inputs(html, json, (release, policy, table, members))
@@ -159,10 +165,11 @@ def skyline(
             _refuse_nameless(opened)
         texts = list(dict.fromkeys(value or ()))
         wanted = [value_named(opened.counts, text) for text in texts] or None
-        report = skyline_report(opened, wanted, confidence=confidence)
-    show_result(report, html, json, quiet or bool(wanted))
+        report = skyline_report(opened, wanted, confidence=confidence, within=within)
+    by_itself = bool(wanted) or point is not None
+    show_result(report, html, json, quiet or by_itself)
     if not quiet:
-        if wanted:
+        if by_itself:
             _print_each(report, opened, point, name_people)
         say_scope(opened)
 

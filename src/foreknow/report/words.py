@@ -25,7 +25,7 @@ def named(label: Label) -> str:
     """
     text = visible(label)
     if isinstance(label, Window):
-        return f"a value {text}"
+        return text if text.startswith("a value ") else f"a value {text}"
     clear = text and text == text.strip() and not set(",;“”") & set(text)
     return text if clear else f"“{text}”"
 
