@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from foreknow.auditing.audit import Audit, Verdict, audit
     from foreknow.auditing.curves import DisclosureCurves, disclosure_curves
     from foreknow.auditing.named_people import NamedWitness, name_people
+    from foreknow.auditing.risk import RiskReport, risk_report
     from foreknow.auditing.scope import Scope
     from foreknow.auditing.skyline import SkylineReport, skyline, skyline_report
     from foreknow.auditing.survey import LatticeSurvey, SurveyedNode, survey
@@ -101,6 +102,7 @@ _ROOMS = {
     "auditing.audit": ["Audit", "Verdict", "audit"],
     "auditing.curves": ["DisclosureCurves", "disclosure_curves"],
     "auditing.named_people": ["NamedWitness", "name_people"],
+    "auditing.risk": ["RiskReport", "risk_report"],
     "auditing.scope": ["Scope"],
     "auditing.skyline": ["SkylineReport", "skyline", "skyline_report"],
     "auditing.survey": ["LatticeSurvey", "SurveyedNode", "survey"],
@@ -203,6 +205,7 @@ __all__ = [
     "Recursive",
     "Release",
     "Requirement",
+    "RiskReport",
     "Run",
     "Safe",
     "Schema",
@@ -234,6 +237,7 @@ __all__ = [
     "publish",
     "query_error",
     "query_error_of_groups",
+    "risk_report",
     "same",
     "skyline",
     "skyline_report",

@@ -35,7 +35,7 @@ from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
 # 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids
-# 5 no windows
+# 5 no windows, no sights
 FORMAT_VERSION = 6
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
@@ -121,6 +121,8 @@ class _RequireBase(Settings):
     excluded: _SomeNames | None = Field(default=None, alias="except")
     any_of: _SomeNames | None = None
     within: Annotated[int | str, AfterValidator(_as_width)] | None = None
+    sensitive: str | None = None
+    knowing: _Names | None = None
     below: _Limit | None = None
     at_most: _Limit | None = None
     at_most_times: _Times | None = None
@@ -171,7 +173,7 @@ class _Schema(Settings):
 
     identifiers: _Names = Field(default=[])
     quasi_identifiers: _Names = Field(default=[])
-    sensitive: str
+    sensitive: str | _SomeNames
     other: _Names = Field(default=[])
     semantics: _Semantics = "single"
     person: str | None = None
@@ -182,10 +184,18 @@ class _Schema(Settings):
 
     @model_validator(mode="after")
     def _check_roles(self) -> _Schema:
-        columns = [*self.identifiers, *self.quasi_identifiers, self.sensitive, *self.other]
+        roles = [self.identifiers, self.quasi_identifiers, self.sensitives, self.other]
+        columns = [name for names in roles for name in names]
         if len(set(columns)) < len(columns):
             raise ValueError("a column has two roles")
+        if len(self.sensitives) > 1 and self.semantics != "single":
+            raise ValueError("several sensitive columns are for one value per person in each")
         return self
+
+    @property
+    def sensitives(self) -> list[str]:
+        """All sensitive columns."""
+        return [self.sensitive] if isinstance(self.sensitive, str) else self.sensitive
 
 
 def _required(given: Any) -> Any:
@@ -247,6 +257,7 @@ class _Scope(Settings):
     unprotected: dict[str, _Amount]
     beside: _Names
     suppressed: _Names
+    unrequired: _Names = Field(default=[])
     method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
 
@@ -330,24 +341,49 @@ def checked(table: Any, name: str) -> dict[str, Any]:
     return table
 
 
-def parts_of(form: str, semantics: str) -> tuple[str, ...]:
+def parts_of(
+    form: str, semantics: str, sensitives: Sequence[str] = ("",), unlinked: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Names of the tables of a release."""
     one_table = form == "generalized" and semantics == "single"
-    return ("release",) if one_table else ("people", "sensitive")
+    return ("release",) if one_table else ("people", *parts_of_sensitive(sensitives, unlinked))
+
+
+def parts_of_sensitive(
+    sensitives: Sequence[str], unlinked: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """The columns of each table of sensitive values: linked ones share one.
+
+    >>> parts_of_sensitive(["disease", "income"], ["income"])
+    {'sensitive': ('disease',), 'sensitive2': ('income',)}
+    """
+    linked = tuple(name for name in sensitives if name not in unlinked)
+    blocks = [linked] * bool(linked) + [(name,) for name in sensitives if name in unlinked]
+    return {f"sensitive{place if place > 1 else ''}": of for place, of in enumerate(blocks, 1)}
 
 
 def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]) -> str | None:
     """What a certificate says in two ways that do not agree."""
     release, schema = read.release, read.policy.schema_
     wanted = ["group"] if release.form == "bucketized" else schema.quasi_identifiers
-    files = {f"{part}.{release.format}" for part in parts_of(release.form, release.semantics)}
+    unlinked = read.policy.publish.get("unlinked", [])
+    if not isinstance(unlinked, list) or not {*unlinked} <= {*schema.sensitives, *schema.other}:
+        return "unlinked columns are sensitive or among other"
+    parts = parts_of(release.form, release.semantics, schema.sensitives, unlinked)
+    files = {f"{part}.{release.format}" for part in parts}
     if release.groups != wanted:
         return f"the groups of the release are by {release.groups}, those of its policy by {wanted}"
-    if release.sensitive != schema.sensitive:
+    if release.sensitive != schema.sensitives[0]:
         return (
             f"the sensitive column of the release is {release.sensitive!r}, that of its policy "
-            f"{schema.sensitive!r}"
+            f"{schema.sensitives[0]!r}"
         )
+    for required in read.policy.require:
+        if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
+            return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
+        for name in required.knowing or ():
+            if name not in (*schema.sensitives, *schema.other):
+                return f"{name!r} is said to be known, and is not published beside values"
     if release.semantics != schema.semantics:
         return (
             f"the semantics of the release are {release.semantics!r}, those of its policy "

@@ -178,6 +178,7 @@ class FullDomain:
             raise InputError("FullDomain needs a policy: what must the groups withstand?")
         until = None if self.seconds is None else time.monotonic() + self.seconds
         policy = replace(policy, schema=microdata.schema)
+        microdata = policy.combined(microdata)
         rollup = Rollup(microdata)
         lattice = Lattice(rollup.tops)
         most = int(self._share * rollup.n_people)

@@ -192,7 +192,7 @@ def counts_at(microdata: Microdata, levels: Mapping[str, int | str]) -> GroupCou
     for attribute, level, codes in zip(rollup.attributes, node, view.codes, strict=True):
         labels = label_of_level(attribute, level)
         columns.append([labels[code] for code in codes.tolist()])
-    return replace(view.counts, groups=GroupLabels(zip(*columns, strict=True), names))
+    return replace(view.counts, groups=GroupLabels.of(zip(*columns, strict=True), names))
 
 
 def _level(name: str, given: Any, top: int) -> int:

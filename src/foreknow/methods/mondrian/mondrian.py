@@ -97,6 +97,7 @@ class Mondrian:
         if policy is None:
             raise InputError("Mondrian needs a policy: what must the groups withstand?")
         policy = replace(policy, schema=microdata.schema)
+        microdata = policy.combined(microdata)
         points = Points.of(microdata)
         level = Level(points, microdata, self.cuts)
         everyone = level.everyone()
