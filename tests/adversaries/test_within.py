@@ -585,3 +585,31 @@ def test_a_report_names_the_window_and_no_value_is_said_to_be_unprotected(tmp_pa
     assert audit.unprotected == ()
     assert audit.verdicts[0].to_dict()["within"] == 5000
     assert audit.verdicts[0].to_dict()["worst"]["value"] == "between 30,000 and 35,000"
+
+
+def test_windows_are_of_one_of_several_columns_in_the_sight_of_what_is_known(tmp_path):
+    table = people(400)
+    jobs = ["abc"[i % 3] for i in range(400)]
+    table = table.append_column("job", [jobs])
+    schema = fk.Schema(quasi_identifiers=["age", "sex"], sensitive=["job", "salary"])
+    rules = fk.Policy(
+        [
+            fk.Requirement(
+                fk.Facts(1, 1, 1), below="3/4", sensitive="salary", within="10%", knowing=["job"]
+            ),
+            fk.Requirement(fk.Facts(1), below="4/5", sensitive="job", knowing=[]),
+        ],
+        schema,
+    )
+    made = fk.publish(fk.Microdata(table, schema), rules)
+    made.write(tmp_path / "out")
+    fk.verify(tmp_path / "out")
+    found = made.audit.verdicts[0].disclosure
+    bags = {}
+    with (tmp_path / "out" / "release.csv").open() as lines:
+        for row in csv.DictReader(lines):
+            key = row["age"], row["sex"], row["job"]
+            bags.setdefault(key, []).append(Fraction(row["salary"]))
+    low, high = in_words(found.value)
+    inside = {x for bag in bags.values() for x in bag if low <= x <= high}
+    assert one_by_one(bags.values(), fk.Facts(1, 1, 1), [inside]) == found.exact < Fraction(3, 4)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -359,7 +359,7 @@ class Windows:
             )
         line = Line.of(counts.values)
         if line.labels != counts.values:
-            counts = GroupCounts.from_pairs(
+            ordered = GroupCounts.from_pairs(
                 counts.cell_groups,
                 line.place[counts.codes],
                 values=line.labels,
@@ -367,6 +367,7 @@ class Windows:
                 groups=counts.groups,
                 weights=counts.counts,
             )
+            counts = replace(ordered, origin=counts.origin)
         made = cls(counts, width)
         made.last  # noqa: B018
         return made
