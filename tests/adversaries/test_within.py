@@ -48,7 +48,7 @@ def some_windows(bags, within):
     return found
 
 
-@examples(500, deadline=None)
+@examples(400, deadline=None)
 @given(releases, st.sampled_from(WIDTHS), st.sampled_from(AMOUNTS))
 def test_facts_are_those_of_an_enumeration_of_worlds_for_windows_that_begin_anywhere(
     bags, within, amounts
@@ -81,7 +81,7 @@ def one_by_one(bags, adversary, every):
     return max(found)
 
 
-@examples(1000, deadline=None)
+@examples(600, deadline=None)
 @given(
     st.lists(st.lists(st.integers(-9, 25), min_size=1, max_size=9), min_size=1, max_size=5),
     st.sampled_from([*WIDTHS, 11]),

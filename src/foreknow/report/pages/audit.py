@@ -345,7 +345,6 @@ def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
 
 def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     counts = verdict.counts or counts_of(verdict.requirement.counted(audit.counts))
-    counts = verdict.requirement.shown(counts, verdict.disclosure)
     noun = sensitive_noun(audit.policy, verdict.requirement)
     found, adversary = verdict.disclosure, verdict.point.adversary
     section = _heading(audit, verdict) | {
@@ -358,6 +357,7 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     }
     if brief or found.value is None:
         return section
+    counts = verdict.requirement.shown(counts, found)
     figure, caption = _figure(counts, verdict, noun)
     every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
