@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from foreknow.auditing.survey import LatticeSurvey, SurveyedNode, survey
     from foreknow.criteria.diversity import AlphaK, LDiversity
     from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
+    from foreknow.criteria.population import DeltaPresence, KMap
     from foreknow.criteria.properties import (
         All,
         Distinct,
@@ -108,6 +109,7 @@ _ROOMS = {
     "auditing.survey": ["LatticeSurvey", "SurveyedNode", "survey"],
     "criteria.diversity": ["AlphaK", "LDiversity"],
     "criteria.likeness": ["BetaLikeness", "DeltaDisclosure", "TCloseness"],
+    "criteria.population": ["DeltaPresence", "KMap"],
     "criteria.properties": [
         "All",
         "Distinct",
@@ -164,6 +166,7 @@ __all__ = [
     "Certificate",
     "DateLevels",
     "DeltaDisclosure",
+    "DeltaPresence",
     "Disclosure",
     "DisclosureCurves",
     "DisclosureSet",
@@ -181,6 +184,7 @@ __all__ = [
     "Intervals",
     "Jump",
     "KAnonymity",
+    "KMap",
     "LDiversity",
     "LatticeResult",
     "LatticeSurvey",

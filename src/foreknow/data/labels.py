@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -150,6 +151,18 @@ class GroupLabels(Sequence[Any]):
 
     def __repr__(self) -> str:
         return repr(self._labels)
+
+
+def text_of(value: Any) -> str:
+    """Write one value.
+
+    >>> from datetime import date
+    >>> text_of(date(2024, 1, 31)), text_of(7)
+    ('2024-01-31', '7')
+    """
+    if value is None:
+        return "missing"
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
 
 def is_missing(label: Any) -> bool:

@@ -162,6 +162,9 @@ class Policy:
                     f"expected a Requirement, not {type(requirement).__name__}; a policy of plain "
                     "tables is made by Policy.from_dict"
                 )
+        if schema is not None:
+            ours = tuple(requirement.under(schema) for requirement in self.requirements)
+            object.__setattr__(self, "requirements", ours)
         if not self.requirements:
             raise PolicyError("the policy requires nothing; add at least one [[require]] table")
         if self.schema is not None:
@@ -276,6 +279,19 @@ class Policy:
         """Every adversary with its limit, of all requirements."""
         return [point for requirement in self.requirements for point in requirement.points]
 
+    @property
+    def by_labels(self) -> bool:
+        """Whether a requirement asks how groups are written."""
+        return any(requirement.by_labels for requirement in self.requirements)
+
+    @property
+    def populations(self) -> dict[str, Any]:
+        """By its digest, each population that groups are compared with, for the verifier."""
+        found = [
+            getattr(requirement.criterion, "population", None) for requirement in self.requirements
+        ]
+        return {own.digest(): own.written() for own in found if own is not None}
+
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words which requirements a release fails, and by how much."""
         return [said for requirement in self.requirements for said in requirement.failures(release)]
@@ -301,6 +317,7 @@ class Policy:
         A certificate holds this. It cannot be read as a policy where hierarchies are in files.
         """
         table = self.to_dict()
+        table["require"] = [requirement.published() for requirement in self.requirements]
         for requirement, required in zip(self.requirements, table["require"], strict=True):
             schema = self.schema
             if (

@@ -7,7 +7,7 @@ This is the one place that turns a release and a requirement into what is counte
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
@@ -306,6 +306,11 @@ class Requirement:
     def _repr_html_(self) -> str:
         return card_of(self)
 
+    def under(self, schema: Any) -> Requirement:
+        """The same with what its criterion needs of a schema."""
+        bind = getattr(self.criterion, "under", None)
+        return self if bind is None else replace(self, adversary=bind(schema, self.sensitive))
+
     def counted(self, release: HasCounts) -> HasCounts:
         """What the adversary's posterior is computed from, for audit and search alike.
 
@@ -426,11 +431,15 @@ class Requirement:
         return mask
 
     @property
+    def by_labels(self) -> bool:
+        """Whether it asks how groups are written."""
+        return bool(getattr(self.criterion, "by_labels", False))
+
+    @property
     def by_counts(self) -> bool:
         """Whether it asks nothing of groups but how many of each have each value."""
-        return not self.knowing and not any(
-            isinstance(point.adversary, Gaining) for point in self.points
-        )
+        gaining = any(isinstance(point.adversary, Gaining) for point in self.points)
+        return not self.knowing and not gaining and not self.by_labels
 
     def ledgers(
         self, values: Labels, semantics: Semantics, everyone: GroupCounts | None = None
@@ -510,6 +519,11 @@ class Requirement:
         if counts.semantics == "multiset":
             return said
         return f"{have} of {counts.n_people} people have {name}: {said}"
+
+    def published(self) -> dict[str, Any]:
+        """The same as a certificate has it."""
+        table, own = self.to_dict(), getattr(self.criterion, "published", None)
+        return table if own is None else {**table, **own()}
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[[require]]`` table of a policy file."""

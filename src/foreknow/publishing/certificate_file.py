@@ -34,8 +34,8 @@ from foreknow.publishing import CERTIFICATE, PRIORS
 from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
-# 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids
-# 5 no windows, no sights
+# 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids,
+# 5 no trees, populations, sights and windows
 FORMAT_VERSION = 6
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
@@ -408,8 +408,14 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         return "priors are named by a digest from version 3 on"
     if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
         return "criteria are certified from version 4 on"
-    if read.version < 6 and any(required.within is not None for required in read.policy.require):
-        return "within is certified from version 6 on"
+    for required in read.policy.require:
+        if read.version < 6 and required.within is not None:
+            return "within is certified from version 6 on"
+        if read.version < 6 and required.t_closeness is not None and required.t_closeness.tree:
+            return "the tree of t_closeness is certified from version 6 on"
+        for compared in (required.k_map, required.delta_presence):
+            if compared is not None and (read.version < 6 or compared.digest is None):
+                return "a population is certified by its digest, from version 6 on"
     if read.scope is not None:
         if read.version < 5:
             return "a scope is certified from version 5 on"

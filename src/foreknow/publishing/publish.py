@@ -81,7 +81,7 @@ from foreknow.publishing.tables import (
 from foreknow.publishing.verification import as_release, findings_of
 from foreknow.result import page_of
 from foreknow.utility.utility import Utility, utility_of
-from foreknow.verifier.verify import Finding, Reached, Written
+from foreknow.verifier.verify import OF_POPULATION, Finding, Reached, Written
 
 _log = logging.getLogger(__name__)
 
@@ -201,6 +201,7 @@ class Publication:
             _log.info("reading the written release back")
             required = said.policy["require"]
             written, held = said.written(paths), replace(said.written(self.tables), escaped=False)
+            written = replace(written, populations=self.audit.policy.populations)
             found = findings_of(written, required if kept is None else kept.filled(required))
             if _certified(found, kept) != said.findings or written.held != held.held:
                 raise InternalError("the release differs from what was written")
@@ -342,6 +343,12 @@ def publish(
     traits = traits_of(anonymizer)
     scope = replace(verdicts.scope, left_out=microdata.left_out, method=_of_method(traits, policy))
     verdicts = replace(verdicts, lattice=found.lattice, scope=scope)
+    if not verdicts.safe and policy.by_labels:
+        raise NoSafeRelease(
+            "the groups as they are written do not hold what the policy requires: "
+            f"{'; '.join(policy.failures(release))}. Labels are narrower than what was searched: "
+            "leave publish.labels out, or loosen the requirement"
+        )
     if not verdicts.safe and not traits.consults_policy:
         raise NoSafeRelease(
             f"{type(anonymizer).__name__} made groups that do not hold what the policy requires: "
@@ -462,9 +469,11 @@ def _certify(
         parts={name: part for part, names in parts.items() for name in names},
     )
     said, required = policy.published(), policy.published()["require"]
+    kept_as_said = {"knowing", *OF_POPULATION}
     for table, own in zip(required, policy.to_dict()["require"], strict=True):
-        table.update({key: given for key, given in own.items() if key != "knowing"})
+        table.update({key: given for key, given in own.items() if key not in kept_as_said})
     try:
+        written = replace(written, populations=policy.populations)
         findings = findings_of(written, required)
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None

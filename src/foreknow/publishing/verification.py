@@ -33,11 +33,13 @@ from foreknow.publishing.priors import KeptPriors
 from foreknow.verifier.verify import (
     GAUGES,
     OF_PEOPLE,
+    OF_POPULATION,
     VERIFIERS,
     Finding,
     Reached,
     Written,
     count_people,
+    read_population,
     scope_of,
 )
 from foreknow.verifier.verify import verify as verify_written
@@ -114,6 +116,7 @@ def verify(
     policy: Policy | str | Path | None = None,
     *,
     priors: str | Path | None = None,
+    population: str | Path | Sequence[str | Path] | None = None,
 ) -> Verification:
     """Judge a written release afresh, from its files, and compare it with its certificate.
 
@@ -127,6 +130,9 @@ def verify(
     priors : path, optional
         The owner's ``priors.json``, where priors were learned and so are not in the certificate;
         the one in ``FOLDER.owner`` when left out.
+    population : path or list of these, optional
+        The population that groups were compared with (`k_map`, `delta_presence`), as CSV or
+        Parquet: the certificate has its digest only.
 
     Returns
     -------
@@ -167,7 +173,7 @@ def verify(
         policy = Policy.load(policy)
     elif policy is not None and not isinstance(policy, Policy):
         raise InputError(f"expected a Policy or its path, not {type(policy).__name__}")
-    found, problems = judge(known, path.parent, policy, priors)
+    found, problems = judge(known, path.parent, policy, priors, population)
     if found is None or problems:
         raise CertificateError("; ".join(problems))
     return found
@@ -179,6 +185,7 @@ def judge(
     release: Path,
     policy: Policy | None = None,
     priors: str | Path | None = None,
+    population: str | Path | Sequence[str | Path] | None = None,
 ) -> tuple[Verification | None, list[str]]:
     """Judge a written release; return what was found, and what is wrong."""
     if not known.files:
@@ -212,7 +219,13 @@ def judge(
         raise CertificateError(
             "no requirement needs priors that are kept with the owner; leave --priors out"
         )
-    written = known.written(paths)
+    populations = {} if policy is None else policy.populations
+    compared: set[int] = set()
+    if policy is None:
+        populations = _populations(known, population)
+        compared = {place for place, of in _digests(required) if of not in populations}
+        unjudged |= compared
+    written = replace(known.written(paths), populations=populations)
     try:
         findings = [
             replace(finding, requirement=place)
@@ -243,10 +256,18 @@ def judge(
             )
         problems += [] if problems else _lies(known.scope or {}, scope)
     if unjudged:
-        named = " and ".join(f"require[{place}]" for place in sorted(unjudged))
-        lacking = (
-            f"{named} cannot be checked without the priors, which are kept with the owner: ask "
-            f"for {PRIORS}, and name it by --priors FILE"
+        lacking = "; ".join(
+            f"{' and '.join(f'require[{place}]' for place in sorted(places))} cannot be checked "
+            f"without {what}"
+            for places, what in (
+                (
+                    unjudged - compared,
+                    f"the priors, which are kept with the owner: ask for {PRIORS}, and name it by "
+                    "--priors FILE",
+                ),
+                (compared, "the population, which is not published: name it by --population FILE"),
+            )
+            if places
         )
         if not problems:
             raise CertificateError(f"not verified: all else is as certified, but {lacking}")
@@ -269,6 +290,38 @@ def judge(
         semantics=known.semantics,
     )
     return found, problems
+
+
+def _digests(required: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
+    """Requirements that compare groups with a population, and its digest."""
+    return [
+        (place, str(table[key].get("digest")))
+        for place, table in enumerate(required)
+        for key in OF_POPULATION & table.keys()
+    ]
+
+
+def _populations(known: Certificate, given: Any) -> dict[str, Any]:
+    """The populations that are given, by their digests."""
+    if given is None:
+        return {}
+    wanted = {digest for _, digest in _digests(known.policy["require"])}
+    if not wanted:
+        raise CertificateError(
+            "no requirement compares groups with a population; leave --population out"
+        )
+    found: dict[str, Any] = {}
+    for path in [given] if isinstance(given, (str, Path)) else given:
+        path = Path(path)
+        if not path.is_file():
+            raise CertificateError(f"there is no file {str(path)!r}")
+        digest = read_population(path, known.groups).digest
+        if digest not in wanted:
+            raise CertificateError(
+                f"{path.name} is not the population that was certified (digest differs)"
+            )
+        found[digest] = path
+    return found
 
 
 def _by_policy(known: Certificate, policy: Policy) -> Certificate:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -41,13 +41,16 @@ from foreknow.verifier.likeness import (
     gauge_delta_disclosure,
     gauge_t_closeness,
 )
+from foreknow.verifier.population import Everybody, gauge_delta_presence, gauge_k_map
 from foreknow.verifier.priors import Chances, Worst, worst_priors
 from foreknow.verifier.windows import worst_near
 
 Bag = dict[str, int]
 
 # Criteria of how many people groups have, whatever their values.
-OF_PEOPLE = frozenset(("k_anonymity",))
+OF_PEOPLE = frozenset(("k_anonymity", "k_map", "delta_presence"))
+# Criteria that compare groups with a population.
+OF_POPULATION = frozenset(("k_map", "delta_presence"))
 # Kinds of knowledge of which it is known what they tell of windows.
 _OF_WINDOWS = {"facts", "negations"}
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
@@ -144,6 +147,8 @@ class Written:
     semantics : "single", "set" or "multiset"
     columns : mapping of table to columns, optional
         If given, all columns that each table may have.
+    populations : mapping of digest to path or Arrow table
+        What groups are compared with, where a criterion asks that.
     parts : mapping of column to table, optional
         Where sensitive values are in a table of their own: that of each of several columns.
     """
@@ -155,6 +160,7 @@ class Written:
     escaped: bool = False
     semantics: str = "single"
     columns: Mapping[str, Sequence[str]] | None = None
+    populations: Mapping[str, Any] = field(default_factory=dict)
     parts: Mapping[str, str] | None = None
 
     @cached_property
@@ -199,9 +205,7 @@ class Asked(NamedTuple):
 # probability, and how likely it was before (1 where there are no priors).
 Judge: TypeAlias = Callable[[Asked, Any], Worst]
 # Of a criterion: from the groups and its settings to what is attained, where, and whether it holds.
-Gauge: TypeAlias = Callable[
-    [Mapping[Group, tuple[int, Bag]], Any], tuple[Fraction | None, Group, bool]
-]
+Gauge: TypeAlias = Callable[..., tuple[Fraction | None, Group, bool]]
 
 
 def verify(
@@ -236,8 +240,9 @@ def verify(
         else:
             if written.semantics != "single" and key not in OF_PEOPLE:
                 raise CertificateError(f"{key} is about one value per person")
+            more = (everybody_of(written, table[key]),) if key in OF_POPULATION else ()
             held = written.held_by(*_sight(written, table))
-            attained, group, holds = gauges[key](held, table[key])
+            attained, group, holds = gauges[key](held, table[key], *more)
             findings.append(Reached(position, {key: table[key]}, attained, _name(group), holds))
     return findings
 
@@ -464,7 +469,51 @@ GAUGES: dict[str, Gauge] = {
     "t_closeness": gauge_t_closeness,
     "beta_likeness": gauge_beta_likeness,
     "delta_disclosure": gauge_delta_disclosure,
+    "k_map": gauge_k_map,
+    "delta_presence": gauge_delta_presence,
 }
+
+
+def everybody_of(written: Written, table: Any) -> Everybody:
+    """The population of a criterion, which must be the one that it names by its digest."""
+    if written.form != "generalized":
+        raise CertificateError("a population is compared with generalized quasi-identifiers")
+    wanted = table.get("digest") if isinstance(table, Mapping) else None
+    if not isinstance(wanted, str) or wanted not in written.populations:
+        raise CertificateError(f"the population {str(table)[:200]} is not at hand")
+    found = read_population(written.populations[wanted], written.groups)
+    if found.digest != wanted:
+        raise CertificateError("the population is not the one that was certified (digest differs)")
+    return found
+
+
+def read_population(source: Any, columns: Sequence[str]) -> Everybody:
+    """Read a population by some columns."""
+    connection = connect()
+    file = files_of({"population": source}).get("population")
+    try:
+        header, relation = open_written(connection, source, file)
+        for column in columns:
+            if header.count(column) != 1:
+                raise CertificateError(f"the population does not have one column {column!r}")
+        rows = count_rows(relation, [f"c{header.index(column)}" for column in columns])
+        if file is not None:
+            file.check(sum(row[-1] for row in rows))
+        if isinstance(file, CsvFile):
+            rows = merge_empties(rows, range(len(columns)))
+    except duckdb.Error as error:
+        raise CertificateError(
+            f"the population cannot be read: {str(error).splitlines()[0]}"
+        ) from None
+    except DataError as error:
+        raise CertificateError(f"the population cannot be read: {error}") from None
+    finally:
+        connection.close()
+    alike: dict[tuple[str | None, ...], int] = {}
+    for *row, times in rows:
+        key = tuple(None if cell is None else str(cell) for cell in row)
+        alike[key] = alike.get(key, 0) + int(times)
+    return Everybody(tuple(columns), [(*key, times) for key, times in alike.items()])
 
 
 def _read(written: Written, sensitive: str, known: Sequence[str]) -> dict[Group, tuple[int, Bag]]:
