@@ -20,6 +20,7 @@ from tests.oracle.windows import windows_of, worst_of_windows
 
 import foreknow as fk
 from foreknow.adversaries.facts import windows as kernel
+from foreknow.verifier.verify import Written, verify
 
 MOST = (2, 2, 2)
 AMOUNTS = list(product(*(range(amount + 1) for amount in MOST)))
@@ -434,14 +435,14 @@ def test_a_certificate_that_says_another_width_is_refused(old, new, message, pub
 def test_the_verifier_finds_the_same_by_a_way_of_its_own(bags, within, amounts):
     some_windows(bags, within)
     rows = [(str(g), str(value)) for g, bag in enumerate(bags) for value in bag]
-    written = fk.verifier.verify.Written(
+    written = Written(
         "generalized",
         ["gid"],
         "x",
         {"release": pa.table({"gid": [g for g, _ in rows], "x": [x for _, x in rows]})},
     )
     asked = policy(fk.Facts(*amounts), within=within)
-    (finding,) = fk.verifier.verify.verify(written, asked.to_dict()["require"])
+    (finding,) = verify(written, asked.to_dict()["require"])
     counts = fk.GroupCounts.from_bags(bags)
     (verdict,) = fk.audit(counts, asked).verdicts
     assert finding.probability == verdict.disclosure.exact
