@@ -155,7 +155,7 @@ class Certificate:
             self.escaped,
             self.semantics,
             self.columns,
-            {name: part for part, of in self._of_sensitive.items() for name in of},
+            parts={name: part for part, of in self._of_sensitive.items() for name in of},
         )
 
     def to_dict(self) -> dict[str, Any]:
