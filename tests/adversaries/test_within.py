@@ -584,6 +584,7 @@ def test_a_report_names_the_window_and_no_value_is_said_to_be_unprotected(tmp_pa
     assert "to within 5,000" in page
     assert "has a value between 30,000 and 35,000" in page
     assert audit.unprotected == ()
+    assert [each.over for each in audit.exposed] == [None]  # of single values it would be wrong
     assert audit.verdicts[0].to_dict()["within"] == 5000
     assert audit.verdicts[0].to_dict()["worst"]["value"] == "between 30,000 and 35,000"
 

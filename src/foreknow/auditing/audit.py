@@ -12,6 +12,7 @@ from typing import Any
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.auditing.opening import release_of
 from foreknow.auditing.scope import Scope, unprotected_codes
 from foreknow.criteria.protocol import Attained
@@ -169,6 +170,8 @@ class Audit(Result):
         for the owner only, since it tells more of the table than the release.
     scope : Scope
         What the verdicts did not look at.
+    counted : tuple
+        What each requirement was judged by, in the policy's order.
     """
 
     format = "foreknow audit"
@@ -181,6 +184,7 @@ class Audit(Result):
     lattice: LatticeResult | None = None
     criteria: tuple[CriterionVerdict, ...] = ()
     scope: Scope = field(default_factory=Scope)
+    counted: tuple[HasCounts, ...] = ()
 
     def __bool__(self) -> bool:
         raise _neither("an audit")
@@ -205,6 +209,23 @@ class Audit(Result):
         free = unprotected_codes(self.counts, own)
         return tuple(self.counts.values[code] for code in free.tolist())
 
+    @cached_property
+    def exposed(self) -> tuple[Exposed, ...]:
+        """How many people are over each limit, in the policy's order; for the owner only.
+
+        Everybody is the target in turn, with the worst facts about them. Counted on first use.
+
+        Examples
+        --------
+        >>> from foreknow.adversaries.facts.facts import Facts
+        >>> counts = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cold", "AIDS"]])
+        >>> (found,) = audit(counts, Policy([Requirement(Facts(l=1), below="2/3")])).exposed
+        >>> found.over.people, found.over.groups, found.certain.people
+        (3, 1, 3)
+        """
+        each = zip(self.policy.requirements, self.counted, strict=False)
+        return tuple(one for requirement, own in each for one in exposed_by(requirement, own))
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What the verdicts did not look at, a sentence each, the most important first."""
@@ -225,6 +246,7 @@ class Audit(Result):
             "policy": self.policy.to_dict(),
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             **({"criteria": [each.to_dict() for each in self.criteria]} if self.criteria else {}),
+            "exposed": [each.to_dict() for each in self.exposed],
             "utility": self.utility.to_dict(),
         }
 
@@ -262,6 +284,17 @@ class Audit(Result):
             Whether it goes with a release: then findings by learned priors are not shown.
         """
         write_whole(path, page_of(self).html(published=published), private=not published)
+
+    def exposed_to_csv(self, path: str | Path) -> None:
+        """Write the groups with people over a limit as CSV, for the owner only.
+
+        A row for each requirement and group, the worst first: ``requirement``, ``group`` (its
+        label), ``people`` (its size), ``found_out`` and ``certain`` (how many of them, at most),
+        ``value`` (of which somebody could be surest), ``how_sure`` and ``limit``. Of a criterion
+        that fails, the last four are empty.
+        """
+        page: Any = page_of(self)
+        write_whole(path, page.exposed_csv(), private=True)
 
     def __repr__(self) -> str:
         many = len(self.policy.requirements)
@@ -326,9 +359,10 @@ def audit(
     if not counts.n_groups:
         raise DataError("the release has no groups")
     known: dict[Any, tuple[HasCounts, Sequence[Disclosure]]] = {}
-    verdicts, criteria = [], []
+    verdicts, criteria, judged = [], [], []
     for requirement in policy.requirements:
         counted, beside = requirement.counted(release), requirement.known(release)
+        judged.append(counted)
         if requirement.criterion is not None:
             attained = requirement.criterion.attained(counted)
             safe = attained.holds and requirement.criterion.holds(counted)
@@ -352,4 +386,5 @@ def audit(
         name or str(getattr(release, "name", "release")),
         criteria=tuple(criteria),
         scope=Scope.of(release, policy),
+        counted=tuple(judged),
     )

@@ -65,6 +65,10 @@ def audit(
         str | None,
         typer.Option("--group", "-g", help="The column with the group of each row, if any."),
     ] = None,
+    exposed: Annotated[
+        Path | None,
+        typer.Option("--exposed", help="Write the groups with people over a limit, as CSV."),
+    ] = None,
     html: Html = None,
     json: Json = None,
     verbose: Verbose = False,
@@ -81,10 +85,13 @@ def audit(
     from foreknow.policy.policy import Policy
 
     rules = read_by(Policy.load(policy), reading)
-    refuse_inputs(html, json, (release, policy))
+    refuse_inputs(html, json, (release, policy), exposed)
     with progress("Counting the release", quiet):
         judged = open_release(release, rules, group)
         found = auditing.audit(judged, rules)
+    if exposed is not None:
+        with progress("Listing the groups over a limit", quiet):
+            found.exposed_to_csv(exposed)
     show_result(found, html, json, quiet)
     if not quiet:
         say_index(judged)

@@ -69,6 +69,7 @@ from foreknow.publishing.certificate import (
 from foreknow.publishing.certificate_file import parts_of_sensitive
 from foreknow.publishing.members import write_members
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
+from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
     GROUP,
     bucketized,
@@ -159,7 +160,13 @@ class Publication:
         raise AttributeError(said)
 
     @memory_for("writing and verifying the release")
-    def write(self, folder: str | Path, owner: str | Path | None = None) -> Certificate:
+    def write(
+        self,
+        folder: str | Path,
+        owner: str | Path | None = None,
+        *,
+        key: str | Path | None = None,
+    ) -> Certificate:
         """Write the release, its certificate and its report into a new folder; the rest apart.
 
         Everything is written aside first. The tables are read back and judged afresh before the
@@ -177,6 +184,9 @@ class Publication:
             ``lattice.html`` (what else was safe, and what was not, tells more than the release).
             Where priors were learned from the table also ``priors.json`` (they can state someone's
             value as certain; `foreknow verify` asks for them).
+        key : path, optional
+            A private Ed25519 key, which signs the certificate into ``certificate.json.sig``; needs
+            ``foreknow[sign]``.
 
         Returns
         -------
@@ -189,6 +199,7 @@ class Publication:
             If one of the folders exists or cannot be written.
         """
         kept_in = owners_folder(folder) if owner is None else owner
+        signer = None if key is None else Signer(key)
         with whole_folders(folder, kept_in) as (aside, own):
             paths = {name: aside / f"{name}.{self._options.format}" for name in self.tables}
             for name, path in paths.items():
@@ -208,6 +219,8 @@ class Publication:
             digests = {path.name: digest_of(path) for path in paths.values()}
             certificate = replace(said, files=digests)
             certificate.to_json(aside / CERTIFICATE)
+            if signer is not None:
+                signer.sign_file(aside / CERTIFICATE)
             _log.info("writing the report")
             self.audit.to_html(aside / REPORT, published=True)
             if self.audit.lattice is not None:

@@ -26,10 +26,19 @@ from foreknow.data.schema import Schema, check_semantics
 from foreknow.engine import Stamp
 from foreknow.errors import CertificateError, InputError, SchemaError, hinted, memory_for
 from foreknow.policy.policy import Policy
-from foreknow.publishing import CERTIFICATE, LATTICE, MEMBERS, OWNER, PRIORS, owners_folder
+from foreknow.publishing import (
+    CERTIFICATE,
+    LATTICE,
+    MEMBERS,
+    OWNER,
+    PRIORS,
+    SIGNATURE,
+    owners_folder,
+)
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
 from foreknow.publishing.certificate_file import is_kept, parts_of_sensitive
 from foreknow.publishing.priors import KeptPriors
+from foreknow.publishing.signature import check_signature
 from foreknow.verifier.verify import (
     GAUGES,
     OF_PEOPLE,
@@ -117,6 +126,7 @@ def verify(
     *,
     priors: str | Path | None = None,
     population: str | Path | Sequence[str | Path] | None = None,
+    key: str | Path | None = None,
 ) -> Verification:
     """Judge a written release afresh, from its files, and compare it with its certificate.
 
@@ -133,6 +143,8 @@ def verify(
     population : path or list of these, optional
         The population that groups were compared with (`k_map`, `delta_presence`), as CSV or
         Parquet: the certificate has its digest only.
+    key : path, optional
+        The public Ed25519 key of who must have signed the certificate; needs ``foreknow[sign]``.
 
     Returns
     -------
@@ -168,7 +180,7 @@ def verify(
         raise InputError(f"expected the path of priors.json, not {type(priors).__name__}")
     path = Path(folder)
     path = path / CERTIFICATE if path.is_dir() else path
-    known = Certificate.load(path)
+    known = load_signed(path, key)
     if isinstance(policy, (str, Path)):
         policy = Policy.load(policy)
     elif policy is not None and not isinstance(policy, Policy):
@@ -177,6 +189,16 @@ def verify(
     if found is None or problems:
         raise CertificateError("; ".join(problems))
     return found
+
+
+def load_signed(path: Path, key: str | Path | None = None) -> Certificate:
+    """Read a certificate; with a key, only if its owner has signed it as it is."""
+    if key is None:
+        return Certificate.load(path)
+    check_signature(path, key)
+    known = Certificate.load(path)
+    check_signature(path, key)  # what was read is what was signed
+    return known
 
 
 @memory_for("judging the release afresh")
@@ -199,7 +221,7 @@ def judge(
     else:
         folder = release if release.is_dir() else release.parent
         paths = {part: folder / f"{part}.{known.format}" for part in known.parts}
-        own = {CERTIFICATE, *(path.name for path in paths.values())}
+        own = {CERTIFICATE, SIGNATURE, *(path.name for path in paths.values())}
         others = sorted(path.name for path in folder.iterdir() if path.name not in own)
     stamp = Stamp(list(paths.values()))  # what is digested is what is judged
     problems = [*_uncertified(folder, others), *_changed(known, paths, release)]
@@ -222,7 +244,7 @@ def judge(
     populations = {} if policy is None else policy.populations
     compared: set[int] = set()
     if policy is None:
-        populations = _populations(known, population)
+        populations = populations_of(known, population)
         compared = {place for place, of in _digests(required) if of not in populations}
         unjudged |= compared
     written = replace(known.written(paths), populations=populations)
@@ -301,7 +323,7 @@ def _digests(required: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
     ]
 
 
-def _populations(known: Certificate, given: Any) -> dict[str, Any]:
+def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
     """The populations that are given, by their digests."""
     if given is None:
         return {}

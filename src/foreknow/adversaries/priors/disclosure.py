@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.priors.exact import exact_group
 from foreknow.adversaries.priors.posteriors import GroupPosteriors, posteriors
@@ -184,6 +185,28 @@ class Judged:
         """The posterior of each value that is the highest relative to its prior."""
         return {value: self._gain(code) for code, value in enumerate(self.counts.values)}
 
+    def chances(self) -> Chances:
+        """The posterior of each signature and value that occur in a group."""
+        case, _, value = self._cells
+        cases, upper = self.found.cases, self._bounds[0]
+        width = np.diff(cases.value_offsets)[case]
+        at = np.arange(len(case)) - self.found.offsets[case]
+        kind = cases.offsets[case] + at // width
+        return Chances(
+            case=case,
+            case_of=self.found.case_of,
+            value=value,
+            kind=kind,
+            people=cases.people[kind],
+            holders=cases.counts[cases.value_offsets[case] + at % width],
+            chance=upper,
+            upper=upper,
+            lower=self._bounds[1],
+            exact=lambda cells: [self._exact(cell) for cell in cells.tolist()],
+            prior=lambda cells: [self._prior(cell) for cell in cells.tolist()],
+            have_it=False,
+        )
+
     def surest(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
         """Signature, value, prior and highest posterior of each pair that occurs in a group."""
         _, signature, value = self._cells
@@ -285,10 +308,18 @@ class Judged:
         row, column = divmod(cell - int(self.found.offsets[case]), len(bag))
         if len(people) == 1:  # all are alike: nobody is likelier than another
             return Fraction(bag[column][1], people[0][1])
-        try:
-            return exact_group(cases, case, self.matrix, self.found.reading)[row][column]
-        except UnsupportedError:
-            return None
+        if case not in self._last:  # the cells of a case are asked for one after another
+            self._last.clear()
+            try:
+                self._last[case] = exact_group(cases, case, self.matrix, self.found.reading)
+            except UnsupportedError:
+                self._last[case] = None
+        table = self._last[case]
+        return None if table is None else table[row][column]
+
+    @cached_property
+    def _last(self) -> dict[int, list[list[Fraction | None]] | None]:
+        return {}
 
     def _witness(self, cell: int) -> PriorsWitness:
         """The first group where it is so."""

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import model_validator
 
+from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.adversaries.priors.disclosure import Gain, Judged, judged
 from foreknow.adversaries.priors.signature_groups import Reading
@@ -233,6 +234,15 @@ class Priors:
         return {
             value: worst_by_prior(own[value] for own in each) for value in counts_of(release).values
         }
+
+    def chances(self, release: HasCounts) -> Chances | None:
+        """How sure they can be of each person; None of several attribute sets, whose people differ.
+
+        The people of a cell are those of a group who are alike by their attributes: a release does
+        not say which of them have the value.
+        """
+        each = self._judged(release)
+        return each[0].chances() if len(each) == 1 else None
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Never: merging groups can raise a posterior (section IV)."""
