@@ -77,16 +77,17 @@ class JointLabels(Labels):
 
 
 def known_beside(
-    linked: Sequence[str], sensitive: str, knowing: Sequence[str] | None = None
+    linked: Sequence[str], sensitive: str | None, knowing: Sequence[str] | None = None
 ) -> tuple[str, ...]:
     """Which columns an adversary sees beside a sensitive one, of those that they know.
 
     What is published apart from it tells nothing of it; `knowing` is every column where left out.
+    Without a sensitive one, which of them tell people apart.
 
     >>> known_beside(["diagnosis", "job"], "diagnosis"), known_beside(["job"], "income", ["job"])
     (('job',), ())
     """
-    if sensitive not in linked:
+    if sensitive is not None and sensitive not in linked:
         return ()
     return tuple(
         name for name in linked if name != sensitive and (knowing is None or name in knowing)

@@ -191,7 +191,8 @@ class Microdata:
         rows, kept = fetched, None
         for name in schema.sensitives:
             rows, left = settle_missing(self.name, rows, name, missing)
-            kept = left if kept is None or left is None else kept[left]
+            if left is not None:
+                kept = left if kept is None else kept[left]
         del fetched
         if not len(rows):
             raise DataError(f"{self.name} has no rows")

@@ -334,13 +334,22 @@ class Release:
         own = beside if linked else ()
         return cls(tables, sensitives=sensitives, beside=own, unlinked=unlinked)
 
-    def joined(self, others: Sequence[Release]) -> Release:
-        """The same with tables of other sensitive columns, of the same groups."""
-        apart = {name: each._tables for each in others for name in each.sensitives}
-        names = (*self.sensitives, *apart)
-        return Release(self._tables, sensitives=names, beside=self.beside, apart=apart)
+    def joined(self, others: Sequence[Release], names: Sequence[str]) -> Release:
+        """The same with tables of other sensitive columns, of the same groups.
 
-    def seen(self, sensitive: str | None = None, knowing: Sequence[str] | None = None) -> Release:
+        `names` are all of them, in order; the first is one of its own.
+        """
+        apart = {name: each._tables for each in others for name in each.sensitives}
+        beside = next((each.beside for each in (self, *others) if each.beside), ())
+        return Release(self._tables, sensitives=names, beside=beside, apart=apart)
+
+    def seen(
+        self,
+        sensitive: str | None = None,
+        knowing: Sequence[str] | None = None,
+        *,
+        of_people: bool = False,
+    ) -> Release:
         """The release as it is for an adversary who asks for one column and knows others.
 
         Those who differ in what is known of them are told apart: they are groups of their own. A
@@ -353,6 +362,9 @@ class Release:
         knowing : sequence of str, optional
             Columns whose values the adversary knows of everybody; when left out, all that stand
             `beside` the sensitive one.
+        of_people : bool
+            Whether it is asked how many people groups have, whatever their values: in one table,
+            known columns then divide groups also where the sensitive one is shuffled.
 
         Raises
         ------
@@ -376,7 +388,8 @@ class Release:
             raise SchemaError(f"{self.name}: {name!r} is no sensitive column{hint}")
         for column in map(self._written, knowing or ()):
             self._refuse_unknown(column, name)
-        known = tuple(map(self._written, self.known(sensitive, knowing)))
+        beside = self.known(sensitive, knowing, of_people=of_people)
+        known = tuple(map(self._written, beside))
         tables = self._apart.get(name, self._tables)
         if name == self.sensitive and not known:
             return self
@@ -395,18 +408,25 @@ class Release:
         return self._seen[name, *known]
 
     def known(
-        self, sensitive: str | None = None, knowing: Sequence[str] | None = None
+        self,
+        sensitive: str | None = None,
+        knowing: Sequence[str] | None = None,
+        *,
+        of_people: bool = False,
     ) -> tuple[str, ...]:
         """The columns that divide groups in such a sight; see `seen`."""
         name = self.sensitive if sensitive is None else self._written(sensitive)
         beside, written = self.beside, None
+        hidden: str | None = name
         if knowing is not None:
             written = [self._written(column) for column in knowing]
-            if isinstance(self._tables, ValuesTable) and name not in self.unlinked:
+            of_people = of_people and isinstance(self._tables, ValuesTable)
+            if isinstance(self._tables, ValuesTable) and (of_people or name not in self.unlinked):
                 # What is said to be known counts, whatever role the column was given.
                 beside = tuple(dict.fromkeys((*beside, name, *written)))
                 beside = tuple(column for column in beside if column not in self.unlinked)
-        return tuple(map(self._bare, known_beside(beside, name, written)))
+            hidden = None if of_people else name
+        return tuple(map(self._bare, known_beside(beside, hidden, written)))
 
     @property
     def linked_sensitives(self) -> tuple[str, ...]:

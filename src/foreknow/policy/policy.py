@@ -253,13 +253,22 @@ class Policy:
 
         The bucketized form has other columns in the table of people, apart from sensitive values.
         """
+        return own if len(own := self._in_rows) > 1 else ()
+
+    @property
+    def _in_rows(self) -> tuple[str, ...]:
         schema = self.schema
         if schema is None or schema.semantics != "single":
             return ()
         other = schema.other if self.options.written == "generalized" else ()
         names = (*schema.sensitives, *other)
-        linked = tuple(name for name in names if name not in self.options.unlinked)
-        return linked if len(linked) > 1 else ()
+        return tuple(name for name in names if name not in self.options.unlinked)
+
+    def known(self, requirement: Requirement) -> tuple[str, ...]:
+        """Columns that divide the groups of a requirement in what is published by this policy."""
+        sensitive = requirement.sensitive or self.needed_schema.sensitive
+        hidden = None if requirement.of_people else sensitive
+        return known_beside(self._in_rows, hidden, requirement.knowing)
 
     @property
     def looked_at(self) -> tuple[str, ...]:
@@ -267,15 +276,16 @@ class Policy:
         first, found = self.needed_schema.sensitive, []
         for requirement in self.requirements:
             sensitive = requirement.sensitive or first
-            found += [sensitive, *known_beside(self.linked, sensitive, requirement.knowing)]
+            found += [sensitive, *self.known(requirement)]
         return tuple(sorted(dict.fromkeys(found), key=lambda name: name != first))
 
     def combined(self, microdata: Microdata) -> Microdata:
         """A table as a search counts it: combinations of all columns that are looked at."""
         columns = replace(self, schema=microdata.schema).looked_at
-        if columns == (microdata.schema.sensitive,):
+        plain = columns == (microdata.schema.sensitive,)
+        if plain and not any(requirement.knowing for requirement in self.requirements):
             return microdata
-        return microdata.combined(columns, self.linked)
+        return microdata.combined(columns, self._in_rows)
 
     @property
     def points(self) -> list[Point]:
@@ -323,15 +333,13 @@ class Policy:
         table["require"] = [requirement.published(values) for requirement in self.requirements]
         for requirement, required in zip(self.requirements, table["require"], strict=True):
             schema = self.schema
-            if (
-                schema
-                and len((*schema.sensitives, *schema.other)) > 1
-                and not requirement.of_people
-            ):
+            if schema and requirement.of_people:
+                required.pop("knowing", None)
+                if known := self.known(requirement):
+                    required["knowing"] = list(known)
+            elif schema and len((*schema.sensitives, *schema.other)) > 1:
                 # Nobody need guess what was left out.
-                sensitive = requirement.sensitive or schema.sensitive
-                known = known_beside(self.linked, sensitive, requirement.knowing)
-                required["knowing"] = list(known)
+                required["knowing"] = list(self.known(requirement))
         table.get("schema", {}).pop("reading", None)
         hierarchies = table.get("schema", {}).get("hierarchies", {})
         for column, hierarchy in hierarchies.items():

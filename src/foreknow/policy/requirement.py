@@ -490,19 +490,20 @@ class Requirement:
         """A release, or the counts of one, in the sight of the adversary."""
         if isinstance(release, Release):
             self.check_columns(release.sensitives)
-            return release.seen(self.sensitive, self.knowing)
+            return release.seen(self.sensitive, self.knowing, of_people=self.of_people)
         release = counts_of(release)
         if not isinstance(release.values, JointLabels):
             return release.seen(self.sensitive, self.knowing or ())
         sensitive = self.sensitive or release.values.main
-        known = known_beside(release.values.linked, sensitive, self.knowing)
+        rows = release.values
+        known = known_beside(rows.linked, None if self.of_people else sensitive, self.knowing)
         return release.seen(sensitive, known)
 
     def known(self, release: HasCounts) -> tuple[str, ...]:
         """Columns of a release that the adversary is taken to know, beyond quasi-identifiers."""
         if not isinstance(release, Release):
             return ()
-        return release.known(self.sensitive, self.knowing)
+        return release.known(self.sensitive, self.knowing, of_people=self.of_people)
 
     def labels(self, values: Labels) -> Labels:
         """What the values of a table are called once they are `counted`."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 from foreknow.auditing.audit import Audit, Verdict, audit
 from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import bare, frame_of, open_table, write_csv, write_parquet
+from foreknow.data.engines import as_texts, bare, frame_of, open_table, write_csv, write_parquet
 from foreknow.data.generalization import KnownLabels
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
@@ -322,7 +322,7 @@ def publish(
     options = policy.options
     refuse_columns(anonymizer, policy)
     if options.format == "csv":
-        _refuse_empty_texts(microdata)
+        _refuse_empty_texts(microdata, policy.looked_at)
     _log.info("grouping %d people", microdata.n_people)
     written = as_written(anonymizer, microdata, policy)
     found = grouping_of(anonymizer, written, policy, seed, explain=True)
@@ -441,7 +441,7 @@ def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int
     return groups, n_groups
 
 
-def _refuse_empty_texts(microdata: Microdata) -> None:
+def _refuse_empty_texts(microdata: Microdata, known: Sequence[str]) -> None:
     """CSV cannot tell an empty text from a missing value."""
     domains = {a.name: a.domain for a in microdata.attributes}
     sensitive = {column.name: column.domain for column in microdata.sensitives}
@@ -451,6 +451,14 @@ def _refuse_empty_texts(microdata: Microdata) -> None:
             raise OutputError(
                 f"the empty text is a {what}, which CSV cannot tell from a missing one; "
                 'give it a label, or publish as format = "parquet"'
+            )
+    for name in set(microdata.schema.other) & set(known):
+        column = microdata.other().column(name)
+        if column.null_count and "" in column.unique().to_pylist():
+            raise OutputError(
+                f"the column {name!r}, which is known of people, has both empty texts and missing "
+                "values, which CSV cannot tell apart; give them a label, or publish as format = "
+                '"parquet"'
             )
 
 
@@ -478,6 +486,8 @@ def _certify(
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
     schema, semantics = microdata.schema, microdata.schema.semantics
     parts = parts_of_sensitive(schema.sensitives, options.unlinked)
+    if options.format == "csv":  # groups are called by what is known as it will be written
+        tables = {part: as_texts(table) for part, table in tables.items()}
     written = Written(
         options.written,
         columns,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.table import PriorTable
@@ -234,7 +235,14 @@ def _other(
     microdata: Microdata, order: IntArray, names: Sequence[str] | None = None
 ) -> dict[str, Any]:
     names = microdata.schema.other if names is None else names
-    return {name: microdata.other().column(name).take(pa.array(order)) for name in names}
+    return {name: _one_zero(microdata.other().column(name)).take(pa.array(order)) for name in names}
+
+
+def _one_zero(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """0.0 for -0.0, which is as much and prints otherwise."""
+    if not pa.types.is_floating(column.type) or pa.types.is_float16(column.type):
+        return column
+    return pc.add(column, pa.scalar(0.0, column.type))
 
 
 def _shuffled(rank: NDArray[Any], random: np.random.Generator) -> IntArray:

@@ -441,8 +441,8 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
     others = known.unlinked if known.form == "generalized" and known.semantics == "single" else ()
     names = [name for name in known.beside if name not in others]
     beside = tuple(name for name in (*names, *of_values) if name not in looked_at)
-    for key in ("suppressed", "unrequired"):
-        found[key] = tuple(found[key])
+    found["suppressed"] = tuple(found["suppressed"])
+    found["unrequired"] = tuple(name for name in known.sensitives if name in found["unrequired"])
     return Scope(**found, beside=beside, method=NOT_JUDGED)
 
 
@@ -612,7 +612,7 @@ def as_release(
             other=schema.other,
             unlinked=unlinked,
         )
-    first, *others = (
+    opened = [
         Release.from_bucketized(
             tables[part],
             group=groups[0] if form == "bucketized" else groups,
@@ -621,8 +621,9 @@ def as_release(
             people=tables["people"],
         )
         for part, columns in parts_of_sensitive(schema.sensitives, unlinked).items()
-    )
-    return first.joined(others) if others else first
+    ]
+    first, *others = sorted(opened, key=lambda each: schema.sensitive not in each.sensitives)
+    return first.joined(others, schema.sensitives) if others else first
 
 
 def _folder_of(path: Path) -> Path:

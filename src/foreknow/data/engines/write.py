@@ -80,6 +80,12 @@ def read_noted(path: Path) -> tuple[pa.Table, str | None]:
     return table, None if note is None else note.decode("utf-8", "replace")
 
 
+def as_texts(table: pa.Table) -> pa.Table:
+    """A table with the texts that `write_csv` writes."""
+    columns = [c.cast(pa.string()) for c in _simple(table)]
+    return pa.table(columns, names=table.column_names)
+
+
 def _simple(table: pa.Table) -> list[pa.ChunkedArray]:
     simple = []
     for name, column in zip(table.column_names, table.columns, strict=True):
