@@ -148,3 +148,22 @@ def test_people_without_one_of_two_values_are_dropped(holes, tmp_path):
     own = made.tables["release"].to_pydict()
     found = Counter(zip(own["ill"], map(int, own["pay"]), strict=True))
     assert found == Counter({k: n for k, n in whole.items() if None not in k})
+
+
+@pytest.mark.parametrize("options", [{"unlinked": ["ill", "ward"]}, {"form": "bucketized"}])
+def test_of_a_table_the_report_says_what_was_known_beside_whatever_is_published(options, tmp_path):
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"], other=["ward"])
+    required = [
+        of_facts(sensitive="ill"),
+        fk.Requirement(fk.LDiversity(2), sensitive="ill"),
+        fk.Requirement(fk.LDiversity(2), sensitive="pay", knowing=[]),
+    ]
+    found = fk.audit(people(), fk.Policy(required, schema, fk.PublishOptions(**options)))
+    assert [each.known for each in (*found.verdicts, *found.criteria)] == [("pay", "ward")] * 2 + [
+        ()
+    ]
+    found.to_html(tmp_path / "report.html")
+    report = (tmp_path / "report.html").read_text()
+    assert "They also know the pay and ward of everybody." in report
+    assert "of ill, for someone who knows the pay and ward of everybody: " in report
+    assert "of pay: " in report

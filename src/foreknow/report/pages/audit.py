@@ -135,7 +135,9 @@ class AuditPage(Page[Audit]):
                 ],
             ),
             levels=audit.lattice and chosen_sentence(audit.lattice, audit.policy.options.written),
-            policy=policy_rows(audit.policy, audit.counts.semantics, published=published),
+            policy=policy_rows(
+                audit.policy, audit.counts.semantics, published=published, sights=sights_of(audit)
+            ),
         )
 
     def exposed_csv(self) -> str:
@@ -261,14 +263,19 @@ def _criteria(audit: Audit, *, published: bool = False) -> list[tuple[bool, str]
 
 def criterion_sentence(verdict: CriterionVerdict) -> str:
     """Say what a release attains of a criterion."""
-    return f"{_criterion_text(verdict.requirement)}: {visible(verdict.attained)}."
+    known = "".join(
+        f", for someone who knows {said}" for said in _of_everybody(map(visible, verdict.known))
+    )
+    return f"{_criterion_text(verdict.requirement)}{known}: {visible(verdict.attained)}."
 
 
 def _criterion_text(requirement: Requirement) -> str:
     """A criterion as a policy file has it."""
     assert requirement.criterion is not None
     ((key, setting),) = requirement.criterion.to_dict().items()
-    return f"{key} = {setting_text(setting)}"
+    named = requirement.sensitive is not None and not requirement.of_people
+    of = f" of {visible(requirement.sensitive)}" if named else ""
+    return f"{key} = {setting_text(setting)}{of}"
 
 
 def sensitive_noun(policy: Policy, requirement: Requirement | None = None) -> str:
@@ -508,9 +515,16 @@ _SEVERAL = {
 
 
 def policy_rows(
-    policy: Policy, semantics: Semantics = "single", *, published: bool = False
+    policy: Policy,
+    semantics: Semantics = "single",
+    *,
+    published: bool = False,
+    sights: Mapping[int, Sequence[str]] | None = None,
 ) -> list[tuple[str, list[str]]]:
-    """Say everything that a policy asks, and how it was published, where it was."""
+    """Say everything that a policy asks, and how it was published, where it was.
+
+    `sights` are the columns that were known of everybody, where a release was judged; by `id`.
+    """
     rows = []
     for place, requirement in enumerate(policy.requirements, 1):
         noun = sensitive_noun(policy, requirement)
@@ -524,7 +538,7 @@ def policy_rows(
             f"{_must(point)} that a particular person has it."
             for point in requirement.points
         ]
-        lines += _sight_lines(policy, requirement)
+        lines += _sight_lines(policy, requirement, (sights or {}).get(id(requirement)))
         rows.append((requirement_title(requirement, place), [f"About {about}.", *lines]))
     if policy.schema is not None:
         options = policy.options
@@ -536,10 +550,20 @@ def policy_rows(
     return rows
 
 
-def _sight_lines(policy: Policy, requirement: Requirement) -> list[str]:
+def sights_of(audit: Audit) -> dict[int, tuple[str, ...]]:
+    """Columns that were known of everybody: of a table all stand beside, whatever was published."""
+    found = {id(verdict.requirement): verdict.known for verdict in audit.verdicts}
+    return found | {id(each.requirement): each.known for each in audit.criteria}
+
+
+def _sight_lines(
+    policy: Policy, requirement: Requirement, judged: Sequence[str] | None
+) -> list[str]:
     """Say what an adversary is taken to know of everybody, where columns stand beside a value."""
     sensitive = requirement.sensitive or (policy.schema.sensitive if policy.schema else "")
-    known = [visible(name) for name in known_beside(policy.linked, sensitive, requirement.knowing)]
+    if judged is None:
+        judged = known_beside(policy.linked, sensitive, requirement.knowing)
+    known = [visible(name) for name in judged]
     others = [visible(n) for n in policy.linked if n != sensitive and visible(n) not in known]
     said = [f"They also know the {listing(known, most=_EVERY)} of everybody."] if known else []
     if others and sensitive in policy.linked:
