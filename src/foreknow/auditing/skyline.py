@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -18,6 +18,7 @@ from foreknow.adversaries.facts.minima import theorem2_terms
 from foreknow.adversaries.facts.skyline import Skyline, front, knowledge_skyline, knowledge_skylines
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.opening import release_of
+from foreknow.auditing.scope import Scope
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError, hinted, memory_for
@@ -70,6 +71,8 @@ class SkylineReport(Result):
         What the release is called in reports.
     sensitive : str or None
         What its sensitive column is called.
+    scope : Scope
+        What is taken to be known beside, and what was not looked at.
     """
 
     format = "foreknow skylines"
@@ -80,6 +83,7 @@ class SkylineReport(Result):
     name: str
     sensitive: str | None
     _points: tuple[tuple[Point, ...], ...]
+    scope: Scope = field(default_factory=Scope)
 
     @property
     def skylines(self) -> dict[Label, Skyline]:
@@ -132,6 +136,7 @@ class SkylineReport(Result):
         return {
             "release": self.name,
             "sensitive": self.sensitive,
+            **({"knowing": list(self.scope.known)} if self.scope.known else {}),
             "semantics": self.counts.semantics,
             "confidence": str(self.confidence),
             "values": [
@@ -254,6 +259,7 @@ def skyline_report(
         name or str(getattr(release, "name", "release")),
         sensitive or getattr(release, "sensitive", None),
         tuple(map(tuple, found.values())),
+        Scope.of(release),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -256,12 +256,13 @@ def curves(
         if wanted is None:
             opened = open_by(release, policy, columns, reading)
             counts, name, column = opened.counts, opened.name, opened.sensitive
+            judged: Any = opened
         else:
             raw = open_raw(release, policy, columns, reading)
-            counts = counts_at(raw, wanted)
+            judged = counts = counts_at(raw, wanted)
             name, column = f"{raw.name} at {levels}", raw.schema.sensitive
         about = None if value is None else value_named(counts, value)
-        found = disclosure_curves(counts, upto, about, name=name, sensitive=column)
+        found = disclosure_curves(judged, upto, about, name=name, sensitive=column)
     show_result(found, html, json, quiet)
     if opened is not None and not quiet:
         say_scope(opened)

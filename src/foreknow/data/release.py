@@ -48,6 +48,8 @@ class Release:
         somebody sees more of the rest; see `seen`.
     unlinked : tuple of str
         Columns of the table that are said to be shuffled within each group.
+    knows : tuple of str
+        Columns that divide its groups, since somebody knows them of everybody; see `seen`.
     linked : bool
         Whether the table shows which of several values are of one person. It is judged by the
         counts of its groups alone; published as it is, it would tell more.
@@ -80,6 +82,7 @@ class Release:
         self._apart = dict(apart or {})
         self._seen: dict[tuple[str, ...], Release] = {}
         self._owner: Members | None = None
+        self.knows: tuple[str, ...] = ()
         self.sensitives = tuple(sensitives) or (tables.sensitive,)
         self.beside = tuple(beside)
         self.unlinked = tuple(unlinked)
@@ -377,12 +380,17 @@ class Release:
             self._refuse_unknown(column, name)
         known = tuple(map(self._written, self.known(sensitive, knowing)))
         tables = self._apart.get(name, self._tables)
-        if name == self.sensitive and not known:
+        if name == self.sensitive and not known and len(self.sensitives) == 1:
             return self
         if (name, *known) not in self._seen:
             if known and not tables.null_groups:
                 self._counted  # noqa: B018  # which refuses a row without a group
-            own = Release(tables.seen_as(name, known), escaped=self._escaped)
+            own = Release(
+                tables if name == tables.sensitive and not known else tables.seen_as(name, known),
+                escaped=self._escaped,
+                unlinked=[column for column in self.unlinked if column != name],
+            )
+            own.knows = tuple(map(self._bare, known))
             if self._owner is not None:
                 if known:
                     raise UnsupportedError(
@@ -406,6 +414,11 @@ class Release:
                 beside = tuple(dict.fromkeys((*beside, name, *written)))
                 beside = tuple(column for column in beside if column not in self.unlinked)
         return tuple(map(self._bare, known_beside(beside, name, written)))
+
+    @property
+    def shuffled(self) -> tuple[str, ...]:
+        """Columns of the table that are said to be shuffled within each group."""
+        return tuple(map(self._bare, self.unlinked))
 
     @property
     def linked_sensitives(self) -> tuple[str, ...]:

@@ -213,6 +213,13 @@ class Requirement:
         """Whether it is a criterion of how many people groups have, whatever their values."""
         return bool(getattr(self.criterion, "of_people", False))
 
+    @property
+    def attributes(self) -> set[str]:
+        """Columns that each of its adversaries knows of everybody, to have priors by them."""
+        of = [getattr(point.adversary, "tables", ()) for point in self.points]
+        named = [{name for table in tables for name in table.attributes} for tables in of]
+        return set.intersection(*named) if named else set()
+
     def _check_set(self) -> None:
         if not self.any_of:
             raise PolicyError(f"{self.name}: any_of is empty; name the values of the set")

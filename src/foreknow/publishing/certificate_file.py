@@ -250,6 +250,8 @@ class _Scope(Settings):
     beside: _Names
     suppressed: _Names
     unrequired: _Names = Field(default=[])
+    assumed: dict[str, _Names] = Field(default={})
+    shuffled: _Names = Field(default=[])
     method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
 
