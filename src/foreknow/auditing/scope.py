@@ -119,7 +119,7 @@ class Scope:
             linked=table is not None and table.linked,
             unrequired=tuple(unrequired),
             assumed={} if table is None or policy is None else _assumed(policy, table),
-            shuffled=() if table is None else table.shuffled,
+            shuffled=() if table is None else table.unlinked,
             known=() if table is None else table.knows,
             identifiers=tuple(names),
         )

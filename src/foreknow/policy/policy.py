@@ -267,7 +267,9 @@ class Policy:
     def combined(self, microdata: Microdata) -> Microdata:
         """A table as a search counts it: combinations of all columns that are looked at."""
         columns = replace(self, schema=microdata.schema).looked_at
-        if columns == (microdata.schema.sensitive,):
+        if columns == (microdata.schema.sensitive,) and not any(
+            requirement.knowing for requirement in self.requirements
+        ):
             return microdata
         return microdata.combined(columns, self.linked)
 
