@@ -376,6 +376,8 @@ class Release:
         if name not in self.sensitives:
             hint = did_you_mean(name, self.sensitives)
             raise SchemaError(f"{self.name}: {name!r} is no sensitive column{hint}")
+        if isinstance(knowing, str):
+            raise SchemaError(f"knowing must be a list of columns, such as [{knowing!r}]")
         for column in knowing or ():
             self._refuse_unknown(column, name)
         known = self.known(sensitive, knowing)

@@ -169,7 +169,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
     if verdict.requirement.sensitive is not None:
         value = f"{noun} {value}"
     used = describe(verdict.point.adversary, found.witness, noun)
-    known = "".join(f", and {said}" for said in _of_everybody(map(visible, verdict.known)))
+    known = "".join(f", and {said}," for said in _of_everybody(map(visible, verdict.known)))
     if found.probability == 0 and used.nobody:
         return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
     who, just = "Someone", reaches_just(found, limit)
@@ -323,7 +323,7 @@ def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
         "about": values_phrase(verdict.requirement, noun),
         "safe": verdict.safe,
         "knows": ", and ".join([allowed.knows, *_of_everybody(beside)]),
-        "short": "\n".join([allowed.short, *_of_everybody(beside)]),
+        "short": ", ".join([allowed.short, *_of_everybody(beside)]),
         "value": "–",
         "group": "–",
     } | dict.fromkeys(("details", "figure", "groups", "every"), ())
