@@ -78,6 +78,7 @@ class Scope:
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
         object.__setattr__(self, "unprotected", dict(frequent_first))
+        object.__setattr__(self, "unrequired", tuple(sorted(self.unrequired)))
 
     @classmethod
     def of(cls, release: HasCounts, policy: Policy | None = None) -> Scope:

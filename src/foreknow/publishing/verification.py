@@ -414,8 +414,9 @@ def _lies(certified: Mapping[str, Any], scope: Scope) -> Iterator[str]:
     """Where a certificate says something else of what nothing looked at than the files do."""
     found = scope.to_dict()
     for key, then in certified.items():
-        if key not in ("left_out", "method") and found[key] != then:
-            yield f"scope: {key} is {_shown(found[key])}; certified is {_shown(then)}"
+        now = found.get(key, type(then)())  # some are left out where they are empty
+        if key not in ("left_out", "method") and now != then:
+            yield f"scope: {key} is {_shown(now)}; certified is {_shown(then)}"
 
 
 def _excess(finding: Finding | Reached, groups: Sequence[str]) -> str:
