@@ -114,7 +114,7 @@ def test_publish_says_it_in_terminal_report_and_certificate_and_verify_again(war
     out = ward.says("publish", "ward.csv", "-p", "ward.toml", "-o", "out")
     known, expected = ward.json("out/certificate.json"), recount(register())
     left = f"{expected['left_out']} rows have no illness and were left out"
-    assert known["version"] == 5
+    assert known["version"] == 6
     assert known["scope"]["left_out"] == expected["left_out"] > 1
     assert known["scope"]["unprotected"] == expected["unprotected"]
     assert known["scope"]["beside"] == ["job"]

@@ -7,6 +7,7 @@ Data flows one way: a frame is *counted*, counts are *judged*, judgements are *s
 `GroupCounts`          groups x sensitive values, sparse: what nearly every adversary needs
 `Facts`                an adversary, with `disclosure`, `disclosures`, `monotone` and `ledger`
 `Priors`               an adversary who knows how likely values are for people of each kind
+`Learned`              an adversary who learns that from the release itself: an estimate
 `Algorithm`            an adversary who can run the method that made the release
 `Statements`           an adversary who knows these very things about these very people
 `Policy`               requirements: values, adversary, limit; read from TOML or made in Python
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from foreknow.adversaries.facts.facts import Facts
     from foreknow.adversaries.facts.skyline import knowledge_skyline, knowledge_skylines
     from foreknow.adversaries.implications.implications import Implications, Negations
+    from foreknow.adversaries.learned.learned import Guesses, Learned
     from foreknow.adversaries.priors.priors import Priors
     from foreknow.adversaries.priors.table import PriorTable
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
@@ -95,6 +97,7 @@ _ROOMS = {
     "adversaries.facts.facts": ["Facts"],
     "adversaries.facts.skyline": ["knowledge_skyline", "knowledge_skylines"],
     "adversaries.implications.implications": ["Implications", "Negations"],
+    "adversaries.learned.learned": ["Guesses", "Learned"],
     "adversaries.priors.priors": ["Priors"],
     "adversaries.priors.table": ["PriorTable"],
     "adversaries.statements": ["Has", "Posterior", "Statements", "same"],
@@ -173,6 +176,7 @@ __all__ = [
     "ForeknowError",
     "FullDomain",
     "GroupCounts",
+    "Guesses",
     "Has",
     "Implications",
     "InputError",
@@ -182,6 +186,7 @@ __all__ = [
     "LDiversity",
     "LatticeResult",
     "LatticeSurvey",
+    "Learned",
     "Limit",
     "Mask",
     "MaxRatio",

@@ -18,6 +18,7 @@ from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
 from foreknow.data.labels import Label
+from foreknow.data.sights import Sight, seen_with
 from foreknow.errors import DataError, InputError, UnsupportedError, hinted, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
@@ -128,6 +129,54 @@ class CriterionVerdict:
         }
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """What came of a requirement whose adversary learns: an estimate, and no verdict.
+
+    Attributes
+    ----------
+    requirement : Requirement
+    point : Point
+        The adversary, and its limit.
+    disclosure : Disclosure
+        The highest that was estimated; relative to what statistics alone say if the limit is.
+    within : bool
+        Whether it keeps the limit. That is not proven: another adversary may learn more.
+    others : tuple of Disclosure
+        The other values of the requirement, highest first.
+    details : mapping
+        How it was learned, and how many people are guessed right.
+    """
+
+    requirement: Requirement
+    point: Point
+    disclosure: Disclosure
+    within: bool
+    others: tuple[Disclosure, ...]
+    details: Mapping[str, Any]
+
+    @property
+    def limit(self) -> Fraction:
+        """The confidence that the disclosure must stay below, or must not exceed."""
+        return self.point.limit(self.disclosure)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        about = self.requirement.values
+        return {
+            "requirement": self.requirement.name,
+            "values": None if about is None else [str(v) for v in about],
+            "except": [str(v) for v in self.requirement.excluded],
+            "adversary": self.point.adversary.to_dict(),
+            self.point.key: str(self.point.below),
+            **({"limit": float(self.limit)} if self.point.relative else {}),
+            "estimate": True,
+            "within": self.within,
+            "highest": self.disclosure.to_dict(),
+            **self.details,
+        }
+
+
 @dataclass(frozen=True, repr=False)
 class Audit(Result):
     """Every verdict on one release.
@@ -148,6 +197,8 @@ class Audit(Result):
         for the owner only, since it tells more of the table than the release.
     scope : Scope
         What the verdicts did not look at.
+    estimates : tuple of Estimate
+        One per requirement and point of an adversary who learns, in the policy's order.
     """
 
     format = "foreknow audit"
@@ -160,6 +211,7 @@ class Audit(Result):
     lattice: LatticeResult | None = None
     criteria: tuple[CriterionVerdict, ...] = ()
     scope: Scope = field(default_factory=Scope)
+    estimates: tuple[Estimate, ...] = ()
 
     def __bool__(self) -> bool:
         raise _neither("an audit")
@@ -169,8 +221,8 @@ class Audit(Result):
 
     @property
     def safe(self) -> bool:
-        """Whether every requirement holds."""
-        return all(verdict.safe for verdict in self._every)
+        """Whether every requirement holds; of those that are estimated, as estimated."""
+        return all(each.safe for each in self._every) and all(e.within for e in self.estimates)
 
     @property
     def _every(self) -> tuple[Verdict | CriterionVerdict, ...]:
@@ -202,6 +254,9 @@ class Audit(Result):
             "policy": self.policy.to_dict(),
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             **({"criteria": [each.to_dict() for each in self.criteria]} if self.criteria else {}),
+            **(
+                {"estimates": [each.to_dict() for each in self.estimates]} if self.estimates else {}
+            ),
             "utility": self.utility.to_dict(),
         }
 
@@ -244,8 +299,12 @@ class Audit(Result):
         many = len(self.policy.requirements)
         noun = "requirement" if many == 1 else "requirements"
         if self.safe:
-            return f"Audit({self.name}: safe, {many} {noun})"
-        failing = len({id(verdict.requirement) for verdict in self._every if not verdict.safe})
+            about = " (by an estimate)" if self.estimates else ""
+            word = "safe" if self._every else "within limits"
+            return f"Audit({self.name}: {word}, {many} {noun}{about})"
+        odd = [each.requirement for each in self._every if not each.safe]
+        odd += [each.requirement for each in self.estimates if not each.within]
+        failing = len({id(requirement) for requirement in odd})
         return f"Audit({self.name}: UNSAFE in {failing} of {many} {noun})"
 
 
@@ -258,6 +317,7 @@ def audit(
     utility: Utility | None = None,
     name: str | None = None,
     group: str | None = None,
+    people: Any = None,
 ) -> Audit:
     """Judge a release by a policy.
 
@@ -275,6 +335,9 @@ def audit(
         What to call the release in reports.
     group : str, optional
         Of a table: the column with the group of each row.
+    people : Microdata, path or frame, optional
+        The quasi-identifiers of everybody, exact, where the release has them generalized: for
+        adversaries who know these, and learn from the release.
 
     Raises
     ------
@@ -302,8 +365,9 @@ def audit(
         )
     if not counts.n_groups:
         raise DataError("the release has no groups")
+    seen = _seen(release, policy, people)
     known: dict[Any, tuple[HasCounts, Sequence[Disclosure]]] = {}
-    verdicts, criteria = [], []
+    verdicts, criteria, estimates = [], [], []
     for requirement in policy.requirements:
         counted = requirement.counted(release)
         if requirement.criterion is not None:
@@ -313,6 +377,9 @@ def audit(
             continue
         mask = requirement.mask(counts_of(counted).values).tolist()
         for point in requirement.points:
+            if point.estimated:
+                estimates.append(_estimate(requirement, point, requirement.counted(seen), mask))
+                continue
             key = point.adversary, point.relative, id(counted)
             if key not in known:  # what is counted is kept, or another could get its id
                 known[key] = counted, point.disclosures(counted)
@@ -328,4 +395,29 @@ def audit(
         name or str(getattr(release, "name", "release")),
         criteria=tuple(criteria),
         scope=Scope.of(release, policy),
+        estimates=tuple(estimates),
     )
+
+
+def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:
+    """The release as somebody sees it who knows these people's columns."""
+    if people is None or isinstance(people, Sight):
+        return release if people is None else people
+    adversaries: list[Any] = [point.adversary for point in policy.points if point.estimated]
+    if not adversaries:
+        raise InputError("people is for a policy that limits what is learned from the release")
+    by = list(dict.fromkeys(name for adversary in adversaries for name in adversary.by))
+    return seen_with(release, people, by)
+
+
+def _estimate(
+    requirement: Requirement, point: Point, counted: HasCounts, mask: Sequence[bool]
+) -> Estimate:
+    """Judge a requirement whose adversary learns."""
+    each = zip(point.disclosures(counted), mask, strict=True)
+    found = [disclosure for disclosure, about in each if about]
+    top = point.worst(found)
+    others = point.ranked(d for d in found if d is not top)
+    adversary: Any = point.adversary
+    details = adversary.learning(counted).to_dict()
+    return Estimate(requirement, point, top, point.holds(top), tuple(others), details)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -231,6 +231,14 @@ class Policy:
         """Tables of what adversaries with priors know."""
         known = [point.adversary for point in self.points]
         return [table for a in known if isinstance(a, Gaining) for table in a.tables]
+
+    @property
+    def settled(self) -> Policy | None:
+        """The policy without requirements that are estimated; None where no other is left."""
+        left = [r for r in self.requirements if not any(point.estimated for point in r.points)]
+        if len(left) == len(self.requirements):
+            return self
+        return replace(self, requirements=left) if left else None
 
     @property
     def attributes(self) -> set[str]:

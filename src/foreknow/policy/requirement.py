@@ -56,6 +56,11 @@ class Point(NamedTuple):
             return "at_most_times"
         return "at_most" if self.inclusive else "below"
 
+    @property
+    def estimated(self) -> bool:
+        """Whether what comes of it is an estimate, and no verdict."""
+        return bool(getattr(self.adversary, "estimates", False))
+
     def disclosures(self, counted: HasCounts) -> list[Disclosure]:
         """What the adversary finds out at worst, for each sensitive value that is counted."""
         if self.relative:
@@ -79,8 +84,11 @@ class Point(NamedTuple):
         return Fraction(1) if found.prior is None else min(Fraction(1), self.below * found.prior)
 
     def holds(self, found: Disclosure) -> bool:
-        """Whether a disclosure keeps the limit."""
+        """Whether a disclosure keeps the limit; an estimate, as far as floats tell."""
         limit = self.limit(found)
+        if self.estimated:
+            height = Fraction(found.probability)
+            return height <= limit if self.inclusive else height < limit
         return found.at_most(limit) if self.inclusive else found.below(limit)
 
     def said(self, found: Disclosure) -> tuple[str, str]:
@@ -172,6 +180,11 @@ class Requirement:
                         f"{self.name}: {point.adversary} has two thresholds, {point.below} and "
                         f"{other.below}; keep one"
                     )
+        if len({point.estimated for point in self.points}) > 1:
+            raise PolicyError(
+                f"{self.name}: what is learned is estimated, and other limits are settled; make "
+                "each a requirement of its own"
+            )
         for name, key in (("values", "values"), ("excluded", "except"), ("any_of", "any_of")):
             object.__setattr__(self, name, self._labels(key, getattr(self, name)))
         if self.values is not None and not self.values:
@@ -309,6 +322,8 @@ class Requirement:
             require_single(semantics)
         mask, ledgers = self.mask(self.labels(values)), []
         for point in self.points:
+            if point.estimated:  # judged at last, of the whole release
+                continue
             if not isinstance(point.adversary, Searchable):
                 raise UnsupportedError(
                     f"{self.name}: no search by merging or dividing groups serves "
@@ -322,7 +337,8 @@ class Requirement:
         """Whether merging groups can never make a release fail it."""
         if self.criterion is not None:
             return self.criterion.monotone(semantics)
-        return all(point.adversary.monotone(semantics) for point in self.points)
+        settled = [point for point in self.points if not point.estimated]
+        return all(point.adversary.monotone(semantics) for point in settled)
 
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words what fails, and by how much."""
@@ -337,8 +353,9 @@ class Requirement:
             worst_one = point.worst(d for d, about in each if about)
             if not point.holds(worst_one):
                 chance, limit = point.said(worst_one)
+                about = "about " if point.estimated else ""
                 said.append(
-                    f"{self.name}: {point.adversary} reaches {chance} for "
+                    f"{self.name}: {point.adversary} reaches {about}{chance} for "
                     f"{str(worst_one.value)!r}, the limit is {limit}"
                 )
                 failing = worst_one.value

@@ -71,6 +71,8 @@ class Certificate:
         Of the format that it was read from.
     scope : mapping, optional
         What the findings do not look at, as `Scope.to_dict` gives it; None before version 5.
+    estimates : tuple of mappings
+        What was estimated of adversaries who learn from the release; no findings.
     grids : mapping of str to str
         Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
     """
@@ -95,6 +97,7 @@ class Certificate:
     version: int = FORMAT_VERSION
     scope: Mapping[str, Any] | None = None
     grids: Mapping[str, str] = field(default_factory=dict)
+    estimates: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def safe(self) -> bool:
@@ -162,6 +165,7 @@ class Certificate:
             "seeded": self.seeded,
             "versions": dict(self.versions),
             **({"grids": dict(self.grids)} if self.grids else {}),
+            **({"estimates": [dict(each) for each in self.estimates]} if self.estimates else {}),
         }
 
     def to_json(self, path: str | Path) -> None:
@@ -200,6 +204,7 @@ class Certificate:
             "findings": tuple(table["findings"]),
             "groups": tuple(release.pop("groups")),
             "grids": table.get("grids", {}),
+            "estimates": tuple(table.get("estimates", ())),
         }
         return cls(**release, **read)
 

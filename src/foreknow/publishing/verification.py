@@ -29,14 +29,17 @@ from foreknow.policy.policy import Policy
 from foreknow.publishing import CERTIFICATE, LATTICE, MEMBERS, OWNER, PRIORS, owners_folder
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
 from foreknow.publishing.certificate_file import is_kept
+from foreknow.publishing.learned import TOLERANCE, in_files, same
 from foreknow.publishing.priors import KeptPriors
 from foreknow.verifier.verify import (
     GAUGES,
     VERIFIERS,
+    Estimated,
     Finding,
     Reached,
     Written,
     count_people,
+    estimates,
     scope_of,
 )
 from foreknow.verifier.verify import verify as verify_written
@@ -83,6 +86,8 @@ class Verification:
         What no requirement looks at, as far as the files tell.
     claimed_scope : Scope
         What the publisher says beyond that: who was left out, and what is proved of the method.
+    estimates : tuple of Estimated
+        What can be learned from the release, as the verifier estimates it itself; no findings.
     """
 
     files: tuple[str, ...]
@@ -100,6 +105,7 @@ class Verification:
     scope: Scope = field(default_factory=Scope)
     claimed_scope: Scope = field(default_factory=Scope)
     semantics: str = "single"
+    estimates: tuple[Estimated, ...] = ()
 
     def __repr__(self) -> str:
         return (
@@ -219,6 +225,7 @@ def judge(
             if place not in unjudged
             for finding in findings_of(written, [table])
         ]
+        learned = _estimates(known, written, required)
         people, n_groups = count_people(written)
         scope = _scope_of(known, written, required)
         stamp.check()
@@ -232,7 +239,9 @@ def judge(
     values = {value for _, bag in written.held.values() for value in bag}
     problems += _unknown(required, values)
     problems += [_excess(finding, known.groups) for finding in findings if not finding.safe]
+    problems += [_beyond(one, known.groups) for one in learned if not one.within]
     if policy is None:
+        problems += _other_estimates(known, learned)
         certified = [then for then in known.findings if then["requirement"] not in unjudged]
         problems += _differences(known, findings, certified, kept)
         if (people, n_groups) != (known.people, known.n_groups):
@@ -262,10 +271,11 @@ def judge(
         own_policy=policy is not None,
         not_judged=tuple(others),
         to_keep=tuple(name for name in others if name in _FOR_THE_OWNER),
-        claimed=known.notes if policy is None else (),
+        claimed=(*known.notes, *_unchecked(known)) if policy is None else (),
         scope=scope,
         claimed_scope=Scope() if policy is not None else _claims(known.scope),
         semantics=known.semantics,
+        estimates=tuple(learned),
     )
     return found, problems
 
@@ -282,6 +292,53 @@ def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list
     judges = {kind.key: kind.judge for kind in beyond}
     gauges = {c.key: c.gauge for c in criteria.CRITERIA if c.key not in GAUGES}
     return verify_written(written, required, judges, gauges)
+
+
+def _estimates(
+    known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]
+) -> list[Estimated]:
+    """What the verifier estimates itself; by columns that the files have exactly."""
+    schema = known.policy.get("schema", {})
+    certified = {each["requirement"]: each for each in known.estimates}
+    asked = []
+    for table in required:
+        own = table.get("learned", ())
+        several = own if isinstance(own, (list, tuple)) else [own]
+        seen = all(in_files({"adversary": {"": one}}, known.form, schema) for one in several)
+        asked.append(table if several and seen else {})
+    smoothings = {place: each["smoothing"] for place, each in certified.items()}
+    return estimates(written, asked, smoothings)
+
+
+def _beyond(found: Estimated, groups: Sequence[str]) -> str:
+    return (
+        f"require[{found.requirement}]: somebody who learns from the release would be about "
+        f"{found.probability:.4g} sure of {found.value!r} in group {found.group} "
+        f"({', '.join(groups)}), by an estimate; the limit is {float(found.below):.4g}"
+    )
+
+
+def _other_estimates(known: Certificate, found: Sequence[Estimated]) -> Iterator[str]:
+    """Where a certificate has another estimate than the files give, beyond what steps differ."""
+    own = {(each.requirement, _plain(dict(each.adversary))): each for each in found}
+    for then in known.estimates:
+        now = own.get((then["requirement"], _plain(then["adversary"])))
+        if then["checked"] and (now is None or not same(then, now.probability)):
+            what = "nothing" if now is None else f"about {now.probability:.4g}"
+            yield (
+                f"require[{then['requirement']}]: what can be learned is estimated at {what}; "
+                f"certified is {then['probability']:.4g}, which is more than {TOLERANCE:g} off"
+            )
+
+
+def _unchecked(known: Certificate) -> list[str]:
+    """What a certificate says of learning that the files do not show."""
+    return [
+        f"by an estimate, somebody who knows {', '.join(each['adversary']['learned']['by'])} of "
+        f"everybody, and learns from the release, would be up to {each['probability']:.1%} sure"
+        for each in known.estimates
+        if not each["checked"]
+    ]
 
 
 def _uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:

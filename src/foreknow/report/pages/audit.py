@@ -32,6 +32,7 @@ from foreknow.report.figures import (
     worst_groups,
 )
 from foreknow.report.knowledge import NOUN, Terms, describe, share_text
+from foreknow.report.learned import estimate_sentences
 from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document, script_json
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
@@ -79,6 +80,16 @@ class AuditPage(Page[Audit]):
         """Say whether the release is safe, and how many requirements hold."""
         safe = [all(v.safe for v in own) for own in by_requirement(self.result)]
         safe += [each.safe for each in self.result.criteria]
+        estimated = [each.within for each in self.result.estimates]
+        if not safe:  # nothing is settled
+            ends = "is within its limit" if all(estimated) else "is NOT within its limit"
+            return f"By an estimate, and no verdict: what can be learned {ends}"
+        if not all(estimated):
+            return "Too much can be learned from the release, by an estimate"
+        beside = "; what can be learned is within its limit, by an estimate" if estimated else ""
+        return self._settled(safe) + beside
+
+    def _settled(self, safe: list[bool]) -> str:
         total, failing = len(safe), safe.count(False)
         if total == 1:
             return "Not safe: the requirement fails" if failing else "Safe: the requirement holds"
@@ -112,6 +123,7 @@ class AuditPage(Page[Audit]):
             legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
             sections=_sections(audit, published=published),
             criteria=_criteria(audit),
+            estimates=_estimates(audit),
             sizes=script_json(sizes_figure(audit.counts)),
             utility=worth,
             sizes_caption=_sizes_caption(worth),
@@ -145,6 +157,8 @@ class AuditPage(Page[Audit]):
         failing = [(False, s["sentence"]) for s in sections if not s["safe"]]
         for safe, said in (*_criteria(audit), *failing):
             yield Sentence(f"{'✓' if safe else '✗'} {said}", "safe" if safe else "unsafe")
+        for within, said in _estimates(audit):
+            yield Sentence(f"{'≈' if within else '✗'} {' '.join(said)}", "" if within else "unsafe")
         if self.notes:
             yield Sentence(HEADING, "strong")
             yield from [Sentence(f"– {said}") for said in self.notes]
@@ -208,7 +222,7 @@ def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
     return [
         tuple(next(verdicts) for _ in requirement.points)
         for requirement in audit.policy.requirements
-        if requirement.points
+        if requirement.points and not requirement.points[0].estimated
     ]
 
 
@@ -218,6 +232,12 @@ def _criteria(audit: Audit) -> list[tuple[bool, str]]:
         (each.safe, f"{_criterion_text(each.requirement)}: {visible(each.attained)}.")
         for each in audit.criteria
     ]
+
+
+def _estimates(audit: Audit) -> list[tuple[bool, list[str]]]:
+    """Whether each estimate of what is learned is within its limit, and what it is."""
+    noun = sensitive_noun(audit.policy)
+    return [(each.within, estimate_sentences(each, noun)) for each in audit.estimates]
 
 
 def _criterion_text(requirement: Requirement) -> str:
