@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
     from foreknow.auditing.audit import Audit, Verdict, audit
     from foreknow.auditing.curves import DisclosureCurves, disclosure_curves
+    from foreknow.auditing.learning import LearnedReport, learned_report
     from foreknow.auditing.named_people import NamedWitness, name_people
     from foreknow.auditing.scope import Scope
     from foreknow.auditing.skyline import SkylineReport, skyline, skyline_report
@@ -103,6 +104,7 @@ _ROOMS = {
     "adversaries.statements": ["Has", "Posterior", "Statements", "same"],
     "auditing.audit": ["Audit", "Verdict", "audit"],
     "auditing.curves": ["DisclosureCurves", "disclosure_curves"],
+    "auditing.learning": ["LearnedReport", "learned_report"],
     "auditing.named_people": ["NamedWitness", "name_people"],
     "auditing.scope": ["Scope"],
     "auditing.skyline": ["SkylineReport", "skyline", "skyline_report"],
@@ -187,6 +189,7 @@ __all__ = [
     "LatticeResult",
     "LatticeSurvey",
     "Learned",
+    "LearnedReport",
     "Limit",
     "Mask",
     "MaxRatio",
@@ -233,6 +236,7 @@ __all__ = [
     "k_anonymity",
     "knowledge_skyline",
     "knowledge_skylines",
+    "learned_report",
     "name_people",
     "named_release",
     "optimal_discernibility",

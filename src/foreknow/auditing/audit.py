@@ -8,10 +8,11 @@ from fractions import Fraction
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.auditing.learning import Learnt, learnt_beside
 from foreknow.auditing.opening import release_of
 from foreknow.auditing.scope import Scope, unprotected_codes
 from foreknow.criteria.protocol import Attained
@@ -199,6 +200,10 @@ class Audit(Result):
         What the verdicts did not look at.
     estimates : tuple of Estimate
         One per requirement and point of an adversary who learns, in the policy's order.
+    learnt : Learnt, None or False
+        What can be learned from the release by the quasi-identifiers that tell most: an estimate.
+        None where they are not known beside it, or the groups are few; False where that was not
+        asked for.
     """
 
     format = "foreknow audit"
@@ -212,6 +217,7 @@ class Audit(Result):
     criteria: tuple[CriterionVerdict, ...] = ()
     scope: Scope = field(default_factory=Scope)
     estimates: tuple[Estimate, ...] = ()
+    learnt: Learnt | Literal[False] | None = None
 
     def __bool__(self) -> bool:
         raise _neither("an audit")
@@ -251,6 +257,7 @@ class Audit(Result):
             "unprotected": [str(value) for value in self.unprotected],
             "scope": self.scope.to_dict(),
             "notes": list(self.notes),
+            **({"learned": self.learnt and self.learnt.to_dict()} if self.learnt else {}),
             "policy": self.policy.to_dict(),
             "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             **({"criteria": [each.to_dict() for each in self.criteria]} if self.criteria else {}),
@@ -318,6 +325,7 @@ def audit(
     name: str | None = None,
     group: str | None = None,
     people: Any = None,
+    learned: bool = True,
 ) -> Audit:
     """Judge a release by a policy.
 
@@ -338,6 +346,9 @@ def audit(
     people : Microdata, path or frame, optional
         The quasi-identifiers of everybody, exact, where the release has them generalized: for
         adversaries who know these, and learn from the release.
+    learned : bool
+        Whether to estimate, beside the verdicts, what the policy's quasi-identifiers teach
+        together with the release, where it tells them of people; on a sample where it is large.
 
     Raises
     ------
@@ -396,7 +407,13 @@ def audit(
         criteria=tuple(criteria),
         scope=Scope.of(release, policy),
         estimates=tuple(estimates),
+        learnt=_learnt(seen, policy) if learned else False,
     )
+
+
+def _learnt(seen: HasCounts, policy: Policy) -> Learnt | None:
+    """What the columns of people teach, where they are known."""
+    return None if policy.schema is None else learnt_beside(seen, policy.schema.quasi_identifiers)
 
 
 def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:
@@ -404,10 +421,8 @@ def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:
     if people is None or isinstance(people, Sight):
         return release if people is None else people
     adversaries: list[Any] = [point.adversary for point in policy.points if point.estimated]
-    if not adversaries:
-        raise InputError("people is for a policy that limits what is learned from the release")
-    by = list(dict.fromkeys(name for adversary in adversaries for name in adversary.by))
-    return seen_with(release, people, by)
+    by = [name for adversary in adversaries for name in adversary.by]
+    return seen_with(release, people, list(dict.fromkeys(by)))
 
 
 def _estimate(

@@ -14,6 +14,7 @@ from foreknow._version import __version__
 from foreknow.cli.analyses import audit, curves, skyline, survey, utility
 from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
+from foreknow.cli.learned import learned
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
 from foreknow.cli.priors import priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
@@ -45,7 +46,10 @@ app = typer.Typer(
     "or full.",
 )
 
-_COMMANDS = audit, skyline, curves, survey, ask, attack, utility, priors, publish, verify, demo
+_COMMANDS = (
+    *(audit, skyline, curves, survey, ask, attack, learned, utility, priors, publish, verify),
+    demo,
+)
 for command in _COMMANDS:
     app.command(cls=WithMethods if command in (attack, publish) else None)(command)
 

@@ -242,22 +242,37 @@ class _Guesses(Settings):
 
 
 class _Estimate(Settings):
-    """What an adversary who learns was estimated to reach; within its limit, or not published."""
+    """What an adversary who learns was estimated to reach; within its limit, or not published.
+
+    Nothing of it is said where it is by columns that are not published exactly.
+    """
 
     requirement: _Amount
     adversary: dict[str, Any]
-    below: float
+    below: float | None
     inclusive: Literal[True] | None = None
     times: _Times | None = None
     value: str | None
     group: str | None
-    probability: Annotated[float, Field(ge=0, le=1)]
+    probability: Annotated[float, Field(ge=0, le=1)] | None
     statistics: Annotated[float, Field(ge=0, le=1)] | None
-    guesses: _Guesses
-    smoothing: Annotated[float, Field(ge=0)]
+    guesses: _Guesses | None
+    smoothing: Annotated[float, Field(ge=0)] | None
     seed: _Amount
     checked: bool
     estimate: Literal[True]
+
+
+class _Learned(Settings):
+    """What can be learned by the quasi-identifiers that tell most; nothing limits it."""
+
+    by: _SomeNames
+    estimate: Literal[True]
+    probability: Annotated[float, Field(ge=0, le=1)]
+    guesses: _Guesses
+    people: _Amount
+    whole: bool
+    tried: list[_SomeNames]
 
 
 class _Scope(Settings):
@@ -295,6 +310,7 @@ class _Certificate(Settings):
     versions: dict[str, str]
     grids: dict[str, str] = Field(default={})
     estimates: list[_Estimate] = Field(default=[])
+    learned: _Learned | None = None
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
@@ -392,9 +408,17 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     limited = [place for place, table in enumerate(requirements) if Learned.key in table]
     if {each.requirement for each in read.estimates} != set(limited):
         return "each requirement on what is learned has an estimate, and no other has"
-    if read.estimates and read.version < 6:
+    if read.learned is not None and release.form != "bucketized":
+        return "what can be learned is said of releases that show the columns of everybody"
+    if (read.estimates or read.learned is not None) and read.version < 6:
         return "estimates are certified from version 6 on"
     for each in read.estimates:
+        if (each.probability is None) != (each.below is None) or each.checked > (
+            each.probability is not None
+        ):
+            return "an estimate says what was found, or nothing of it"
+        if each.probability is None or each.below is None:
+            continue
         if each.probability > each.below or (each.probability == each.below and not each.inclusive):
             return "what is estimated is not within its limit"
     kept = {place for place, table in enumerate(requirements) if is_kept(table)}

@@ -27,6 +27,8 @@ _log = logging.getLogger(__name__)
 ROUNDS = 6
 # So far the verifier's own estimate may be off, which shares no code and takes other steps.
 TOLERANCE = 0.02
+# What a certificate does not say of an estimate by columns that are not published exactly.
+KEPT = ("below", "value", "group", "probability", "statistics", "guesses", "smoothing")
 
 
 class Gated(NamedTuple):
@@ -164,7 +166,8 @@ def certified(
 ) -> tuple[dict[str, Any], ...]:
     """Estimates as a certificate has them; `checked` where the verifier's own are about the same.
 
-    It can only estimate what is learned by columns that are published exactly.
+    It can only estimate what is learned by columns that are published exactly. What was found by
+    others stays with the owner: its digits would let anybody test guesses of these columns.
     """
     if not found:
         return ()
@@ -196,7 +199,11 @@ def certified(
                     "estimate": True,
                 }
             )
-    seen = [row for row in rows if in_files(row, written.form, policy.to_dict().get("schema", {}))]
+    schema = policy.to_dict().get("schema", {})
+    seen = [row for row in rows if in_files(row, written.form, schema)]
+    for row in rows:
+        if row not in seen:
+            row |= dict.fromkeys(KEPT)
     try:
         own = estimates(written, tables, {row["requirement"]: row["smoothing"] for row in seen})
     except (ValueError, ArithmeticError):

@@ -345,7 +345,7 @@ def publish(
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     seen = None
-    if policy.settled is not policy and options.written == "generalized":
+    if options.written == "generalized" and schema.semantics == "single":
         seen = sight_of(release, microdata, groups, called)  # its readers know exact columns
     verdicts = audit(release, policy, utility=utility, name="the release", people=seen)
     traits = traits_of(anonymizer)
@@ -511,6 +511,9 @@ def _certify(
         ),
         scope=verdicts.scope.to_dict(),
         estimates=estimates,
+        learned=verdicts.learnt.to_dict()
+        if verdicts.learnt and options.written == "bucketized"
+        else None,
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private, kept

@@ -332,10 +332,20 @@ def _other_estimates(known: Certificate, found: Sequence[Estimated]) -> Iterator
 
 
 def _unchecked(known: Certificate) -> list[str]:
-    """What a certificate says of learning that the files do not show."""
-    return [
-        f"by an estimate, somebody who knows {', '.join(each['adversary']['learned']['by'])} of "
-        f"everybody, and learns from the release, would be up to {each['probability']:.1%} sure"
+    """What a certificate says of learning that was not estimated again."""
+    learned, said = known.learned, []
+    if learned is not None:
+        guesses = learned["guesses"]
+        right, groups = (guesses[key] / guesses["people"] for key in ("learned", "groups"))
+        said = [
+            "by an estimate that nothing limits, somebody who learns from the release by "
+            f"{', '.join(learned['by'])} would be up to {learned['probability']:.1%} sure of a "
+            f"value ({right:.0%} of guesses right; {groups:.0%} by the groups alone)"
+        ]
+    return said + [
+        f"require[{each['requirement']}] holds by an estimate: what somebody can learn from the "
+        f"release who knows {', '.join(each['adversary']['learned']['by'])} of everybody, exactly, "
+        "is within the limit"
         for each in known.estimates
         if not each["checked"]
     ]

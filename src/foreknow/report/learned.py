@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from foreknow.auditing.audit import Estimate
+from foreknow.auditing.learning import Learnt
 from foreknow.numbers import percentage
 from foreknow.report.knowledge import NOUN, share_text
 from foreknow.report.words import (
@@ -47,10 +48,32 @@ def learned_sentence(
     )
 
 
-def estimate_sentences(estimate: Estimate, noun: str = NOUN) -> list[str]:
-    """What came of a requirement on what is learned: how sure, the limit, and of whom."""
+def learnt_sentences(learnt: Learnt | Literal[False] | None, noun: str = NOUN) -> list[str]:
+    """Say beside verdicts what can be learned, or that it was not measured."""
+    if learnt is False:
+        return ["What can be learned from the release itself was not measured."]
+    if learnt is None:
+        return []
+    guesses = learnt.guesses.to_dict()
+    said = learned_sentence(learnt.by, learnt.probability, guesses, noun)
+    of = "" if learnt.whole else f", on a sample of {learnt.people:,} people"
+    return [f"{said} This is an estimate{of}, and no verdict."]
+
+
+def estimate_sentences(estimate: Estimate, noun: str = NOUN, *, kept: bool = False) -> list[str]:
+    """What came of a requirement on what is learned: how sure, the limit, and of whom.
+
+    Where the release goes out, and was judged by columns that it does not show, that is `kept`.
+    """
     point, found = estimate.point, estimate.disclosure
     adversary: Any = point.adversary
+    if kept:
+        columns = listing([visible(name) for name in adversary.by], most=8)
+        return [
+            f"What somebody can learn from the release who knows {columns} of everybody, exactly, "
+            "is within the limit. What was found by these columns stays with the owner.",
+            WHAT_IT_IS,
+        ]
     said = [learned_sentence(adversary.by, found.probability, estimate.details["guesses"], noun)]
     if point.relative:
         limit = f"{times_text(point.below)} times what the statistics alone say"

@@ -32,7 +32,7 @@ from foreknow.report.figures import (
     worst_groups,
 )
 from foreknow.report.knowledge import NOUN, Terms, describe, share_text
-from foreknow.report.learned import estimate_sentences
+from foreknow.report.learned import estimate_sentences, learnt_sentences
 from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document, script_json
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
@@ -103,8 +103,14 @@ class AuditPage(Page[Audit]):
     @property
     def notes(self) -> list[str]:
         """What the verdicts did not look at."""
-        audit = self.result
-        return sentences(audit.scope, sensitive_noun(audit.policy), audit.counts.semantics)
+        return self._notes(published=False)
+
+    def _notes(self, *, published: bool) -> list[str]:
+        audit, noun = self.result, sensitive_noun(self.result.policy)
+        # Of a generalized release, it is by columns that are not published exactly.
+        kept = published and audit.policy.options.written == "generalized"
+        learnt = [] if kept else learnt_sentences(audit.learnt, noun)
+        return [*learnt, *sentences(audit.scope, noun, audit.counts.semantics)]
 
     def html(self, *, published: bool = False) -> str:
         """Write the page; one that is published does not show what learned priors disclose."""
@@ -117,13 +123,13 @@ class AuditPage(Page[Audit]):
             name=audit.name,
             mood=self.mood,
             scope=utility_line(worth),
-            notes=self.notes,
+            notes=self._notes(published=published),
             notes_heading=HEADING,
             terms=Terms(noun, audit.counts.semantics),
             legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
             sections=_sections(audit, published=published),
             criteria=_criteria(audit),
-            estimates=_estimates(audit),
+            estimates=_estimates(audit, published=published),
             sizes=script_json(sizes_figure(audit.counts)),
             utility=worth,
             sizes_caption=_sizes_caption(worth),
@@ -234,10 +240,12 @@ def _criteria(audit: Audit) -> list[tuple[bool, str]]:
     ]
 
 
-def _estimates(audit: Audit) -> list[tuple[bool, list[str]]]:
+def _estimates(audit: Audit, *, published: bool = False) -> list[tuple[bool, list[str]]]:
     """Whether each estimate of what is learned is within its limit, and what it is."""
     noun = sensitive_noun(audit.policy)
-    return [(each.within, estimate_sentences(each, noun)) for each in audit.estimates]
+    # Of a generalized release, what was found is by columns that are not published exactly.
+    kept = published and audit.policy.options.written == "generalized"
+    return [(each.within, estimate_sentences(each, noun, kept=kept)) for each in audit.estimates]
 
 
 def _criterion_text(requirement: Requirement) -> str:
