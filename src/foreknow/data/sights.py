@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -131,27 +131,24 @@ def _as_microdata(release: Release, people: Any, by: Sequence[str]) -> Microdata
 def _groups(release: Release, people: Microdata) -> IntArray:
     """The position of everybody's group."""
     labels: Any = release.counts.groups
-    lows, highs, codes = [], [], []
+    covers, codes = [], []
     for place, name in enumerate(release.group_columns):
         own = [label[place] if isinstance(label, tuple) else label for label in labels]
-        attribute, low, high = _covered(people, name, own)
-        lows.append(low)
-        highs.append(high)
-        codes.append(attribute.codes)
-    sizes = [int(code.max()) + 1 for code in codes]
-    point_of, first = combine(codes, sizes)
-    points = np.stack([code[first].astype(np.int64) for code in codes])
-    low, high = np.stack(lows), np.stack(highs)
+        attribute, of_label = _covered(people, name, dict.fromkeys(own))
+        at = {label: i for i, label in enumerate(of_label)}
+        inside = np.stack(list(of_label.values()))
+        covers.append((inside, np.array([at[label] for label in own])))
+        codes.append(attribute.codes.astype(np.int64))
+    point_of, first = combine(codes, [inside.shape[1] for inside, _ in covers])
     found = np.full(len(first), -1, dtype=np.int64)
     fits = np.zeros(len(first), dtype=np.int64)
     step = max(_AT_ONCE // len(first), 1)
-    for start in range(0, low.shape[1], step):
-        part = slice(start, start + step)
-        inside = np.ones((low[:, part].shape[1], len(first)), dtype=bool)
-        for at in range(len(points)):
-            inside &= (points[at] >= low[at, part, None]) & (points[at] <= high[at, part, None])
-        fits += inside.sum(axis=0)
-        group, point = np.nonzero(inside)
+    for start in range(0, len(labels), step):
+        fit = np.ones((len(labels[start : start + step]), len(first)), dtype=bool)
+        for (inside, label), code in zip(covers, codes, strict=True):
+            fit &= inside[label[start : start + step]][:, code[first]]
+        fits += fit.sum(axis=0)
+        group, point = np.nonzero(fit)
         found[point] = group + start
     if (fits != 1).any():
         row = int(first[np.argmax(fits != 1)])
@@ -160,8 +157,7 @@ def _groups(release: Release, people: Microdata) -> IntArray:
             for a in people.attributes
             if a.name in release.group_columns
         )
-        several = (fits > 1).any() and fits[np.argmax(fits != 1)] > 1
-        if several:
+        if fits[np.argmax(fits != 1)] > 1:
             raise UnsupportedError(
                 f"{people.name}: somebody with {where} fits several groups of the release, so who "
                 "is in which is not known from their columns; give what fk.publish returned, or a "
@@ -172,19 +168,32 @@ def _groups(release: Release, people: Microdata) -> IntArray:
 
 
 def _covered(
-    people: Microdata, name: str, labels: Sequence[Any]
-) -> tuple[Attribute, IntArray, IntArray]:
-    """The attribute in which labels can be read, and the codes that each covers."""
-    tried = [people, people.rounded()]
-    for table in tried:
+    people: Microdata, name: str, labels: Iterable[Any]
+) -> tuple[Attribute, dict[Any, NDArray[np.bool_]]]:
+    """The attribute in which labels can be read, and which codes each of them covers."""
+    unread: list[Any] = []
+    for table in (people, people.rounded()):
         (attribute,) = (one for one in table.attributes if one.name == name)
-        wording = Wording(attribute, style_of(attribute, None))
-        texts = {label: None if label is None else str(label) for label in labels}
-        meant = {label: wording.read(text) for label, text in texts.items()}
+        style = style_of(attribute, None)
+        wording = Wording(attribute, style)
+        meant = {x: wording.read(None if x is None else str(x)) for x in labels}
         unread = [label for label, meaning in meant.items() if meaning is None]
-        if not unread:
-            ends = np.array([wording.covers(meant[label] or ()) for label in labels])
-            return attribute, ends[:, 0].astype(np.int64), ends[:, 1].astype(np.int64)
+        if unread:
+            continue
+        found = {}
+        for label, meaning in meant.items():
+            inside = np.zeros(len(attribute.domain), dtype=bool)
+            if style == "set" and meaning:
+                inside[list(meaning)] = True
+            elif style == "range" and meaning:
+                null_too, first, last = meaning
+                inside[first : last + 1] = True
+                inside[0] |= bool(null_too)
+            else:
+                first, last = wording.covers(meaning or ())
+                inside[first : last + 1] = True
+            found[label] = inside
+        return attribute, found
     raise UnsupportedError(
         f"{people.name}: which values of {name!r} the label {unread[0]!r} stands for is not known; "
         "give people as fk.Microdata(table, schema), with the hierarchies of the policy"

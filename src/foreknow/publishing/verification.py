@@ -342,13 +342,21 @@ def _unchecked(known: Certificate) -> list[str]:
             f"{', '.join(learned['by'])} would be up to {learned['probability']:.1%} sure of a "
             f"value ({right:.0%} of guesses right; {groups:.0%} by the groups alone)"
         ]
-    return said + [
-        f"require[{each['requirement']}] holds by an estimate: what somebody can learn from the "
-        f"release who knows {', '.join(each['adversary']['learned']['by'])} of everybody, exactly, "
-        "is within the limit"
-        for each in known.estimates
-        if not each["checked"]
-    ]
+    return said + [_unconfirmed(each) for each in known.estimates if not each["checked"]]
+
+
+def _unconfirmed(estimate: Mapping[str, Any]) -> str:
+    place, by = estimate["requirement"], ", ".join(estimate["adversary"]["learned"]["by"])
+    if estimate["probability"] is None:
+        return (
+            f"require[{place}] holds by an estimate: what somebody can learn from the release who "
+            f"knows {by} of everybody, exactly, is within the limit"
+        )
+    return (
+        f"require[{place}] holds by the publisher's estimate: what somebody can learn from the "
+        f"release by {by} makes them up to {estimate['probability']:.1%} sure; the verifier's own "
+        "estimate differs"
+    )
 
 
 def _uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:

@@ -18,8 +18,9 @@ from foreknow.errors import CertificateError
 from foreknow.verifier.priors import Bag, Group, Signature, by_subsets
 
 # Groups up to this size are gone through by subsets; others are balanced.
-_SMALL, _LARGEST = 8, 4000
-_STEPS, _FOLD_STEPS, _ENOUGH, _ROUNDS = 300, 100, 1e-5, 60
+_SMALL, _LARGEST = 6, 4000
+_CANDIDATES, _MOST_STATES = 6, 1 << 18
+_STEPS, _FOLD_STEPS, _ENOUGH, _ROUNDS = 200, 40, 1e-5, 25
 # So much less likely held-out groups may be than by the best smoothing: halves differ by chance.
 _BEHIND = 25.0
 # The stated rules of numbers: from so many on they are cut into so many bins; with a bandwidth they
@@ -83,24 +84,64 @@ def learned_from(
         smooth = _best(parts, shape, near, claimed)
     chances, amounts, many = _climb(parts, shape, near, smooth)
     overall = _overall(parts, len(values))
-    best = Lesson(None, None, 0.0, 1.0)
+    found_best: list[Lesson] = []
     asked = np.array([value in wanted for value in values])
     for part in parts:
         mean = _posteriors(part, chances[part.kinds[:, :, None], part.values[:, None, :]])
         known = _others(part, mean, amounts, many, overall, near, smooth)
         found = _posteriors(part, known)
         same = part.values[:, :, None] == part.values[:, None, :]
-        total = np.einsum("gps,gst->gpt", found, same.astype(float))
+        total = found @ same.astype(float)
         height = total / np.maximum(known, 1e-300) if relative else total
         height = np.where(asked[part.values][:, None, :], height, -1.0)
-        at = np.unravel_index(int(np.argmax(height)), height.shape)
-        top = total[at], known[at]
-        own = top[0] / max(top[1], 1e-300) if relative else top[0]
-        before = best.probability / best.statistics if relative else best.probability
-        if height[at] > 0 and own > before:
-            value = values[int(part.values[at[0], at[2]])]
-            best = Lesson(value, part.names[int(at[0])], float(top[0]), float(top[1]))
-    return best
+        exact = part.values.shape[1] <= _SMALL
+        # Of large groups, in which posteriors are only near, those that come first are settled.
+        order = np.argsort(-height, axis=None)[: 1 if exact else _CANDIDATES]
+        for flat in order.tolist():
+            g, person, copy = (int(i) for i in np.unravel_index(flat, height.shape))
+            chance = total[g, person, copy]
+            if height[g, person, copy] <= 0:
+                break
+            if not exact:
+                chance = _settled(known[g], part.values[g], person, copy, chance)
+            value = values[int(part.values[g, copy])]
+            prior = float(known[g, person, copy])
+            found_best.append(Lesson(value, part.names[g], float(chance), prior))
+    nobody = Lesson(None, None, 0.0, 1.0)
+    if relative:
+        return max(found_best, key=lambda one: one.probability / one.statistics, default=nobody)
+    return max(found_best, key=lambda one: one.probability, default=nobody)
+
+
+def _settled(
+    table: _Floats, values: NDArray[np.int64], person: int, copy: int, near: float
+) -> float:
+    """How likely one person has the value of a copy: others are assigned by how many have each.
+
+    What was near to it, where that takes too many numbers.
+    """
+    codes, first, counts = np.unique(values, return_index=True, return_counts=True)
+    shape = tuple(int(n) + 1 for n in counts)
+    if np.prod([float(n) for n in shape]) > _MOST_STATES:
+        return near
+    ways = np.zeros(shape)
+    ways[(0,) * len(shape)] = 1.0
+    for other in range(len(table)):
+        if other == person:
+            continue
+        after = np.zeros(shape)
+        for kind in range(len(codes)):
+            to = tuple(slice(1, None) if k == kind else slice(None) for k in range(len(codes)))
+            of = tuple(slice(None, -1) if k == kind else slice(None) for k in range(len(codes)))
+            after[to] += ways[of] * table[other, first[kind]]
+        ways = after / after.max()
+    weights = []
+    for kind in range(len(codes)):
+        left = tuple(int(n) - (k == kind) for k, n in enumerate(counts))
+        weights.append(table[person, first[kind]] * ways[left])
+    total = float(np.sum(weights))
+    own = int(np.flatnonzero(codes == values[copy])[0])
+    return float(weights[own] / total) if total > 0 else near
 
 
 def _kinds(
@@ -276,7 +317,7 @@ def _others(
         weight = near[part.kinds[:, :, None], part.kinds[:, None, :]]
         amounts, many = near @ amounts, near @ many
     same = (part.values[:, :, None] == part.values[:, None, :]).astype(float)
-    own = np.einsum("gpq,gqs,gst->gpt", weight.astype(float), mean, same)
+    own = weight.astype(float) @ mean @ same
     size = weight.sum(axis=2)[:, :, None]
     left = np.maximum(many[part.kinds][:, :, None] - size, 0)
     taught = amounts[part.kinds[:, :, None], part.values[:, None, :]] - own

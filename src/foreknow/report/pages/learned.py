@@ -12,7 +12,7 @@ from foreknow.report.learned import WHAT_IT_IS, learned_sentence
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
 from foreknow.report.words import listing, named, noun_of, plural, visible
 
-_MOST_KINDS, _MOST_VALUES = 30, 8
+_MOST_KINDS, _MOST_VALUES = 16, 8
 
 
 class LearnedPage(Page[LearnedReport]):
