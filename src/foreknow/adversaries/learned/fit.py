@@ -271,7 +271,7 @@ class _Climb:
         if self.smoothing:
             had = self.overall > 0
             likelihood += self.smoothing * float(
-                (np.log(chances[:, had]) @ self.overall[had]).sum()
+                (np.log(np.maximum(chances[:, had], 1e-300)) @ self.overall[had]).sum()
             )
         return self.chances(amounts), amounts, likelihood
 
