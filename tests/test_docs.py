@@ -49,7 +49,7 @@ def test_no_option_is_in_the_reference_that_does_not_exist():
         option
         for command in [COMMANDS, *COMMANDS.commands.values()]
         for parameter in command.params
-        for option in parameter.opts
+        for option in (*parameter.opts, *parameter.secondary_opts)
     }
     assert set(re.findall(r"--[a-z][a-z-]*", text)) <= known
 

@@ -10,9 +10,9 @@ from foreknow.auditing.learning import LearnedReport, Lesson
 from foreknow.numbers import percentage
 from foreknow.report.learned import WHAT_IT_IS, learned_sentence
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document
-from foreknow.report.words import listing, named, noun_of, plural, visible
+from foreknow.report.words import listing, named, noun_of, visible
 
-_MOST_KINDS, _MOST_VALUES = 16, 8
+_MOST_KINDS, _MOST_VALUES = 16, 4
 
 
 class LearnedPage(Page[LearnedReport]):
@@ -91,10 +91,9 @@ class LearnedPage(Page[LearnedReport]):
         return Grid(head, rows)
 
     def _statistics(self, lesson: Lesson) -> Grid:
-        """The chances of each kind, of the values that are most frequent, with their errors."""
+        """The likeliest values of each kind of people, with their errors; the most people first."""
         fit = lesson.learning.fit
         assert fit is not None
-        order = np.argsort(-fit.overall, kind="stable")[:_MOST_VALUES].tolist()
         values = self.result.counts.values
         rows: list[Row] = []
         for kind in np.argsort(-fit.people, kind="stable")[:_MOST_KINDS].tolist():
@@ -102,20 +101,12 @@ class LearnedPage(Page[LearnedReport]):
                 "missing" if part is None else visible(part)
                 for part in lesson.learning.kinds.labels[kind]
             )
-            cells = [self._chance(lesson, kind, code) for code in order]
-            rows.append((label, f"{int(fit.people[kind]):,}", *cells))
-        left_kinds = len(fit.people) - len(rows)
-        left_values = len(values) - len(order)
-        note = " and ".join(
-            f"{left} more {what}"
-            for left, what in (
-                (left_kinds, "kinds of people"),
-                (left_values, plural(noun_of(self.result.sensitive))),
-            )
-            if left > 0
-        )
-        head = ("people with", "are", *(named(values[code]) for code in order))
-        return Grid(head, rows, note=f"And {note}, in the JSON or as priors." if note else "")
+            order = np.argsort(-fit.chances[kind], kind="stable")[:_MOST_VALUES].tolist()
+            said = [f"{named(values[code])} {self._chance(lesson, kind, code)}" for code in order]
+            rows.append((label, f"{int(fit.people[kind]):,}", "; ".join(said)))
+        left = len(fit.people) - len(rows)
+        note = f"And {left:,} more kinds of people, in the JSON or as priors." if left > 0 else ""
+        return Grid(("people with", "are", "likeliest"), rows, left=(0, 2), note=note)
 
     def _chance(self, lesson: Lesson, kind: int, code: int) -> str:
         fit = lesson.learning.fit
