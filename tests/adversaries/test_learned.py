@@ -483,3 +483,37 @@ def test_learned_priors_can_be_written_and_read(tmp_path):
     read = fk.Priors(tmp_path / "learned.csv")
     assert read.tables[0].chances == learned.tables[0].chances
     assert read.disclosure(release).exact == learned.disclosure(release).exact
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [("x", "a")],
+        [("xyx", "aab")],
+        [("xx", "aa"), ("y", "a")],
+        [("xx", "ab"), ("xx", "bc")],
+        [("xy" * 2000, "ab" * 1000 + "cd" * 1000)],
+        [("xy" * 40, "abc" * 20 + "d" * 20), ("x", "d")],
+    ],
+    ids=["one", "group", "value", "kind", "large", "mixed"],
+)
+def test_what_is_degenerate_is_estimated_all_the_same(groups):
+    release = release_of([(list(own), list(bag)) for own, bag in groups])
+    for adversary in (fk.Learned(["kind"]), fk.Learned(["kind"], smoothing=0, starts=1)):
+        found = adversary.disclosures(release)
+        alone = fk.Facts().disclosures(release)
+        for value, disclosure in found.items():
+            assert 0 <= disclosure.probability <= 1
+            assert disclosure.witness.size >= disclosure.witness.holders >= 1
+            if len({kind for own, _ in groups for kind in own}) == 1:
+                assert disclosure.probability == pytest.approx(alone[value].probability)
+        guesses = adversary.guesses(release)
+        assert guesses.people == release.counts.n_people
+        assert guesses.learned >= guesses.groups - 1e-6
+
+
+def test_a_missing_label_is_a_kind_of_its_own():
+    release = release_of([([None, "x"], "ab")] * 20 + [([None], "a")] * 10)
+    found = fk.Learned(["kind"]).disclosure(release, "a")
+    assert found.witness.signature == {"kind": None}
+    assert found.probability > 0.5

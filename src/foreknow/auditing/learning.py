@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.adversaries.disclosure import worst
-from foreknow.adversaries.learned.learned import Guesses, Learned, Learning
+from foreknow.adversaries.learned.learned import Guesses, Learned, Learning, learn
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.people import Signatures
@@ -22,7 +22,7 @@ from foreknow.numbers import Number, as_threshold
 from foreknow.result import Result
 
 # Beside an audit: of so many people at most, columns at most, and of so many groups at least.
-SAMPLE, COLUMNS, LEAST_GROUPS = 5000, 10, 50
+SAMPLE, COLUMNS, LEAST_GROUPS = 4000, 10, 50
 
 
 @dataclass(frozen=True)
@@ -218,17 +218,17 @@ def learnt_beside(release: HasCounts, columns: Sequence[str]) -> Learnt | None:
     sample = _Sample(release)
     tried: list[tuple[tuple[str, ...], float, Guesses]] = []
 
-    def learn(by: tuple[str, ...]) -> None:
-        adversary = Learned(by, starts=1)
-        found = worst(adversary.disclosures(sample).values())
-        tried.append((by, found.probability, adversary.guesses(sample)))
+    def look(by: tuple[str, ...]) -> None:
+        learning = learn(Learned(by, starts=1), sample, brief=True)
+        found = worst(learning.worst().values())
+        tried.append((by, found.probability, learning.guesses()))
 
     try:
         for name in known:
-            learn((name,))
+            look((name,))
         most = sorted(tried, key=lambda one: -one[2].learned)[:2]
         for one, other in combinations([by for by, _, _ in most], 2):
-            learn((*one, *other))
+            look((*one, *other))
     except (DataError, UnsupportedError):  # such as a table that changed since it was counted
         return None
     by, probability, guesses = max(tried, key=lambda one: (one[2].learned, one[1]))

@@ -34,6 +34,8 @@ SAMPLE, SAMPLE_STEPS = 10_000, 150
 # moved a little so that it leaves a saddle. It ends where it falls so far behind the best.
 SMOOTHINGS = tuple(4.0**power for power in range(8, -1, -1))
 _FOLD_STEPS, _NUDGE, _BEHIND = 60, 0.05, 10.0
+# A brief look takes fewer smoothings and steps, and ends where a step changes less than this.
+_BRIEF_STEPS, _BRIEF = 20, 1e-3
 # Maxima within so much of each other in every chance are one.
 _SAME = 0.02
 # A maximum whose likelihood is so much lower (its logarithm) is not considered.
@@ -275,7 +277,9 @@ class _Climb:
             )
         return self.chances(amounts), amounts, likelihood
 
-    def climb(self, chances: FloatArray, most: int) -> tuple[Start, FloatArray, FloatArray]:
+    def climb(
+        self, chances: FloatArray, most: int, enough: float = TOLERANCE
+    ) -> tuple[Start, FloatArray, FloatArray]:
         """Go on until nothing changes; what came of it, the chances and the amounts."""
         steps, change = 0, np.inf
         plain = self.kinds.near is not None  # there the likelihood need not rise
@@ -283,7 +287,7 @@ class _Climb:
             one, amounts, height = self.step(chances)
             steps += 1
             change = float(np.abs(one - chances).max())
-            if change <= TOLERANCE or steps >= most:
+            if change <= enough or steps >= most:
                 return Start(height, steps, change), one, amounts
             if plain:
                 chances = one
@@ -314,6 +318,7 @@ def fit(
     smoothing: float | None = None,
     starts: int = 5,
     seed: int = 0,
+    brief: bool = False,
 ) -> Fit:
     """Learn statistics from several starts; the first is the groups' own frequencies.
 
@@ -326,11 +331,11 @@ def fit(
     layout, some = Layout.of(groups, LEARNING), groups
     if int(groups.sizes.sum()) > SAMPLE:
         order = random.permutation(groups.n_groups)
-        enough = int(np.searchsorted(np.cumsum(groups.sizes[order]), SAMPLE)) + 1
-        some = groups.take(np.sort(order[:enough]))
+        several = int(np.searchsorted(np.cumsum(groups.sizes[order]), SAMPLE)) + 1
+        some = groups.take(np.sort(order[:several]))
     held_out: dict[float, float] = {}
     if smoothing is None:
-        held_out = _held_out(some, kinds, n_values, random)
+        held_out = _held_out(some, kinds, n_values, random, brief=brief)
         best = max(held_out.values())
         # Where all predict alike, nothing is learned.
         smoothing = max(s for s, height in held_out.items() if height >= best - 1e-6)
@@ -343,7 +348,8 @@ def fit(
         drift = random.normal(size=(len(kinds.labels), n_values))
         begins += [_drifted(whole.overall, drift), _drifted(whole.overall, -drift)]
     most = STEPS if part is whole else SAMPLE_STEPS
-    tried = [part.climb(begin, most) for begin in begins[:starts]]
+    enough = _BRIEF if brief else TOLERANCE
+    tried = [part.climb(begin, most, enough) for begin in begins[:starts]]
     reached = _different(tried)
     if part is not whole:
         reached = _different([whole.climb(chances, STEPS) for _, chances, _ in reached])
@@ -371,7 +377,12 @@ def fit(
 
 
 def _held_out(
-    groups: SignatureGroups, kinds: Kinds, n_values: int, random: np.random.Generator
+    groups: SignatureGroups,
+    kinds: Kinds,
+    n_values: int,
+    random: np.random.Generator,
+    *,
+    brief: bool = False,
 ) -> dict[float, float]:
     """How well each smoothing predicts either half of the groups from the other."""
     order = random.permutation(groups.n_groups)
@@ -385,11 +396,12 @@ def _held_out(
         climb.overall = (climbs[0].overall + climbs[1].overall) / 2
     ended = [climb.chances(climb.sums(climb.layout.alone)) for climb in climbs]
     found: dict[float, float] = {}
-    for smoothing in SMOOTHINGS:
+    most, enough = (_BRIEF_STEPS, _BRIEF) if brief else (_FOLD_STEPS, TOLERANCE)
+    for smoothing in SMOOTHINGS[:: 2 if brief else 1]:
         found[smoothing] = 0.0
         for side, (climb, other) in enumerate(zip(climbs, climbs[::-1], strict=True)):
             climb.smoothing = smoothing
-            _, ended[side], _ = climb.climb(_drifted(ended[side], nudge), _FOLD_STEPS)
+            _, ended[side], _ = climb.climb(_drifted(ended[side], nudge), most, enough)
             predicted = other.layout.expected(ended[side].ravel()[other.at])
             found[smoothing] += float(other.layout.times @ predicted.weights)
         if found[smoothing] < max(found.values()) - _BEHIND:

@@ -227,7 +227,7 @@ class Learned:
         counts = counts_of(release)
         key = "learned", self, getattr(release, "sight", None)
         if key not in counts.memory:
-            counts.memory[key] = _learn(self, release)
+            counts.memory[key] = learn(self, release)
         found: Learning = counts.memory[key]
         return found
 
@@ -461,7 +461,8 @@ class Learning:
         }
 
 
-def _learn(adversary: Learned, release: HasCounts) -> Learning:
+def learn(adversary: Learned, release: HasCounts, *, brief: bool = False) -> Learning:
+    """Learn from a release; a brief look ends sooner."""
     counts = counts_of(release)
     if counts.semantics != "single":
         raise UnsupportedError(
@@ -500,6 +501,7 @@ def _learn(adversary: Learned, release: HasCounts) -> Learning:
         smoothing=smoothing,
         starts=adversary.starts,
         seed=adversary.seed,
+        brief=brief,
     )
     return Learning(counts, kinds, found, found.layout, found.without_own, of_people)
 
