@@ -413,7 +413,12 @@ def audit(
 
 def _learnt(seen: HasCounts, policy: Policy) -> Learnt | None:
     """What the columns of people teach, where they are known."""
-    return None if policy.schema is None else learnt_beside(seen, policy.schema.quasi_identifiers)
+    if policy.schema is None:
+        return None
+    counts = counts_of(seen)
+    free = set(unprotected_codes(counts, policy).tolist())
+    about = [value for code, value in enumerate(counts.values) if code not in free]
+    return learnt_beside(seen, policy.schema.quasi_identifiers, about or None)
 
 
 def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:

@@ -13,6 +13,7 @@ from foreknow.adversaries.disclosure import worst
 from foreknow.adversaries.learned.learned import Guesses, Learned, Learning, learn
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label
 from foreknow.data.people import Signatures
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight, seen_with
@@ -203,8 +204,12 @@ class Learnt:
         }
 
 
-def learnt_beside(release: HasCounts, columns: Sequence[str]) -> Learnt | None:
+def learnt_beside(
+    release: HasCounts, columns: Sequence[str], about: Sequence[Label] | None = None
+) -> Learnt | None:
     """Estimate what each column, and the two that tell most, teach; on a sample of large releases.
+
+    How sure somebody becomes is said of the values in `about`, or of all; guesses are of all.
 
     None where nothing is known of people beside their groups, or the groups are too few to learn
     from.
@@ -220,7 +225,8 @@ def learnt_beside(release: HasCounts, columns: Sequence[str]) -> Learnt | None:
 
     def look(by: tuple[str, ...]) -> None:
         learning = learn(Learned(by, starts=1), sample, brief=True)
-        found = worst(learning.worst().values())
+        each = learning.worst()
+        found = worst(each[value] for value in (each if about is None else about))
         tried.append((by, found.probability, learning.guesses()))
 
     try:
