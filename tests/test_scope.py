@@ -25,6 +25,7 @@ missing = "drop"
 """
 REQUIRE = """[[require]]
 values = ["gout"]
+knowing = []
 facts = { l = 0 }
 below = 0.9
 """
@@ -152,6 +153,7 @@ def test_nothing_is_said_of_what_is_not_there(desk):
     desk.says("audit", "fine.csv", "-p", "fine.toml", "--json", "a.json")
     assert desk.json("a.json")["notes"] == [
         "The smallest group has 6 people.",
+        "Judged each by itself: cold, flu. That somebody has one of several is not: see any_of.",
         "Knowledge of the method was not judged: see foreknow attack.",
     ]
 
@@ -419,7 +421,7 @@ def test_what_is_certified_is_what_the_verifier_finds(form, fmt, semantics, tmp_
     if semantics != "single":
         roles = replace(roles, person="name", identifiers=[])
     ill = Counter(table["disease"].to_pylist()).most_common(1)[0][0]
-    policy = fk.Policy([fk.Requirement(fk.Facts(), 1, values=[ill])])
+    policy = fk.Policy([fk.Requirement(fk.Facts(), 1, values=[ill], knowing=[])])
     escape = fmt == "csv" and semantics == "single"
     options = fk.PublishOptions(form=form, format=fmt, escape_formulas=escape)
     made = fk.publish(fk.Microdata(table, roles), policy, options=options)

@@ -45,11 +45,13 @@ if TYPE_CHECKING:
     from foreknow.auditing.curves import DisclosureCurves, disclosure_curves
     from foreknow.auditing.learning import LearnedReport, learned_report
     from foreknow.auditing.named_people import NamedWitness, name_people
+    from foreknow.auditing.risk import RiskReport, risk_report
     from foreknow.auditing.scope import Scope
     from foreknow.auditing.skyline import SkylineReport, skyline, skyline_report
     from foreknow.auditing.survey import LatticeSurvey, SurveyedNode, survey
     from foreknow.criteria.diversity import AlphaK, LDiversity
     from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
+    from foreknow.criteria.population import DeltaPresence, KMap
     from foreknow.criteria.properties import (
         All,
         Distinct,
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from foreknow.data.release import Release
     from foreknow.data.schema import Schema
     from foreknow.errors import ForeknowError, InputError, NoSafeRelease
+    from foreknow.evidence import EvidenceReport, evidence_report
     from foreknow.methods.anatomy import Anatomy
     from foreknow.methods.art import ART, Limit
     from foreknow.methods.fulldomain.fulldomain import FullDomain
@@ -106,11 +109,13 @@ _ROOMS = {
     "auditing.curves": ["DisclosureCurves", "disclosure_curves"],
     "auditing.learning": ["LearnedReport", "learned_report"],
     "auditing.named_people": ["NamedWitness", "name_people"],
+    "auditing.risk": ["RiskReport", "risk_report"],
     "auditing.scope": ["Scope"],
     "auditing.skyline": ["SkylineReport", "skyline", "skyline_report"],
     "auditing.survey": ["LatticeSurvey", "SurveyedNode", "survey"],
     "criteria.diversity": ["AlphaK", "LDiversity"],
     "criteria.likeness": ["BetaLikeness", "DeltaDisclosure", "TCloseness"],
+    "criteria.population": ["DeltaPresence", "KMap"],
     "criteria.properties": [
         "All",
         "Distinct",
@@ -128,6 +133,7 @@ _ROOMS = {
     "data.reading": ["Reading"],
     "data.release": ["Release"],
     "data.schema": ["Schema"],
+    "evidence": ["EvidenceReport", "evidence_report"],
     "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
     "methods.anatomy": ["Anatomy"],
     "methods.art": ["ART", "Limit"],
@@ -167,6 +173,7 @@ __all__ = [
     "Certificate",
     "DateLevels",
     "DeltaDisclosure",
+    "DeltaPresence",
     "Disclosure",
     "DisclosureCurves",
     "DisclosureSet",
@@ -174,6 +181,7 @@ __all__ = [
     "Each",
     "Entropy",
     "EstimatedSet",
+    "EvidenceReport",
     "Facts",
     "ForeknowError",
     "FullDomain",
@@ -185,6 +193,7 @@ __all__ = [
     "Intervals",
     "Jump",
     "KAnonymity",
+    "KMap",
     "LDiversity",
     "LatticeResult",
     "LatticeSurvey",
@@ -211,6 +220,7 @@ __all__ = [
     "Recursive",
     "Release",
     "Requirement",
+    "RiskReport",
     "Run",
     "Safe",
     "Schema",
@@ -232,6 +242,7 @@ __all__ = [
     "audit",
     "counts_at",
     "disclosure_curves",
+    "evidence_report",
     "is_recursively_diverse",
     "k_anonymity",
     "knowledge_skyline",
@@ -243,6 +254,7 @@ __all__ = [
     "publish",
     "query_error",
     "query_error_of_groups",
+    "risk_report",
     "same",
     "skyline",
     "skyline_report",

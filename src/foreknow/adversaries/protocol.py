@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
@@ -127,6 +127,23 @@ class Gaining(Adversary, Protocol):
 
     def gains(self, release: HasCounts) -> Mapping[Label, Disclosure]:
         """Return every value's posterior that is the highest relative to its prior."""
+        ...
+
+
+@runtime_checkable
+class Summing(Adversary, Protocol):
+    """An adversary to whom values that are one secret stay apart: their posteriors are added up.
+
+    Of all others these values are counted as one.
+    """
+
+    def any_of(
+        self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
+    ) -> Disclosure:
+        """Return the highest posterior that a person has one of some values, as they print.
+
+        `name` is what these are called; `relative` is to their prior, where there is one.
+        """
         ...
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.auditing.learning import Learnt, learnt_beside
 from foreknow.auditing.opening import release_of
 from foreknow.auditing.scope import Scope, unprotected_codes
@@ -25,6 +26,7 @@ from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.policy.sets import written
 from foreknow.result import Result, page_of
 from foreknow.utility.utility import Utility, utility_of
 
@@ -44,6 +46,10 @@ class Verdict:
         Settled exactly.
     others : tuple of Disclosure
         The other values of the requirement, worst first.
+    counts : GroupCounts, optional
+        What was counted for it.
+    known : tuple of str
+        Columns that the adversary is taken to know of everybody, beyond the quasi-identifiers.
     """
 
     requirement: Requirement
@@ -51,6 +57,8 @@ class Verdict:
     disclosure: Disclosure
     safe: bool
     others: tuple[Disclosure, ...]
+    counts: GroupCounts | None = None
+    known: tuple[str, ...] = ()
 
     @property
     def value(self) -> Label:
@@ -77,7 +85,8 @@ class Verdict:
             "requirement": self.requirement.name,
             "values": None if about is None else [str(v) for v in about],
             "except": [str(v) for v in self.requirement.excluded],
-            **({"any_of": list(of)} if (of := self.requirement.any_of) is not None else {}),
+            **(written(self.requirement, None) if self.requirement.about_sets else {}),
+            **_sight_of(self.requirement, self.known),
             "adversary": self.point.adversary.to_dict(),
             self.point.key: str(self.point.below),
             **({"limit": str(self.limit)} if self.point.relative else {}),
@@ -97,6 +106,15 @@ class Verdict:
         )
 
 
+def _sight_of(requirement: Requirement, known: Sequence[str]) -> dict[str, Any]:
+    """Of which column it is, and what is known beside, where that was said or matters."""
+    sensitive, knowing = requirement.sensitive, requirement.knowing
+    return {
+        **({} if sensitive is None else {"sensitive": sensitive}),
+        **({"knowing": list(known)} if known or knowing is not None else {}),
+    }
+
+
 def _neither(what: str) -> InputError:
     return InputError(f"{what} is neither true nor false by itself; ask .safe")
 
@@ -112,11 +130,14 @@ class CriterionVerdict:
         What the release attains, and where.
     safe : bool
         Whether it holds, by all that the criterion says.
+    known : tuple of str
+        Columns that divide the groups it is about, beyond the quasi-identifiers.
     """
 
     requirement: Requirement
     attained: Attained
     safe: bool
+    known: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -124,6 +145,7 @@ class CriterionVerdict:
         return {
             "requirement": self.requirement.name,
             "criterion": self.requirement.criterion.to_dict(),
+            **_sight_of(self.requirement, self.known),
             "attained": str(self.attained.amount),
             "group": self.attained.group,
             "safe": self.safe,
@@ -178,6 +200,9 @@ class Estimate:
         }
 
 
+Judged: TypeAlias = tuple[tuple[Requirement, HasCounts], ...]
+
+
 @dataclass(frozen=True, repr=False)
 class Audit(Result):
     """Every verdict on one release.
@@ -204,6 +229,9 @@ class Audit(Result):
         What can be learned from the release by the quasi-identifiers that tell most: an estimate.
         None where they are not known beside it, or the groups are few; False where that was not
         asked for.
+    counted : tuple
+        What each requirement was judged by, in the policy's order: its secrets, each with what
+        was counted for it.
     """
 
     format = "foreknow audit"
@@ -218,6 +246,7 @@ class Audit(Result):
     scope: Scope = field(default_factory=Scope)
     estimates: tuple[Estimate, ...] = ()
     learnt: Learnt | Literal[False] | None = None
+    counted: tuple[Judged, ...] = ()
 
     def __bool__(self) -> bool:
         raise _neither("an audit")
@@ -237,8 +266,32 @@ class Audit(Result):
     @cached_property
     def unprotected(self) -> tuple[Label, ...]:
         """Sensitive values that no requirement is about: the release may tell them outright."""
-        free = unprotected_codes(self.counts, self.policy)
+        first = None if self.policy.schema is None else self.policy.schema.sensitive
+        own = [of for of in self.policy.requirements if of.sensitive in (None, first)]
+        free = unprotected_codes(self.counts, own)
         return tuple(self.counts.values[code] for code in free.tolist())
+
+    @cached_property
+    def exposed(self) -> tuple[Exposed, ...]:
+        """How many people are over each limit, in the policy's order; for the owner only.
+
+        Everybody is the target in turn, with the worst facts about them. Counted on first use.
+
+        Examples
+        --------
+        >>> from foreknow.adversaries.facts.facts import Facts
+        >>> counts = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cold", "AIDS"]])
+        >>> (found,) = audit(counts, Policy([Requirement(Facts(l=1), below="2/3")])).exposed
+        >>> found.over.people, found.over.groups, found.certain.people
+        (3, 1, 3)
+        """
+        each = zip(self.policy.requirements, self.counted, strict=False)
+        return tuple(
+            one
+            for requirement, own in each
+            if not any(point.estimated for point in requirement.points)
+            for one in exposed_by(requirement, own)
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -259,13 +312,20 @@ class Audit(Result):
             "notes": list(self.notes),
             **({"learned": self.learnt and self.learnt.to_dict()} if self.learnt else {}),
             "policy": self.policy.to_dict(),
-            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "verdicts": [{**v.to_dict(), **self._sets(v.requirement)} for v in self.verdicts],
             **({"criteria": [each.to_dict() for each in self.criteria]} if self.criteria else {}),
             **(
                 {"estimates": [each.to_dict() for each in self.estimates]} if self.estimates else {}
             ),
+            "exposed": [each.to_dict() for each in self.exposed],
             "utility": self.utility.to_dict(),
         }
+
+    def _sets(self, requirement: Requirement) -> dict[str, Any]:
+        """What the labels of a requirement stand for."""
+        if not requirement.about_sets or isinstance(requirement.any_of, tuple):
+            return {}
+        return {"sets": {name: list(own) for name, own in requirement.counted_sets.items()}}
 
     def to_frame(self, library: str = "pandas") -> Any:
         """The verdicts as a frame of "pandas", "polars" or "arrow", a row each."""
@@ -301,6 +361,17 @@ class Audit(Result):
             Whether it goes with a release: then findings by learned priors are not shown.
         """
         write_whole(path, page_of(self).html(published=published), private=not published)
+
+    def exposed_to_csv(self, path: str | Path) -> None:
+        """Write the groups with people over a limit as CSV, for the owner only.
+
+        A row for each requirement and group, the worst first: ``requirement``, ``group`` (its
+        label), ``people`` (its size), ``found_out`` and ``certain`` (how many of them, at most),
+        ``value`` (of which somebody could be surest), ``how_sure`` and ``limit``. Of a criterion
+        that fails, the last four are empty.
+        """
+        page: Any = page_of(self)
+        write_whole(path, page.exposed_csv(), private=True)
 
     def __repr__(self) -> str:
         many = len(self.policy.requirements)
@@ -377,27 +448,27 @@ def audit(
     if not counts.n_groups:
         raise DataError("the release has no groups")
     seen = _seen(release, policy, people)
-    known: dict[Any, tuple[HasCounts, Sequence[Disclosure]]] = {}
-    verdicts, criteria, estimates = [], [], []
+    known: dict[Any, Any] = {}
+    verdicts, criteria, judged = [], [], []
+    estimates: list[Estimate] = []
     for requirement in policy.requirements:
-        counted = requirement.counted(release)
+        beside = requirement.known(release)
+        judged.append(requirement.counted_each(release))
         if requirement.criterion is not None:
+            counted = requirement.counted(release)
             attained = requirement.criterion.attained(counted)
             safe = attained.holds and requirement.criterion.holds(counted)
-            criteria.append(CriterionVerdict(requirement, attained, safe))
+            criteria.append(CriterionVerdict(requirement, attained, safe, beside))
             continue
-        mask = requirement.mask(counts_of(counted).values).tolist()
-        for point in requirement.points:
-            if point.estimated:
-                estimates.append(_estimate(requirement, point, requirement.counted(seen), mask))
-                continue
-            key = point.adversary, point.relative, id(counted)
-            if key not in known:  # what is counted is kept, or another could get its id
-                known[key] = counted, point.disclosures(counted)
-            found = [d for d, about in zip(known[key][1], mask, strict=True) if about]
+        if any(point.estimated for point in requirement.points):
+            estimates += _estimates(requirement, seen)
+            continue
+        each = requirement.disclosures(release, known)
+        for point, found in zip(requirement.points, each, strict=True):
             top = point.worst(found)
             others = point.ranked(d for d in found if d is not top)
-            verdicts.append(Verdict(requirement, point, top, point.holds(top), tuple(others)))
+            holds, of = point.holds(top), requirement.counted_for(release, top.value)
+            verdicts.append(Verdict(requirement, point, top, holds, tuple(others), of, beside))
     return Audit(
         policy,
         counts,
@@ -408,6 +479,7 @@ def audit(
         scope=Scope.of(release, policy),
         estimates=tuple(estimates),
         learnt=_learnt(seen, policy) if learned else False,
+        counted=tuple(judged),
     )
 
 
@@ -415,8 +487,10 @@ def _learnt(seen: HasCounts, policy: Policy) -> Learnt | None:
     """What the columns of people teach, where they are known."""
     if policy.schema is None:
         return None
+    if len(policy.schema.sensitives) > 1:
+        return None
     counts = counts_of(seen)
-    free = set(unprotected_codes(counts, policy).tolist())
+    free = set(unprotected_codes(counts, policy.requirements).tolist())
     about = [value for code, value in enumerate(counts.values) if code not in free]
     return learnt_beside(seen, policy.schema.quasi_identifiers, about or None)
 
@@ -430,14 +504,12 @@ def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:
     return seen_with(release, people, list(dict.fromkeys(by)))
 
 
-def _estimate(
-    requirement: Requirement, point: Point, counted: HasCounts, mask: Sequence[bool]
-) -> Estimate:
-    """Judge a requirement whose adversary learns."""
-    each = zip(point.disclosures(counted), mask, strict=True)
-    found = [disclosure for disclosure, about in each if about]
-    top = point.worst(found)
-    others = point.ranked(d for d in found if d is not top)
-    adversary: Any = point.adversary
-    details = adversary.learning(counted).to_dict()
-    return Estimate(requirement, point, top, point.holds(top), tuple(others), details)
+def _estimates(requirement: Requirement, seen: HasCounts) -> Iterator[Estimate]:
+    """Judge a requirement whose adversaries learn."""
+    ((_, counted), *_) = requirement.counted_each(seen)
+    for point, found in zip(requirement.points, requirement.disclosures(seen), strict=True):
+        top = point.worst(found)
+        others = point.ranked(d for d in found if d is not top)
+        adversary: Any = point.adversary
+        details = adversary.learning(counted).to_dict()
+        yield Estimate(requirement, point, top, point.holds(top), tuple(others), details)

@@ -23,6 +23,7 @@ from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError, hinted, memory_for
 from foreknow.numbers import Number, as_threshold
 from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.result import Result
 
 Point: TypeAlias = tuple[int, int, int]
@@ -200,6 +201,7 @@ def skyline_report(
     values: Iterable[Label] | None = None,
     *,
     confidence: Number,
+    any_of: Sequence[Label] | str | None = None,
     policy: Policy | Mapping[str, Any] | str | Path | None = None,
     name: str | None = None,
     sensitive: str | None = None,
@@ -214,6 +216,9 @@ def skyline_report(
         Sensitive values; all that occur when left out.
     confidence : number
         In (0, 1]; a point is withstood if the breach probability is strictly below it.
+    any_of : sequence of labels or str, optional
+        In place of `values`: that a person has one of these, whichever. A text is a label in the
+        hierarchy of the sensitive column, which the policy's schema has.
     policy : Policy, path or mapping, optional
         Whose schema says what the columns of a table are.
     name, sensitive : str, optional
@@ -235,9 +240,15 @@ def skyline_report(
     >>> report.least_beyond("AIDS"), report.withstands("AIDS", (0, 2, 2))
     ((3, 0, 0), True)
     """
-    release = release_of(release, None if policy is None else Policy.of(policy))
+    policy = None if policy is None else Policy.of(policy)
+    release = release_of(release, policy)
     counts, limit = counts_of(release), as_threshold(confidence)
-    if values is None:
+    if any_of is not None:
+        if values is not None:
+            raise InputError("give values or any_of, not both; any_of is one secret")
+        counts, name_of = counted_as_one(counts, any_of, policy)
+        found = {name_of: knowledge_skyline(counts, name_of, limit)}
+    elif values is None:
         found = knowledge_skylines(counts, limit)
         if not found:
             raise DataError("the release has no sensitive values")
@@ -258,6 +269,17 @@ def skyline_report(
 
 
 skyline = skyline_report
+
+
+def counted_as_one(
+    counts: GroupCounts, any_of: Sequence[Label] | str, policy: Policy | None = None
+) -> tuple[GroupCounts, Label]:
+    """Count a set of values as one, or those below a label of the hierarchy that a policy has."""
+    schema = None if policy is None else policy.schema
+    known: Any = None if schema is None else schema.hierarchies.get(schema.sensitive)
+    asked = Requirement(Facts(), 1, name="any_of", any_of=any_of, hierarchy=known)
+    found = counts_of(asked.counted(counts))
+    return found, found.values[-1]
 
 
 def _three(point: Any) -> Point:

@@ -10,6 +10,7 @@ import typer
 from foreknow.cli.inputs import (
     Columns,
     is_published,
+    named_set,
     open_by,
     open_own,
     open_raw,
@@ -22,9 +23,11 @@ from foreknow.cli.inputs import (
 )
 from foreknow.cli.options import (
     UNSAFE,
+    AnyOf,
     Group,
     Html,
     Json,
+    Knowing,
     Members,
     Person,
     PolicyPath,
@@ -73,6 +76,10 @@ def audit(
     learned: Annotated[
         bool, typer.Option(help="Estimate what can be learned from the release itself.")
     ] = True,
+    exposed: Annotated[
+        Path | None,
+        typer.Option("--exposed", help="Write the groups with people over a limit, as CSV."),
+    ] = None,
     html: Html = None,
     json: Json = None,
     verbose: Verbose = False,
@@ -90,11 +97,14 @@ def audit(
     from foreknow.policy.policy import Policy
 
     rules = read_by(Policy.load(policy), reading)
-    refuse_inputs(html, json, (release, policy, people))
+    refuse_inputs(html, json, (release, policy, people), exposed)
     with progress("Counting the release", quiet):
         judged = open_release(release, rules, group)
         known = None if people is None else Microdata(people, schema_of(rules))
         found = auditing.audit(judged, rules, people=known, learned=learned)
+    if exposed is not None:
+        with progress("Listing the groups over a limit", quiet):
+            found.exposed_to_csv(exposed)
     show_result(found, html, json, quiet)
     if not quiet:
         say_index(judged)
@@ -116,6 +126,7 @@ def skyline(
         list[str] | None,
         typer.Option("--value", "-v", help="A sensitive value; repeatable. All when left out."),
     ] = None,
+    any_of: AnyOf = None,
     above: Annotated[
         str | None,
         typer.Option("--above", help='Amounts to judge, such as "1,2,3" for l=1, k=2, m=3.'),
@@ -134,6 +145,7 @@ def skyline(
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
     sensitive: Sensitive = None,
+    knowing: Knowing = None,
     person: Person = None,
     semantics: SemanticsOption = None,
     html: Html = None,
@@ -147,10 +159,15 @@ def skyline(
     --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
     """
     from foreknow.auditing.skyline import skyline_report
+    from foreknow.policy.policy import Policy
 
-    if (above is not None or name_people) and not value:
+    if (above is not None or name_people) and not (value or any_of):
         raise InputError("--above and --name-people are about values; add --value")
-    columns = Columns(group, quasi_identifiers, sensitive, person, semantics)
+    if value and any_of:
+        raise InputError("--any-of is one secret; give it or --value, not both")
+    if name_people and any_of:
+        raise InputError("--name-people is about single values; give --value in place of --any-of")
+    columns = Columns(group, quasi_identifiers, sensitive, person, semantics, knowing)
     refuse_inputs(html, json, (release, policy, table, members))
     own = name_people and is_published(release)
     if own and table is None:
@@ -170,7 +187,10 @@ def skyline(
             _refuse_nameless(opened)
         texts = list(dict.fromkeys(value or ()))
         wanted = [value_named(opened.counts, text) for text in texts] or None
-        report = skyline_report(opened, wanted, confidence=confidence)
+        one = None if not any_of else named_set(opened.counts, any_of, policy)
+        rules = None if policy is None else Policy.load(policy)
+        report = skyline_report(opened, wanted, confidence=confidence, any_of=one, policy=rules)
+        wanted = wanted or (None if one is None else list(report.values))
     show_result(report, html, json, quiet or bool(wanted))
     if not quiet:
         if wanted:
@@ -236,10 +256,12 @@ def curves(
         str | None,
         typer.Option("--value", "-v", help="A sensitive value; default: any."),
     ] = None,
+    any_of: AnyOf = None,
     policy: SomePolicy = None,
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
     sensitive: Sensitive = None,
+    knowing: Knowing = None,
     html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
@@ -252,9 +274,11 @@ def curves(
     options --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
     """
     from foreknow.auditing.curves import disclosure_curves
+    from foreknow.auditing.skyline import counted_as_one
     from foreknow.methods.fulldomain.rollup import counts_at
+    from foreknow.policy.policy import Policy
 
-    columns = Columns(group, quasi_identifiers, sensitive)
+    columns = Columns(group, quasi_identifiers, sensitive, knowing=knowing)
     refuse_inputs(html, json, (release, policy))
     wanted = None if levels is None else _levels(levels)
     if wanted is not None and group is not None:
@@ -268,7 +292,12 @@ def curves(
             raw = open_raw(release, policy, columns, reading)
             counts = counts_at(raw, wanted)
             name, column = f"{raw.name} at {levels}", raw.schema.sensitive
+        if any_of and value is not None:
+            raise InputError("--any-of is one secret; give it or --value, not both")
         about = None if value is None else value_named(counts, value)
+        if any_of:
+            rules = None if policy is None else Policy.load(policy)
+            counts, about = counted_as_one(counts, named_set(counts, any_of, policy), rules)
         found = disclosure_curves(counts, upto, about, name=name, sensitive=column)
     show_result(found, html, json, quiet)
     if opened is not None and not quiet:
@@ -326,6 +355,75 @@ def survey(
     show_result(found, html, json, quiet)
     if not quiet:
         say_readings(raw)
+
+
+# ---- risk -----------------------------------------------------------------------------------
+
+
+@reads
+def risk(
+    table: _Release,
+    population: Annotated[
+        Path | None,
+        typer.Option("--population", help="A table of everybody that TABLE could be about."),
+    ] = None,
+    sampling_fraction: Annotated[
+        str | None,
+        typer.Option(
+            "--sampling-fraction", help="In its place: how much of a population is in TABLE."
+        ),
+    ] = None,
+    threshold: Annotated[
+        str, typer.Option("--threshold", "-t", help="Which risk is too high, such as 0.2 or 1/11.")
+    ] = "0.2",
+    subsets: Annotated[
+        int, typer.Option("--subsets", help="Measure sets of up to so many columns.")
+    ] = 2,
+    suda: Annotated[
+        int,
+        typer.Option("--suda", help="Seek minimal uniques of up to so many columns; 0: none."),
+    ] = 3,
+    policy: SomePolicy = None,
+    group: Group = None,
+    quasi_identifiers: QuasiIdentifiers = None,
+    html: Html = None,
+    json: Json = None,
+    quiet: Quiet = False,
+    reading: Reading = NOTHING,
+) -> None:
+    """Measure how easily people are found again, and which columns make them unique.
+
+    TABLE is a raw table or a release, also a folder that "foreknow publish" wrote. Which columns
+    others may know is said by --quasi-identifiers, by the policy, or by the certificate.
+    """
+    from foreknow.auditing.risk import risk_report
+
+    refuse_inputs(html, json, (table, policy, population))
+    opened: Release | None = None
+    names: list[str] | None = None
+    if policy is None and not is_published(table):
+        if quasi_identifiers is None or group is not None:
+            raise SchemaError(
+                "say which columns others may know: --quasi-identifiers COLUMN,COLUMN; or "
+                "--policy FILE, beside which --group COLUMN may name groups"
+            )
+        names = [name.strip() for name in quasi_identifiers.split(",")]
+    with progress("Counting the table", quiet):
+        if names is None:
+            opened = open_by(table, policy, Columns(group, quasi_identifiers), reading)
+        found = risk_report(
+            table if opened is None else opened,
+            population,
+            quasi_identifiers=names,
+            sampling_fraction=sampling_fraction,
+            threshold=threshold,
+            subsets=subsets,
+            suda=suda,
+            reading=reading,
+        )
+    show_result(found, html, json, quiet)
+    if opened is not None and not quiet:
+        say_index(opened)
 
 
 # ---- utility --------------------------------------------------------------------------------

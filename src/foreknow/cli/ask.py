@@ -18,8 +18,10 @@ from foreknow.cli.inputs import (
     schema_of,
 )
 from foreknow.cli.options import (
+    AnyOf,
     Group,
     Json,
+    Knowing,
     Members,
     Person,
     QuasiIdentifiers,
@@ -69,6 +71,7 @@ def ask(
             "--value", "-v", help="A value; may be repeated. Default: every value in the group."
         ),
     ] = None,
+    any_of: AnyOf = None,
     statements: Annotated[
         Path | None, typer.Option("--statements", help="A file with one statement in each line.")
     ] = None,
@@ -80,6 +83,7 @@ def ask(
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
     sensitive: Sensitive = None,
+    knowing: Knowing = None,
     person: Person = None,
     semantics: SemanticsOption = None,
     budget: Annotated[
@@ -105,7 +109,7 @@ def ask(
     if not about:
         raise InputError("say whom to ask about, such as --about Tom")
     refuse_inputs(None, json, (release, statements, prior, policy, members))
-    columns = Columns(group, quasi_identifiers, sensitive, person, semantics)
+    columns = Columns(group, quasi_identifiers, sensitive, person, semantics, knowing)
     said = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
     known = Statements(
         *said,
@@ -115,7 +119,8 @@ def ask(
     )
     with progress("Working out the answers", quiet):
         opened = _open(release, policy, columns, members, reading)
-        rows = known.posteriors(opened, people=about, values=value)
+        opened = columns.seen(opened)
+        rows = known.posteriors(opened, people=about, values=value, any_of=any_of or None)
         answers = [row[each] for row in rows.values() for each in row]
         for answer in answers:
             _ = answer.before  # may take as long

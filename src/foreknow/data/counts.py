@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -17,14 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 from foreknow.data.labels import (
     GroupLabel,
     GroupLabels,
+    JointLabels,
     Label,
     Labels,
     in_order,
     is_label,
     is_missing,
+    name_of_set,
     not_a_label,
 )
-from foreknow.data.sparse import IntArray, count_pairs, ranges, row_sums
+from foreknow.data.sparse import IntArray, combine, count_pairs, ranges, row_sums
 from foreknow.errors import DataError, UnsupportedError, did_you_mean
 
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
@@ -53,6 +55,9 @@ class GroupCounts:
         A name for each group; positions 0, 1, ... when left out.
     semantics : {"single", "set", "multiset"}
         Whether a person has exactly one value, a set, or a bag of values.
+    origin : int64 array, shape (groups,), optional
+        Where columns that are known beside divide the groups of a release: which of them each is a
+        part of, ascending.
 
     Raises
     ------
@@ -76,6 +81,7 @@ class GroupCounts:
     values: Labels
     groups: Sequence[Label] | None = None
     semantics: Semantics = "single"
+    origin: IntArray | None = None
 
     def __post_init__(self) -> None:
         if self.semantics not in get_args(Semantics):
@@ -223,18 +229,76 @@ class GroupCounts:
         return cls(sizes, offsets, codes, counts, labels, groups, semantics)
 
     @classmethod
-    def counted(cls, *arrays: IntArray, values: Labels, semantics: Semantics) -> GroupCounts:
+    def counted(
+        cls,
+        *arrays: IntArray,
+        values: Labels,
+        semantics: Semantics,
+        origin: IntArray | None = None,
+    ) -> GroupCounts:
         """Take sizes, offsets, codes and counts as they are: for what was counted from counts."""
         made = object.__new__(cls)
         for name, array in zip(("sizes", "offsets", "codes", "counts"), arrays, strict=True):
             array.flags.writeable = False
             object.__setattr__(made, name, array)
-        for name, given in (("values", values), ("groups", None), ("semantics", semantics)):
+        others = {"values": values, "groups": None, "semantics": semantics, "origin": origin}
+        for name, given in others.items():
             object.__setattr__(made, name, given)
         return made
 
+    def seen(self, sensitive: str | None = None, known: Sequence[str] = ()) -> GroupCounts:
+        """Count one column of combinations, for an adversary who knows others of everybody.
+
+        Counts of plain values are returned as they are, and know of no columns beside.
+
+        Parameters
+        ----------
+        sensitive : str, optional
+            The column that is counted; the first when left out.
+        known : sequence of str
+            Columns that divide groups: those who differ there are told apart. See `origin`.
+
+        Raises
+        ------
+        DataError
+            If there is no such column.
+        """
+        if not isinstance(self.values, JointLabels):
+            if known:
+                raise DataError(
+                    f"counts of one column know nothing of {known[0]!r}, which is said to be known "
+                    "beside; give the release itself"
+                )
+            return self
+        columns, sensitive = self.values.columns, sensitive or self.values.main
+        key = ("seen", sensitive, tuple(known))
+        if key not in self.memory:
+            for name in (sensitive, *known):
+                if name not in columns:
+                    raise DataError(f"there is no column {name!r}{did_you_mean(name, columns)}")
+            of_cell, values = columns[sensitive]
+            part, origin = self.cell_groups, None
+            if known:
+                beside = [columns[name] for name in known]
+                part, first = combine(
+                    [self.cell_groups, *(codes[self.codes] for codes, _ in beside)],
+                    [self.n_groups, *(len(labels) for _, labels in beside)],
+                )
+                origin = self.cell_groups[first]
+            n_groups = self.n_groups if origin is None else len(origin)
+            found = count_pairs(part, of_cell[self.codes], n_groups, len(values), self.counts)
+            sizes = row_sums(found[2], found[0])
+            self.memory[key] = GroupCounts.counted(
+                sizes, *found, values=values, semantics=self.semantics, origin=origin
+            )
+        seen: GroupCounts = self.memory[key]
+        return seen
+
     def united(self, of: NDArray[np.bool_], values: Labels) -> GroupCounts:
-        """Count some values as one, under ``single``: `values` are the others, then that one.
+        """Count some values as one: `values` are the others, then that one.
+
+        Under ``multiset`` each occurrence falls to anybody, whichever value it is of, so that
+        occurrences of a set are those of one value.
 
         Parameters
         ----------
@@ -246,7 +310,7 @@ class GroupCounts:
         Raises
         ------
         UnsupportedError
-            Where a person may have several of these values: they are not people then.
+            Under ``set``, where nobody has one value twice, but perhaps two of these.
 
         Examples
         --------
@@ -255,16 +319,48 @@ class GroupCounts:
         >>> counts.united(of, Labels(["Flu", "HIV"])).bag(0)
         {'Flu': 1, 'HIV': 2}
         """
-        require_single(self.semantics)
-        place = np.where(of, len(values) - 1, np.cumsum(~of) - 1)
-        return GroupCounts.from_pairs(
+        return self.recoded(np.where(of, len(values) - 1, np.cumsum(~of) - 1), values)
+
+    def any_of(self, members: Iterable[Label]) -> tuple[GroupCounts, str]:
+        """Count a set of values as one; what it is called is the last of the values.
+
+        Raises
+        ------
+        DataError
+            If it names no value, one that no group contains, or all of them.
+
+        Examples
+        --------
+        >>> counts, name = GroupCounts.from_bags(["xyz", "xz"]).any_of(["x", "y"])
+        >>> name, counts.bag(0)
+        ('x or y', {'z': 1, 'x or y': 2})
+        """
+        if isinstance(members, str) or not isinstance(members, Iterable):
+            raise DataError(f"any_of must be a list of sensitive values, such as [{members!r}]")
+        labels = list(members)
+        of = np.zeros(self.n_values, dtype=bool)
+        of[[self.code(label) for label in labels]] = True
+        if of.all() or not labels:
+            which = "no" if not labels else "every"
+            raise DataError(f"any_of names {which} sensitive value; name some of them")
+        others = [value for value, own in zip(self.values, of, strict=True) if not own]
+        name = name_of_set(labels, map(str, others))
+        return self.united(of, Labels([*others, name])), name
+
+    def recoded(self, places: IntArray, values: Labels) -> GroupCounts:
+        """Count each value as the one at its place in `values`: several may become one."""
+        refuse_sets(self.semantics)
+        made = GroupCounts.from_pairs(
             self.cell_groups,
-            place[self.codes],
+            places[self.codes],
             values=values,
             n_groups=self.n_groups,
             groups=self.groups,
             weights=self.counts,
+            sizes=self.sizes,
+            semantics=self.semantics,
         )
+        return made if self.origin is None else replace(made, origin=self.origin)
 
     # ---- looking --------------------------------------------------------------------------
 
@@ -354,9 +450,9 @@ class GroupCounts:
         elif wanted.size and (wanted.min() < 0 or wanted.max() >= self.n_groups):
             raise DataError(f"groups must lie in 0..{self.n_groups - 1}")
         cells, offsets = ranges(self.offsets[wanted], self.offsets[wanted + 1])
-        names = None if self.groups is None else [self.groups[g] for g in wanted.tolist()]
+        names: Any = None if self.groups is None else [self.groups[g] for g in wanted.tolist()]
         if isinstance(self.groups, GroupLabels) and names is not None:
-            names = GroupLabels(names, self.groups.columns)
+            names = GroupLabels.of(names, self.groups.columns)
         return GroupCounts(
             self.sizes[wanted],
             offsets,
@@ -398,7 +494,7 @@ class GroupCounts:
     def __reduce__(self) -> tuple[Any, ...]:
         # Arrays come back writable from a pickle; making the counts anew seals them.
         parts = (self.sizes, self.offsets, self.codes, self.counts)
-        return (GroupCounts, (*parts, self.values, self.groups, self.semantics))
+        return (GroupCounts, (*parts, self.values, self.groups, self.semantics, self.origin))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GroupCounts):
@@ -515,12 +611,13 @@ def check_total(amounts: IntArray, what: str) -> None:
         raise DataError(f"{rough:.3g} {what} in all: more than 2**53 cannot be counted")
 
 
-def require_single(semantics: Semantics) -> None:
-    """Refuse to count any of a set where a person may have several of it."""
-    if semantics != "single":
+def refuse_sets(semantics: Semantics) -> None:
+    """Refuse to count any of a set where a person may have several values of it, each once."""
+    if semantics == "set":
         raise UnsupportedError(
-            f"any_of counts people with one value each; under {semantics!r} a person may have "
-            "several of the set, and how many people have one is not published"
+            "any_of and at_level are unsupported under semantics 'set': a person may have several "
+            "values of the set, so counts of its values do not say how many people have one; give "
+            "each value a limit of its own, or publish with one value per person"
         )
 
 

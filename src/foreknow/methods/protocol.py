@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError
+from foreknow.errors import InputError, UnsupportedError
 from foreknow.settings import Settings
 
 if TYPE_CHECKING:
@@ -124,6 +125,8 @@ class Traits:
         from what every reader of its release knows.
     form : "generalized" or "bucketized"
         How it is published where nothing else is asked for.
+    one_column : bool
+        It looks at one sensitive column, and not at what is published beside it.
     """
 
     consults_policy: bool = False
@@ -144,6 +147,27 @@ class Traits:
     exact: Collection[str] | None = ()
     settled: Callable[..., Any] | None = None
     form: Form = "generalized"
+    one_column: bool = False
+
+
+def refuse_columns(method: Any, policy: Policy) -> None:
+    """Refuse what a method does not look at: further sensitive columns, and what is beside."""
+    traits = traits_of(method)
+    if not traits.one_column:
+        return
+    schema, several = policy.needed_schema, f"{type(method).__name__} looks at one sensitive column"
+    if len(schema.sensitives) > 1:
+        raise UnsupportedError(
+            f"{several}, and the policy has {', '.join(schema.sensitives)}; Mondrian and "
+            'FullDomain (method = "mondrian" or "fulldomain") serve several'
+        )
+    beside = policy.looked_at[1:]
+    if beside and traits.consults_policy:
+        raise UnsupportedError(
+            f"{several} alone, and {', '.join(beside)} is published beside it; say knowing = [] "
+            "if nobody knows that of anybody, unlinked = [...] to publish it apart, or publish "
+            'by method = "mondrian" or "fulldomain"'
+        )
 
 
 def note_of_boxes(l: int) -> str:  # noqa: E741
@@ -154,19 +178,24 @@ def note_of_boxes(l: int) -> str:  # noqa: E741
     )
 
 
-def limit_of_boxes(method: Any, policy: Policy, people: int) -> tuple[str, Fraction] | None:
+def limit_of_boxes(
+    method: Any, policy: Policy, people: int, values: Labels
+) -> tuple[str, Fraction, int] | None:
     """The first limit that may not hold of boxes which a reader may divide into groups, and whose.
 
-    A method may promise less of these than the frequencies in its groups.
+    A method may promise less of these than the frequencies in its groups; of a set of values, the
+    sum of what it promises of each. Also says of how many values the secret is.
     """
     traits = traits_of(method)
     alike = traits.equal is not None and not people % traits.equal
     if traits.highest is None or alike:
         return None
     for requirement in policy.requirements:
+        sets = requirement.sets(values).values() if requirement.about_sets else ()
+        many = max(map(len, sets), default=1)
         for point in requirement.points if requirement.by_counts else ():
-            if point.below <= traits.highest:
-                return requirement.name, point.below
+            if point.below <= traits.highest * many:
+                return requirement.name, point.below, many
     return None
 
 
@@ -215,6 +244,7 @@ _BY_ITSELF = {
     "advice": "advice",
     "grouping": "grouping",
     "exact": "exact",
+    "one_column": "one_column",
 }
 
 
@@ -238,7 +268,7 @@ def traits_of(method: Any) -> Traits:
     given = {trait: getattr(method, x) for x, trait in _BY_ITSELF.items() if x in own}
     # An attribute of such a name that is of another type declares nothing.
     kinds: dict[str, Any] = {"advice": str, "consults_policy": bool, "symmetric": bool}
-    kinds |= {"frequencies": bool, "exact": Collection}
+    kinds |= {"frequencies": bool, "exact": Collection, "one_column": bool}
     return Traits(**{k: x for k, x in given.items() if isinstance(x, kinds.get(k, Callable))})
 
 

@@ -42,6 +42,7 @@ from foreknow.methods.protocol import (
     grouping_of,
     in_its_form,
     limit_of_boxes,
+    refuse_columns,
     settings_of,
     traits_of,
 )
@@ -64,10 +65,12 @@ from foreknow.publishing.certificate import (
     digest_of,
     finding_to_dict,
 )
+from foreknow.publishing.certificate_file import parts_of_sensitive
 from foreknow.publishing.learned import certified as certified_estimates
 from foreknow.publishing.learned import gate_notes, gated, sight_of
 from foreknow.publishing.members import write_members
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
+from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
     GROUP,
     bucketized,
@@ -80,7 +83,7 @@ from foreknow.publishing.tables import (
 from foreknow.publishing.verification import as_release, findings_of
 from foreknow.result import page_of
 from foreknow.utility.utility import Utility, utility_of
-from foreknow.verifier.verify import Finding, Reached, Written
+from foreknow.verifier.verify import OF_POPULATION, Finding, Reached, Written
 
 _log = logging.getLogger(__name__)
 
@@ -158,7 +161,13 @@ class Publication:
         raise AttributeError(said)
 
     @memory_for("writing and verifying the release")
-    def write(self, folder: str | Path, owner: str | Path | None = None) -> Certificate:
+    def write(
+        self,
+        folder: str | Path,
+        owner: str | Path | None = None,
+        *,
+        key: str | Path | None = None,
+    ) -> Certificate:
         """Write the release, its certificate and its report into a new folder; the rest apart.
 
         Everything is written aside first. The tables are read back and judged afresh before the
@@ -176,6 +185,9 @@ class Publication:
             ``lattice.html`` (what else was safe, and what was not, tells more than the release).
             Where priors were learned from the table also ``priors.json`` (they can state someone's
             value as certain; `foreknow verify` asks for them).
+        key : path, optional
+            A private Ed25519 key, which signs the certificate into ``certificate.json.sig``; needs
+            ``foreknow[sign]``.
 
         Returns
         -------
@@ -188,6 +200,7 @@ class Publication:
             If one of the folders exists or cannot be written.
         """
         kept_in = owners_folder(folder) if owner is None else owner
+        signer = None if key is None else Signer(key)
         with whole_folders(folder, kept_in) as (aside, own):
             paths = {name: aside / f"{name}.{self._options.format}" for name in self.tables}
             for name, path in paths.items():
@@ -200,12 +213,15 @@ class Publication:
             _log.info("reading the written release back")
             required = said.policy["require"]
             written, held = said.written(paths), replace(said.written(self.tables), escaped=False)
+            written = replace(written, populations=self.audit.policy.populations)
             found = findings_of(written, required if kept is None else kept.filled(required))
             if _certified(found, kept) != said.findings or written.held != held.held:
                 raise InternalError("the release differs from what was written")
             digests = {path.name: digest_of(path) for path in paths.values()}
             certificate = replace(said, files=digests)
             certificate.to_json(aside / CERTIFICATE)
+            if signer is not None:
+                signer.sign_file(aside / CERTIFICATE)
             _log.info("writing the report")
             self.audit.to_html(aside / REPORT, published=True)
             if self.audit.lattice is not None:
@@ -306,6 +322,7 @@ def publish(
     if method is not None:
         policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
     options = policy.options
+    refuse_columns(anonymizer, policy)
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
@@ -325,7 +342,7 @@ def publish(
     if options.form == "generalized":
         coarse = coarsened_columns(written, groups, n_groups, options.labels, floors)
         refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
-        tables = generalized(microdata, groups, coarse, random)
+        tables = generalized(microdata, groups, coarse, random, options.unlinked)
         people = np.bincount(groups)
         ncp = {column.attribute.name: column.ncp(people) for column in coarse}
         labels = {column.attribute.name: column.known for column in coarse}
@@ -333,7 +350,7 @@ def publish(
         called = {c.attribute.name: pa.array(c.labels, pa.string()) for c in coarse}
     else:
         ids = group_ids(n_groups, random)
-        tables = bucketized(microdata, groups, ids, random)
+        tables = bucketized(microdata, groups, ids, random, options.unlinked)
         columns, labels, ncp, called = (GROUP,), {}, {}, {GROUP: pa.array(ids)}
     if options.format == "csv":
         _refuse_empty_lines(tables)
@@ -341,11 +358,12 @@ def publish(
     opened = {part: open_table(table) for part, table in tables.items()}
     for table in opened.values():
         table.name = "the release"
-    release = as_release(opened, options.written, columns, schema.sensitive, schema.semantics)
+    release = as_release(opened, options.written, columns, schema, options.unlinked)
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     seen = None
-    if options.written == "generalized" and schema.semantics == "single":
+    plain = schema.semantics == "single" and len(schema.sensitives) == 1
+    if options.written == "generalized" and plain:
         seen = sight_of(release, microdata, groups, called)  # its readers know exact columns
     verdicts = audit(release, policy, utility=utility, name="the release", people=seen)
     traits = traits_of(anonymizer)
@@ -356,6 +374,12 @@ def publish(
         raise NoSafeRelease(
             "too much can be learned from the release as it is written, by an estimate: "
             f"{'; '.join(policy.failures(seen or release))}"
+        )
+    if not verdicts.safe and policy.by_labels:
+        raise NoSafeRelease(
+            "the groups as they are written do not hold what the policy requires: "
+            f"{'; '.join(policy.failures(release))}. Labels are narrower than what was searched: "
+            "leave publish.labels out, or loosen the requirement"
         )
     if not verdicts.safe and not traits.consults_policy:
         raise NoSafeRelease(
@@ -394,6 +418,8 @@ def _with_method(
 
 def _of_method(traits: Traits, policy: Policy) -> str:
     """What is known of an adversary who knows the method, by what it declares of itself."""
+    if len(policy.looked_at) > 1:  # what is proved is about one column, with nothing beside
+        return NOT_JUDGED
     if traits.foresees is not None and traits.foresees(policy):
         return AS_REQUIRED
     if traits.likelihood is None:
@@ -405,16 +431,21 @@ def _of_method(traits: Traits, policy: Policy) -> str:
 
 def _refuse_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> None:
     """Refuse limits that a method keeps in groups, not in boxes that a reader may divide."""
-    traits, found = traits_of(method), limit_of_boxes(method, policy, counts.n_people)
+    traits = traits_of(method)
+    found = limit_of_boxes(method, policy, counts.n_people, counts.values)
     if found is not None and int(counts.sizes.max()) >= 2 * traits.least:
-        enough = 1 // found[1] + 1
+        enough = found[2] // found[1] + 1
         possible = enough * int(counts.totals.max()) <= counts.n_people
         raise NoSafeRelease(
             f"{type(method).__name__}: in the generalized form, groups that look alike are one to "
             "a reader, and an adversary who knows the method may be as sure of a value as "
-            f"{traits.highest}; {found[0]} asks for less than {found[1]}. Publish with "
-            f'form = "bucketized"{f", or with l = {enough}" if possible else ""}'
+            f"{traits.highest}{_of_set(found[2])}; {found[0]} asks below {found[1]}. Publish "
+            f'with form = "bucketized"{f", or with l = {enough}" if possible else ""}'
         )
+
+
+def _of_set(many: int) -> str:
+    return f", and of a set of {many} values as {many} times that" if many > 1 else ""
 
 
 def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
@@ -435,9 +466,10 @@ def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int
 def _refuse_empty_texts(microdata: Microdata) -> None:
     """CSV cannot tell an empty text from a missing value."""
     domains = {a.name: a.domain for a in microdata.attributes}
-    for name, domain in {**domains, microdata.schema.sensitive: microdata.values}.items():
+    sensitive = {column.name: column.domain for column in microdata.sensitives}
+    for name, domain in {**domains, **sensitive}.items():
         if "" in domain:
-            what = "sensitive value" if domain is microdata.values else f"value of {name!r}"
+            what = f"value of {name!r}" if name in domains else "sensitive value"
             raise OutputError(
                 f"the empty text is a {what}, which CSV cannot tell from a missing one; "
                 'give it a label, or publish as format = "parquet"'
@@ -466,12 +498,24 @@ def _certify(
     seed: int | None,
 ) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
-    semantics = microdata.schema.semantics
+    schema, semantics = microdata.schema, microdata.schema.semantics
+    parts = parts_of_sensitive(schema.sensitives, options.unlinked)
     written = Written(
-        options.written, columns, microdata.schema.sensitive, tables, semantics=semantics
+        options.written,
+        columns,
+        schema.sensitive,
+        tables,
+        semantics=semantics,
+        parts={name: part for part, names in parts.items() for name in names},
     )
+    values = policy.combined(microdata).values
+    said, required = policy.published(values), policy.published(values)["require"]
+    kept_as_said = {"knowing", *OF_POPULATION}
+    for table, own in zip(required, policy.to_dict(values)["require"], strict=True):
+        table.update({key: given for key, given in own.items() if key not in kept_as_said})
     try:
-        findings = findings_of(written, policy.to_dict()["require"])
+        written = replace(written, populations=policy.populations)
+        findings = findings_of(written, required)
         estimates = certified_estimates(verdicts.estimates, policy, written)
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
@@ -480,7 +524,7 @@ def _certify(
         raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
     key = secrets.token_hex(32)
     notes, minimal = traits_of(anonymizer).notes, traits_of(anonymizer).minimal
-    said, learned = policy.published(), learned_tables(policy)
+    learned = learned_tables(policy)
     kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
     if kept is not None:
         said["require"] = kept.withheld(said["require"])

@@ -21,18 +21,30 @@ from foreknow.auditing.scope import NOT_JUDGED, Scope
 from foreknow.criteria import registry as criteria
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import disarm_name
+from foreknow.data.labels import Labels
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema, check_semantics
 from foreknow.engine import Stamp
 from foreknow.errors import CertificateError, InputError, SchemaError, hinted, memory_for
 from foreknow.policy.policy import Policy
-from foreknow.publishing import CERTIFICATE, LATTICE, MEMBERS, OWNER, PRIORS, owners_folder
+from foreknow.publishing import (
+    CERTIFICATE,
+    LATTICE,
+    MEMBERS,
+    OWNER,
+    PRIORS,
+    SIGNATURE,
+    owners_folder,
+)
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
-from foreknow.publishing.certificate_file import is_kept
+from foreknow.publishing.certificate_file import is_kept, parts_of_sensitive
 from foreknow.publishing.learned import TOLERANCE, in_files, same
 from foreknow.publishing.priors import KeptPriors
+from foreknow.publishing.signature import check_signature
 from foreknow.verifier.verify import (
     GAUGES,
+    OF_PEOPLE,
+    OF_POPULATION,
     VERIFIERS,
     Estimated,
     Finding,
@@ -40,6 +52,7 @@ from foreknow.verifier.verify import (
     Written,
     count_people,
     estimates,
+    read_population,
     scope_of,
 )
 from foreknow.verifier.verify import verify as verify_written
@@ -119,6 +132,8 @@ def verify(
     policy: Policy | str | Path | None = None,
     *,
     priors: str | Path | None = None,
+    population: str | Path | Sequence[str | Path] | None = None,
+    key: str | Path | None = None,
 ) -> Verification:
     """Judge a written release afresh, from its files, and compare it with its certificate.
 
@@ -132,6 +147,11 @@ def verify(
     priors : path, optional
         The owner's ``priors.json``, where priors were learned and so are not in the certificate;
         the one in ``FOLDER.owner`` when left out.
+    population : path or list of these, optional
+        The population that groups were compared with (`k_map`, `delta_presence`), as CSV or
+        Parquet: the certificate has its digest only.
+    key : path, optional
+        The public Ed25519 key of who must have signed the certificate; needs ``foreknow[sign]``.
 
     Returns
     -------
@@ -167,15 +187,25 @@ def verify(
         raise InputError(f"expected the path of priors.json, not {type(priors).__name__}")
     path = Path(folder)
     path = path / CERTIFICATE if path.is_dir() else path
-    known = Certificate.load(path)
+    known = load_signed(path, key)
     if isinstance(policy, (str, Path)):
         policy = Policy.load(policy)
     elif policy is not None and not isinstance(policy, Policy):
         raise InputError(f"expected a Policy or its path, not {type(policy).__name__}")
-    found, problems = judge(known, path.parent, policy, priors)
+    found, problems = judge(known, path.parent, policy, priors, population)
     if found is None or problems:
         raise CertificateError("; ".join(problems))
     return found
+
+
+def load_signed(path: Path, key: str | Path | None = None) -> Certificate:
+    """Read a certificate; with a key, only if its owner has signed it as it is."""
+    if key is None:
+        return Certificate.load(path)
+    check_signature(path, key)
+    known = Certificate.load(path)
+    check_signature(path, key)  # what was read is what was signed
+    return known
 
 
 @memory_for("judging the release afresh")
@@ -184,6 +214,7 @@ def judge(
     release: Path,
     policy: Policy | None = None,
     priors: str | Path | None = None,
+    population: str | Path | Sequence[str | Path] | None = None,
 ) -> tuple[Verification | None, list[str]]:
     """Judge a written release; return what was found, and what is wrong."""
     if not known.files:
@@ -197,12 +228,13 @@ def judge(
     else:
         folder = release if release.is_dir() else release.parent
         paths = {part: folder / f"{part}.{known.format}" for part in known.parts}
-        own = {CERTIFICATE, *(path.name for path in paths.values())}
+        own = {CERTIFICATE, SIGNATURE, *(path.name for path in paths.values())}
         others = sorted(path.name for path in folder.iterdir() if path.name not in own)
     stamp = Stamp(list(paths.values()))  # what is digested is what is judged
     problems = [*_uncertified(folder, others), *_changed(known, paths, release)]
     if policy is not None:
-        known = _by_policy(known, policy)
+        policy = _as_published(known, policy)
+        known = replace(known, policy=policy.published())
     required, unjudged, kept = known.policy["require"], set(), None
     if policy is None:
         # What needs priors of the owner is judged where these are at hand.
@@ -217,8 +249,22 @@ def judge(
         raise CertificateError(
             "no requirement needs priors that are kept with the owner; leave --priors out"
         )
-    written = known.written(paths)
+    populations = {} if policy is None else policy.populations
+    compared: set[int] = set()
+    if policy is None:
+        populations = populations_of(known, population)
+        compared = {place for place, of in _digests(required) if of not in populations}
+        unjudged |= compared
+    written = replace(known.written(paths), populations=populations)
     try:
+        if policy is not None:  # labels of a hierarchy stand for values of the release
+            every = {
+                column: Labels(
+                    sorted({v for _, bag in written.held_by(column, ()).values() for v in bag})
+                )
+                for column in (written.parts or (written.sensitive,))
+            }
+            required = policy.published(every)["require"]
         findings = [
             replace(finding, requirement=place)
             for place, table in enumerate(required)
@@ -236,8 +282,7 @@ def judge(
         return None, [*problems, f"the release cannot be read: {why}"]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         raise CertificateError("the policy or findings of the certificate are malformed") from None
-    values = {value for _, bag in written.held.values() for value in bag}
-    problems += _unknown(required, values)
+    problems += _unknown(required, written)
     problems += [_excess(finding, known.groups) for finding in findings if not finding.safe]
     problems += [_beyond(one, known.groups) for one in learned if not one.within]
     if policy is None:
@@ -249,12 +294,20 @@ def judge(
                 f"the release has {people} people in {n_groups} groups; certified are "
                 f"{known.people} in {known.n_groups}"
             )
-        problems += [] if problems else _lies(known.scope or {}, scope)
+        problems += [] if problems else _lies(known, scope)
     if unjudged:
-        named = " and ".join(f"require[{place}]" for place in sorted(unjudged))
-        lacking = (
-            f"{named} cannot be checked without the priors, which are kept with the owner: ask "
-            f"for {PRIORS}, and name it by --priors FILE"
+        lacking = "; ".join(
+            f"{' and '.join(f'require[{place}]' for place in sorted(places))} cannot be checked "
+            f"without {what}"
+            for places, what in (
+                (
+                    unjudged - compared,
+                    f"the priors, which are kept with the owner: ask for {PRIORS}, and name it by "
+                    "--priors FILE",
+                ),
+                (compared, "the population, which is not published: name it by --population FILE"),
+            )
+            if places
         )
         if not problems:
             raise CertificateError(f"not verified: all else is as certified, but {lacking}")
@@ -280,10 +333,44 @@ def judge(
     return found, problems
 
 
-def _by_policy(known: Certificate, policy: Policy) -> Certificate:
-    """The certificate with the columns and requirements of another policy."""
+def _digests(required: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
+    """Requirements that compare groups with a population, and its digest."""
+    return [
+        (place, str(table[key].get("digest")))
+        for place, table in enumerate(required)
+        for key in OF_POPULATION & table.keys()
+    ]
+
+
+def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
+    """The populations that are given, by their digests."""
+    if given is None:
+        return {}
+    wanted = {digest for _, digest in _digests(known.policy["require"])}
+    if not wanted:
+        raise CertificateError(
+            "no requirement compares groups with a population; leave --population out"
+        )
+    found: dict[str, Any] = {}
+    for path in [given] if isinstance(given, (str, Path)) else given:
+        path = Path(path)
+        if not path.is_file():
+            raise CertificateError(f"there is no file {str(path)!r}")
+        digest = read_population(path, known.groups).digest
+        if digest not in wanted:
+            raise CertificateError(
+                f"{path.name} is not the population that was certified (digest differs)"
+            )
+        found[digest] = path
+    return found
+
+
+def _as_published(known: Certificate, policy: Policy) -> Policy:
+    """Another policy for the release of a certificate, which says how it is written."""
     refuse_other_schema(known, policy.needed_schema)
-    return replace(known, policy=policy.published())
+    # What is published apart is said by how it is written.
+    how: dict[str, Any] = {"form": known.form, "unlinked": known.unlinked}
+    return replace(policy, options=replace(policy.options, **how))
 
 
 def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Finding | Reached]:
@@ -397,15 +484,23 @@ def _is_table(path: Path) -> bool:
     return stem in _NAMES or not _SUFFIXES.isdisjoint(suffixes)
 
 
-def _unknown(required: Sequence[Mapping[str, Any]], values: set[str]) -> list[str]:
+def _unknown(required: Sequence[Mapping[str, Any]], written: Written) -> Iterator[str]:
     """Values that nobody has: what is required of them is required of nothing."""
-    return [
-        f"require[{position}]: {key}: nobody in the release has the sensitive value {value!r}"
-        for position, table in enumerate(required)
-        for key in ("values", "except")
-        for value in map(str, table.get(key, ()))
-        if value not in values
-    ]
+    for position, table in enumerate(required):
+        held = written.held_by(table.get("sensitive", written.sensitive), ())
+        values = {value for _, bag in held.values() for value in bag}
+        for key in ("values", "except", "any_of"):
+            for value in map(str, _listed(table.get(key, ()))):
+                if value not in values:
+                    yield (
+                        f"require[{position}]: {key}: nobody in the release has the sensitive "
+                        f"value {value!r}"
+                    )
+
+
+def _listed(given: Any) -> list[Any]:
+    """Values in a list, or in the lists of several names."""
+    return [x for own in given.values() for x in own] if isinstance(given, Mapping) else [*given]
 
 
 def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]) -> Scope:
@@ -414,9 +509,23 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
     priors = [points for table in required for points in _each(table.get("priors", ()))]
     known_of = {name for of in priors for table in of["tables"] for name in table["attributes"]}
     found = scope_of(written, required, criterion)
-    beside = tuple(column for column in known.beside if column not in known_of)
-    found["suppressed"] = tuple(found["suppressed"])
+    sights = [of for of in required if not OF_PEOPLE & of.keys()]
+    looked_at = {*known_of, *_looked_at(known, sights)}
+    linked = [name for name in known.sensitives if name not in known.unlinked]
+    of_values = linked if len(linked) > 1 and sights else []
+    others = known.unlinked if known.form == "generalized" and known.semantics == "single" else ()
+    names = [name for name in known.beside if name not in others]
+    beside = tuple(name for name in (*names, *of_values) if name not in looked_at)
+    for key in ("suppressed", "unrequired"):
+        found[key] = tuple(found[key])
     return Scope(**found, beside=beside, method=NOT_JUDGED)
+
+
+def _looked_at(known: Certificate, required: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Columns that each requirement is about, or takes for known of everybody."""
+    about = [(of.get("sensitive", known.sensitive), of.get("knowing", ())) for of in required]
+    seen = [{name, *knowing} for name, knowing in about if name not in known.unlinked]
+    return set.intersection(*seen) if seen else set()
 
 
 def _each(points: Any) -> Sequence[Any]:
@@ -431,12 +540,14 @@ def _claims(certified: Mapping[str, Any] | None) -> Scope:
     return Scope(left_out=certified["left_out"], method=None if method == NOT_JUDGED else method)
 
 
-def _lies(certified: Mapping[str, Any], scope: Scope) -> Iterator[str]:
+def _lies(known: Certificate, scope: Scope) -> Iterator[str]:
     """Where a certificate says something else of what nothing looked at than the files do."""
-    found = scope.to_dict()
-    for key, then in certified.items():
-        if key not in ("left_out", "method") and found[key] != then:
-            yield f"scope: {key} is {_shown(found[key])}; certified is {_shown(then)}"
+    found, certified = scope.to_dict(), known.scope or {}
+    newer = found if known.version >= 6 and certified else {}
+    for key in dict.fromkeys([*certified, *newer]):
+        now, then = found.get(key), certified.get(key)
+        if key not in ("left_out", "method") and now != then:
+            yield f"scope: {key} is {_shown(now)}; certified is {_shown(then)}"
 
 
 def _excess(finding: Finding | Reached, groups: Sequence[str]) -> str:
@@ -545,29 +656,48 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
         tables[part] = opened
     if schema is not None:
         refuse_other_schema(known, schema)
-    columns = [*known.groups, known.sensitive]
-    if known.escaped:
-        columns = [disarm_name(column) for column in columns]
-    *groups, sensitive = columns
-    release = as_release(tables, known.form, groups, sensitive, known.semantics)
+
+    def written(names: Sequence[str]) -> list[str]:
+        return [disarm_name(name) if known.escaped else name for name in names]
+
+    schema = Schema(
+        quasi_identifiers=written(known.groups),
+        sensitive=written(known.sensitives),
+        other=written(known.beside),
+        semantics=check_semantics(known.semantics),
+    )
+    unlinked = written(known.unlinked)
+    release = as_release(tables, known.form, schema.quasi_identifiers, schema, unlinked)
     return Published(release.rearmed() if known.escaped else release, known)
 
 
 def as_release(
-    tables: Mapping[str, Any], form: str, groups: Sequence[str], sensitive: str, semantics: str
+    tables: Mapping[str, Any],
+    form: str,
+    groups: Sequence[str],
+    schema: Schema,
+    unlinked: Sequence[str] = (),
 ) -> Release:
     """Take the tables for what a reader makes of them."""
     if "release" in tables:
         return Release.from_generalized(
-            tables["release"], quasi_identifiers=groups, sensitive=sensitive
+            tables["release"],
+            quasi_identifiers=groups,
+            sensitive=schema.sensitives,
+            other=schema.other,
+            unlinked=unlinked,
         )
-    return Release.from_bucketized(
-        tables["sensitive"],
-        group=groups[0] if form == "bucketized" else groups,
-        sensitive=sensitive,
-        semantics=check_semantics(semantics),
-        people=tables["people"],
+    first, *others = (
+        Release.from_bucketized(
+            tables[part],
+            group=groups[0] if form == "bucketized" else groups,
+            sensitive=columns,
+            semantics=schema.semantics,
+            people=tables["people"],
+        )
+        for part, columns in parts_of_sensitive(schema.sensitives, unlinked).items()
     )
+    return first.joined(others) if others else first
 
 
 def _folder_of(path: Path) -> Path:
@@ -589,10 +719,11 @@ def refuse_other_schema(known: Certificate, schema: Schema) -> None:
     other_groups = known.form == "generalized" and set(known.groups) != set(
         schema.quasi_identifiers
     )
-    if other_groups or known.sensitive != schema.sensitive:
+    if other_groups or set(known.sensitives) != set(schema.sensitives):
         raise SchemaError(
-            f"the certificate is for {', '.join(known.groups)} and {known.sensitive}, the "
-            f"policy for {', '.join(schema.quasi_identifiers)} and {schema.sensitive}"
+            f"the certificate is for {', '.join(known.groups)} and {', '.join(known.sensitives)}, "
+            f"the policy for {', '.join(schema.quasi_identifiers)} and "
+            f"{', '.join(schema.sensitives)}"
         )
     if known.semantics != schema.semantics:
         raise SchemaError(

@@ -16,13 +16,13 @@ from typing import TypeAlias
 import numpy as np
 
 from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
-from foreknow.adversaries.facts.profiles import Profiles, profiles, profiles_of
+from foreknow.adversaries.facts.profiles import Profiles, distinct_cells, profiles, profiles_of
 from foreknow.adversaries.facts.ratios import FloatArray
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.sparse import IntArray, order_of, ranges
-from foreknow.errors import DataError
+from foreknow.errors import DataError, InputError
 from foreknow.numbers import CLOSE, Number, as_threshold
 
 # How many times all profiles are looked at to find the undominated ones; a few times suffice
@@ -66,6 +66,9 @@ def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]: 
     l = min(l, counts.n_values)  # noqa: E741
     if len(codes) == counts.n_values and len(counts.codes) <= _AT_ONCE and _narrow(counts, l):
         yield profiles(counts, l).undominated(_EFFORT).distinct()
+        return
+    if len(codes) == counts.n_values and (few := distinct_cells(counts, l)) is not None:
+        yield profiles_of(counts, l, few).undominated(_EFFORT).distinct()
         return
     cells, offsets = _cells_of(counts, codes)
     # Under `set` a cell takes l more columns while it is worked on.
@@ -124,7 +127,13 @@ _FEW = 1024
 _BLOCK = 1 << 17
 
 
-def knowledge_skyline(release: HasCounts, value: Label, confidence: Number) -> Skyline:
+def knowledge_skyline(
+    release: HasCounts,
+    value: Label = None,
+    confidence: Number | None = None,
+    *,
+    any_of: Iterable[Label] | None = None,
+) -> Skyline:
     """Find the most facts about a value that a release withstands.
 
     Parameters
@@ -135,6 +144,8 @@ def knowledge_skyline(release: HasCounts, value: Label, confidence: Number) -> S
     confidence : number
         In (0, 1]; the release withstands (l, k, m) if the breach probability of
         ``Facts(l, k, m)`` is strictly below it.
+    any_of : iterable of labels, optional
+        In place of `value`: that a person has one of these, whichever.
 
     Returns
     -------
@@ -160,6 +171,10 @@ def knowledge_skyline(release: HasCounts, value: Label, confidence: Number) -> S
     [(0, 2, 2), (0, 3, 1), (0, 4, 0), (1, 0, 4), (1, 1, 3), (1, 2, 1), (2, 0, 3)]
     """
     counts = counts_of(release)
+    if confidence is None or (value is None) == (any_of is None):
+        raise InputError("knowledge_skyline: give a value or any_of, and a confidence")
+    if any_of is not None:
+        counts, value = counts.any_of(any_of)
     code = counts.code(value)
     limit = as_threshold(confidence)
     if not counts.totals[code]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -17,12 +17,21 @@ from foreknow.adversaries.implications.witness import ImplicationsWitness
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import counts_of
-from foreknow.auditing.audit import Audit, Verdict
+from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
+from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import known_beside
 from foreknow.data.schema import Schema
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.report.exposed import (
+    MEANING,
+    exposed_csv,
+    exposed_figure,
+    exposed_grid,
+    exposed_sentence,
+)
 from foreknow.report.figures import (
     knowledge_figure,
     limit_holds,
@@ -128,7 +137,9 @@ class AuditPage(Page[Audit]):
             terms=Terms(noun, audit.counts.semantics),
             legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
             sections=_sections(audit, published=published),
-            criteria=_criteria(audit),
+            exposed=None if published else exposed_grid(titled_exposed(audit)),
+            exposed_meaning=MEANING,
+            criteria=_criteria(audit, published=published),
             estimates=_estimates(audit, published=published),
             sizes=script_json(sizes_figure(audit.counts)),
             utility=worth,
@@ -145,6 +156,10 @@ class AuditPage(Page[Audit]):
             policy=policy_rows(audit.policy, audit.counts.semantics, published=published),
         )
 
+    def exposed_csv(self) -> str:
+        """The groups over each limit, for the owner's spreadsheet."""
+        return exposed_csv(titled_exposed(self.result))
+
     def brief(self) -> Iterator[Block]:
         """A row for each verdict, a sentence for each failing one, what it is worth."""
         audit, sections = self.result, _sections(self.result, brief=True)
@@ -160,11 +175,11 @@ class AuditPage(Page[Audit]):
         if rows:
             head = ("", "what must stay hidden", "from who knows", "worst", "limit")
             yield Grid((*head, "value, and in which group"), rows, left=(0, 1, 2, 5))
-        failing = [(False, s["sentence"]) for s in sections if not s["safe"]]
+        failing = [(False, f"{s['sentence']} {s['exposed']}") for s in sections if not s["safe"]]
         for safe, said in (*_criteria(audit), *failing):
             yield Sentence(f"{'✓' if safe else '✗'} {said}", "safe" if safe else "unsafe")
-        for within, said in _estimates(audit):
-            yield Sentence(f"{'≈' if within else '✗'} {' '.join(said)}", "" if within else "unsafe")
+        for within, each in _estimates(audit):
+            yield Sentence(f"{'≈' if within else '✗'} {' '.join(each)}", "" if within else "unsafe")
         if self.notes:
             yield Sentence(HEADING, "strong")
             yield from [Sentence(f"– {said}") for said in self.notes]
@@ -186,6 +201,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         return f"Nobody in the release has any {noun} that this requirement is about."
     value, bound = named(found.value), _bound(verdict)
     used = describe(verdict.point.adversary, found.witness, noun)
+    known = "".join(f", and {said}" for said in _of_everybody(map(visible, verdict.known)))
     if found.probability == 0 and used.nobody:
         return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
     who, just = "Someone", reaches_just(found, limit)
@@ -199,7 +215,13 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         bound += ", which must not be reached"
     elif found.bounded:
         bound += "; that is an upper bound, since the group is out of reach of an exact answer"
-    return f"{who} who {used.knows} can be {sure} that {used.whose} has {value}; {bound}."
+    return f"{who} who {used.knows}{known} can be {sure} that {used.whose} has {value}; {bound}."
+
+
+def _of_everybody(columns: Iterable[str]) -> list[str]:
+    """Say which columns are known of everybody, if any are."""
+    names = list(columns)
+    return [f"the {listing(names, most=_EVERY)} of everybody"] if names else []
 
 
 def _bound(verdict: Verdict) -> str:
@@ -232,12 +254,34 @@ def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
     ]
 
 
-def _criteria(audit: Audit) -> list[tuple[bool, str]]:
-    """Whether each criterion holds, and what the release attains of it."""
-    return [
-        (each.safe, f"{_criterion_text(each.requirement)}: {visible(each.attained)}.")
-        for each in audit.criteria
-    ]
+def titled_exposed(audit: Audit) -> list[tuple[str, Exposed]]:
+    """Who is exposed by each requirement and point, by its title."""
+    places = {id(own): place for place, own in enumerate(audit.policy.requirements, 1)}
+    titled: list[tuple[str, Exposed]] = []
+    part = 0
+    for found in audit.exposed:
+        own = found.requirement
+        part = part + 1 if titled and titled[-1][1].requirement is own else 1
+        title = requirement_title(own, places[id(own)])
+        titled.append((f"{title}, point {part}" if len(own.points) > 1 else title, found))
+    return titled
+
+
+def _criteria(audit: Audit, *, published: bool = False) -> list[tuple[bool, str]]:
+    """Whether each criterion holds, what the release attains, and who is in groups that fail."""
+    said = []
+    for each in audit.criteria:
+        sentence = criterion_sentence(each)
+        if not each.safe and not published:
+            exposed = [one for one in audit.exposed if one.requirement is each.requirement]
+            sentence = " ".join([sentence, *map(exposed_sentence, exposed)])
+        said.append((each.safe, sentence))
+    return said
+
+
+def criterion_sentence(verdict: CriterionVerdict) -> str:
+    """Say what a release attains of a criterion."""
+    return f"{_criterion_text(verdict.requirement)}: {visible(verdict.attained)}."
 
 
 def _estimates(audit: Audit, *, published: bool = False) -> list[tuple[bool, list[str]]]:
@@ -255,8 +299,10 @@ def _criterion_text(requirement: Requirement) -> str:
     return f"{key} = {setting_text(setting)}"
 
 
-def sensitive_noun(policy: Policy) -> str:
+def sensitive_noun(policy: Policy, requirement: Requirement | None = None) -> str:
     """Name the sensitive attribute as a noun; "sensitive value" where the policy does not."""
+    if requirement is not None and requirement.sensitive is not None:
+        return noun_of(requirement.sensitive)
     return NOUN if policy.schema is None else noun_of(policy.schema.sensitive)
 
 
@@ -268,16 +314,31 @@ def requirement_title(requirement: Requirement, place: int) -> str:
 
 
 def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> str:
-    """Say which values a requirement is about."""
-    if requirement.any_of is not None:
-        members = listing([named(value) for value in requirement.any_of], "or", most=most)
-        return f"any of {members}"
+    """Say which values a requirement is about, and which of a table a label stands for."""
+    of = requirement.any_of
+    if isinstance(of, str):
+        members = requirement.counted_sets.get(of, ())
+        listed = f" ({_either(members, most)})" if members else ""
+        return f"any {noun} under {named(of)}{listed}"
+    if isinstance(of, Mapping):
+        sets = [f"any of {named(name)} ({_either(own, most)})" for name, own in of.items()]
+        return listing(sets, most=most)
+    if of is not None:
+        return f"any of {_either(of, most)}"
+    if requirement.at_level is not None:
+        labels = f"every label of level {requirement.at_level} in the hierarchy of {noun}"
+        excepted = [named(label) for label in requirement.excluded]
+        return f"{labels} except {listing(excepted, most=most)}" if excepted else labels
     if requirement.values is not None:
         return listing([named(value) for value in requirement.values], most=most)
     if not requirement.excluded:
         return f"every {noun}"
     excluded = listing([named(value) for value in requirement.excluded], most=most)
     return f"every {noun} except {excluded}"
+
+
+def _either(members: Sequence[Any], most: int) -> str:
+    return listing([named(value) for value in members], "or", most=most)
 
 
 def utility_line(utility: Utility) -> str:
@@ -319,29 +380,37 @@ def _sections(audit: Audit, brief: bool = False, published: bool = False) -> lis
             title, anchor = requirement_title(verdict.requirement, place), f"requirement-{place}"
             if len(verdicts) > 1:
                 title, anchor = f"{title}, point {part}", f"{anchor}-{part}"
-            withheld = published and _is_learned(verdict)
+            withheld = published and is_learned(verdict.point.adversary)
             section = _withheld(audit, verdict) if withheld else _section(audit, verdict, brief)
             made.append({"title": title, "anchor": anchor, **section})
+    if published or (brief and audit.safe):
+        return made
+    exposed = [found for found in audit.exposed if found.point is not None]
+    for section, found in zip(made, exposed, strict=False):
+        section["exposed"] = "" if section["safe"] else exposed_sentence(found)
+        drawn = None if brief else exposed_figure(found)
+        section["people"] = drawn and (script_json(drawn[0]), drawn[1])
     return made
 
 
-def _is_learned(verdict: Verdict) -> bool:
-    adversary = verdict.point.adversary
+def is_learned(adversary: Any) -> bool:
+    """Whether it knows priors that were learned from the table, and are kept with its owner."""
     return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
 
 
 def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     """What is said of a requirement, whatever came of it."""
-    noun, point = sensitive_noun(audit.policy), verdict.point
+    noun, point = sensitive_noun(audit.policy, verdict.requirement), verdict.point
     allowed = describe(point.adversary, None, noun, audit.counts.semantics)
+    beside = [visible(name) for name in verdict.known]
     return {
         "about": values_phrase(verdict.requirement, noun),
         "safe": verdict.safe,
-        "knows": allowed.knows,
-        "short": allowed.short,
+        "knows": ", and ".join([allowed.knows, *(_of_everybody(beside) if beside else [])]),
+        "short": "\n".join([allowed.short, *(f"{name} of everybody" for name in beside)]),
         "value": "–",
         "group": "–",
-    } | dict.fromkeys(("details", "figure", "groups", "every"), ())
+    } | dict.fromkeys(("details", "figure", "groups", "every", "people", "exposed"), "")
 
 
 def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
@@ -359,8 +428,8 @@ def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
 
 
 def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
-    counts = counts_of(verdict.requirement.counted(audit.counts))
-    noun = sensitive_noun(audit.policy)
+    counts = verdict.counts or counts_of(verdict.requirement.counted(audit.counts))
+    noun = sensitive_noun(audit.policy, verdict.requirement)
     found, adversary = verdict.disclosure, verdict.point.adversary
     section = _heading(audit, verdict) | {
         "sentence": verdict_sentence(verdict, noun),
@@ -376,7 +445,7 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
     rows = [
-        (visible(d.value), number(int(counts.totals[counts.code(d.value)])), _worst(d, verdict))
+        (visible(d.value), _holders(verdict, counts, d.value), _worst(d, verdict))
         for d in every[:_MOST_VALUES]
     ]
     return section | {
@@ -392,6 +461,16 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
             note=f"And {some(left, 'other', 'others')}, none of them higher." if left > 0 else "",
         ),
     }
+
+
+def _holders(verdict: Verdict, counts: GroupCounts, value: Any) -> str:
+    """How many have a value, or one of a set."""
+    if value in counts.values.codes:
+        return number(int(counts.totals[counts.code(value)]))
+    members = set(verdict.requirement.counted_sets.get(str(value), ()))
+    codes = [code for code, label in enumerate(counts.values) if str(label) in members]
+    whole = len(codes) == len(members) > 0  # or some are in the set that is counted as one
+    return number(int(counts.totals[codes].sum())) if whole else "–"
 
 
 def _worst(found: Disclosure, verdict: Verdict) -> Cell:
@@ -457,9 +536,9 @@ def policy_rows(
     policy: Policy, semantics: Semantics = "single", *, published: bool = False
 ) -> list[tuple[str, list[str]]]:
     """Say everything that a policy asks, and how it was published, where it was."""
-    noun = sensitive_noun(policy)
     rows = []
     for place, requirement in enumerate(policy.requirements, 1):
+        noun = sensitive_noun(policy, requirement)
         if requirement.criterion is not None:
             held = f"Every group must hold {visible(_criterion_text(requirement))}."
             rows.append((requirement_title(requirement, place), [held]))
@@ -470,13 +549,28 @@ def policy_rows(
             f"{_must(point)} that a particular person has it."
             for point in requirement.points
         ]
+        lines += _sight_lines(policy, requirement)
         rows.append((requirement_title(requirement, place), [f"About {about}.", *lines]))
     if policy.schema is not None:
         options = policy.options
         form = f"{visible(options.form)}, " if options.form else ""  # else as suits the method
         how = f"{form}by {visible(options.method)}"
+        apart = listing([visible(name) for name in options.unlinked], most=_EVERY)
+        how += f"; apart from each other and all else: {apart}" if options.unlinked else ""
         rows += [*schema_rows(policy.schema), *([("Published", [how])] if published else [])]
     return rows
+
+
+def _sight_lines(policy: Policy, requirement: Requirement) -> list[str]:
+    """Say what an adversary is taken to know of everybody, where columns stand beside a value."""
+    sensitive = requirement.sensitive or (policy.schema.sensitive if policy.schema else "")
+    known = [visible(name) for name in known_beside(policy.linked, sensitive, requirement.knowing)]
+    others = [visible(n) for n in policy.linked if n != sensitive and visible(n) not in known]
+    said = [f"They also know the {listing(known, most=_EVERY)} of everybody."] if known else []
+    if others and sensitive in policy.linked:
+        columns = listing(others, "or", most=_EVERY)
+        said.append(f"It is assumed that nobody knows the {columns} of anybody.")
+    return said
 
 
 def _must(point: Point) -> str:
@@ -487,9 +581,13 @@ def _must(point: Point) -> str:
 
 def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     """Say what each column is: what each row is about, and its lines."""
-    sensitive = [visible(schema.sensitive), *_SEVERAL.get(schema.semantics, [])]
+    sensitive = [visible(name) for name in schema.sensitives]
     known = [_column(schema, column) for column in schema.quasi_identifiers]
-    rows = [("Sensitive column", sensitive), ("Columns others may know", known)]
+    noun = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
+    sensitive += _SEVERAL.get(schema.semantics, [])
+    named_sets = [name for name in schema.sensitives if name in schema.hierarchies]
+    sensitive += [f"Sets of values have names, {_coarsened(schema, name)}" for name in named_sets]
+    rows = [(noun, sensitive), ("Columns others may know", known)]
     for title, columns in (
         ("Identifiers, never published", schema.identifiers),
         ("Published as they are", schema.other),
@@ -501,11 +599,14 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
 
 
 def _column(schema: Schema, column: str) -> str:
-    hierarchy: Any = schema.hierarchies.get(column)
-    if hierarchy is None:
+    if column not in schema.hierarchies:
         return visible(column)
-    table = hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict()
-    return f"{visible(column)}: {coarsening(table)}"
+    return f"{visible(column)}: {_coarsened(schema, column)}"
+
+
+def _coarsened(schema: Schema, column: str) -> str:
+    hierarchy: Any = schema.hierarchies[column]
+    return coarsening(hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict())
 
 
 def coarsening(table: Mapping[str, Any]) -> str:
