@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
+from foreknow.data.windows import Windows
 from foreknow.errors import InputError
 from foreknow.numbers import Number
 from foreknow.settings import Settings
@@ -116,6 +117,24 @@ class Searchable(Adversary, Protocol):
         self, threshold: Number, values: Mask | None = None, semantics: Semantics = "single"
     ) -> Ledger:
         """Start a ledger for a search, for some codes of values or all."""
+        ...
+
+
+@runtime_checkable
+class Near(Adversary, Protocol):
+    """An adversary of whom it can be said what they find out to within a width."""
+
+    def near(self, windows: Windows) -> Disclosure:
+        """Return the highest posterior of a window, over all windows."""
+        ...
+
+    def near_ledger(self, threshold: Number, windows: Windows) -> Ledger:
+        """Start a ledger for a search; `windows` are those of the whole table."""
+        ...
+
+    @property
+    def near_is_exact(self) -> bool:
+        """Whether such a ledger refuses nothing that is safe."""
         ...
 
 

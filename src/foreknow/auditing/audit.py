@@ -86,6 +86,7 @@ class Verdict:
             "values": None if about is None else [str(v) for v in about],
             "except": [str(v) for v in self.requirement.excluded],
             **(written(self.requirement, None) if self.requirement.about_sets else {}),
+            **({"within": w.given} if (w := self.requirement.within) is not None else {}),
             **_sight_of(self.requirement, self.known),
             "adversary": self.point.adversary.to_dict(),
             self.point.key: str(self.point.below),

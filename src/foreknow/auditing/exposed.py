@@ -155,6 +155,8 @@ def exposed_by(
         return [_failing(requirement, counts_of(judged[0][1]))]
     if requirement.about_sets and any(isinstance(p.adversary, Gaining) for p in requirement.points):
         return [Exposed(requirement, point) for point in requirement.points]
+    if requirement.within is not None:  # of whom which window would be the worst is not counted
+        return [Exposed(requirement, point) for point in requirement.points]
     each = [_exposed(secret, counted) for secret, counted in judged]
     return [_together(requirement, list(found)) for found in zip(*each, strict=True)]
 

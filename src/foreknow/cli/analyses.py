@@ -127,6 +127,10 @@ def skyline(
         typer.Option("--value", "-v", help="A sensitive value; repeatable. All when left out."),
     ] = None,
     any_of: AnyOf = None,
+    within: Annotated[
+        str | None,
+        typer.Option("--within", help='For numbers and dates: any so near, as 5000 or "10%".'),
+    ] = None,
     above: Annotated[
         str | None,
         typer.Option("--above", help='Amounts to judge, such as "1,2,3" for l=1, k=2, m=3.'),
@@ -161,7 +165,9 @@ def skyline(
     from foreknow.auditing.skyline import skyline_report
     from foreknow.policy.policy import Policy
 
-    if (above is not None or name_people) and not (value or any_of):
+    if sum(map(bool, (value, any_of, within))) > 1:
+        raise InputError("give one of --value, --any-of and --within: each is a secret of its own")
+    if (name_people and not value) or (above is not None and not (value or any_of or within)):
         raise InputError("--above and --name-people are about values; add --value")
     if value and any_of:
         raise InputError("--any-of is one secret; give it or --value, not both")
@@ -189,11 +195,14 @@ def skyline(
         wanted = [value_named(opened.counts, text) for text in texts] or None
         one = None if not any_of else named_set(opened.counts, any_of, policy)
         rules = None if policy is None else Policy.load(policy)
-        report = skyline_report(opened, wanted, confidence=confidence, any_of=one, policy=rules)
+        report = skyline_report(
+            opened, wanted, confidence=confidence, any_of=one, policy=rules, within=within
+        )
         wanted = wanted or (None if one is None else list(report.values))
-    show_result(report, html, json, quiet or bool(wanted))
+    by_itself = bool(wanted) or point is not None
+    show_result(report, html, json, quiet or by_itself)
     if not quiet:
-        if wanted:
+        if by_itself:
             _print_each(report, opened, point, name_people)
         say_scope(opened)
 

@@ -220,6 +220,10 @@ def _about(required: Mapping[str, Any]) -> str:
     for key, words in keys.items():
         if key in required:
             return f", {words} {_listed(required[key], most=20)}"
+    if "within" in required:
+        from foreknow.data.windows import Width
+
+        return f", to within {Width(required['within']).words()}"
     return ""
 
 

@@ -39,6 +39,11 @@ class Labels(tuple[Label, ...]):
         return {label: code for code, label in enumerate(self)}
 
     @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What was worked out about the labels, kept so that it is worked out once."""
+        return {}
+
+    @cached_property
     def first_missing(self) -> int | None:
         """Position of the first label that stands for a missing value, if there is one."""
         return next((code for code, label in enumerate(self) if is_missing(label)), None)

@@ -37,6 +37,7 @@ class RequireSettings(Settings):
     excluded: list[Any] = Field(default=[], alias="except")
     any_of: list[Any] | dict[str, list[Any]] | str | None = None
     at_level: int | None = None
+    within: Any = None  # read by Width
     sensitive: str | None = None
     knowing: list[str] | None = None
     below: _Limit = None
@@ -196,6 +197,7 @@ def _requirement(read: Any, name: str, folder: Path) -> Requirement:
         name,
         any_of=read.any_of,
         at_level=read.at_level,
+        within=read.within,
         sensitive=read.sensitive,
         knowing=read.knowing,
         at_most=read.at_most,

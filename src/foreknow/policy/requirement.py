@@ -21,6 +21,7 @@ from foreknow.adversaries.protocol import (
     HasCounts,
     Ledger,
     Mask,
+    Near,
     Searchable,
     Summing,
     counts_of,
@@ -31,6 +32,7 @@ from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.labels import JointLabels, Label, Labels, known_beside
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
+from foreknow.data.windows import Width, Window, Windows
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
 from foreknow.numbers import CLOSE, Number, as_fraction, as_threshold, shown
 from foreknow.policy.sets import Of, Recoding, recoding, written
@@ -67,7 +69,10 @@ class Point(NamedTuple):
         return bool(getattr(self.adversary, "estimates", False))
 
     def disclosures(self, counted: HasCounts) -> list[Disclosure]:
-        """What the adversary finds out at worst, for each sensitive value that is counted."""
+        """What the adversary finds out at worst, for each secret that is counted."""
+        if isinstance(counted, Windows):  # one, of all that lie so near each other
+            assert isinstance(self.adversary, Near)
+            return [self.adversary.near(counted)]
         if self.relative:
             assert isinstance(self.adversary, Gaining)
             return list(self.adversary.gains(counted).values())
@@ -139,6 +144,10 @@ class Requirement:
     at_level : int, optional
         In place of `any_of`: every label at this level of that hierarchy, from 1, is a secret of
         its own, but those in `excluded`.
+    within : number or str, optional
+        For numbers and dates, in place of `values`: that a person's value lies in some window
+        that is so wide, such as 5000, "10%" of the lower end, or "30 days"; the worst window
+        counts. For people with one value each, against `Facts` and `Negations`.
     at_most : number
         In place of `below`, for priors: the limit may be reached. ``at_most="1/4"`` is
         4-robustness.
@@ -183,6 +192,7 @@ class Requirement:
         default=None, kw_only=True
     )
     at_level: int | None = field(default=None, kw_only=True)
+    within: Any = field(default=None, kw_only=True)
     at_most: Number | None = field(default=None, compare=False, kw_only=True)
     at_most_times: Number | None = field(default=None, compare=False, kw_only=True)
     hierarchy: Hierarchy | None = field(default=None, compare=False, repr=False, kw_only=True)
@@ -225,6 +235,8 @@ class Requirement:
             raise PolicyError(f"{self.name}: give values or except, not both")
         if self.about_sets:
             self._check_sets()
+        if self.within is not None:
+            self._check_within()
         self._check_sight()
         limits = (self.below, self.at_most, self.at_most_times)
         if is_criterion and (self.values is not None or self.excluded or limits != (None,) * 3):
@@ -288,6 +300,26 @@ class Requirement:
             if not own or not name:
                 raise PolicyError(f"{self.name}: any_of.{name} is empty; name the set, its values")
         return Of(sets)
+
+    def _check_within(self) -> None:
+        keys = {"values": self.values, "except": self.excluded or None, "any_of": self.any_of}
+        for key, given in {**keys, "at_level": self.at_level}.items():
+            if given is not None:
+                raise PolicyError(
+                    f"{self.name}: give within or {key}, not both; within is about every value"
+                )
+        if self.criterion is not None:
+            raise PolicyError(f"{self.name}: {self.criterion} is about whole groups: no within")
+        for point in self.points:
+            if not isinstance(point.adversary, Near):
+                raise PolicyError(
+                    f"{self.name}: within is unsupported for {point.adversary}; give facts or "
+                    "negations"
+                )
+        try:
+            object.__setattr__(self, "within", Width.of(self.within))
+        except InputError as error:
+            raise PolicyError(f"{self.name}: {error}") from None
 
     def _points(self) -> list[Point]:
         given, limits = self.adversary, (self.below, self.at_most, self.at_most_times)
@@ -385,12 +417,15 @@ class Requirement:
 
         Of several sensitive columns one is counted, in groups that the columns divide which the
         adversary knows of everybody. Where the secret is each value by itself that is all; any of
-        a set is counted as one value (of several sets, ask each of `secrets`).
+        a set is counted as one value (of several sets, ask each of `secrets`), and numbers that are
+        near each other as windows.
         """
         return self._united(self._seen(release))
 
     def _united(self, seen: HasCounts) -> HasCounts:
         """What is counted of what the adversary sees."""
+        if self.within is not None:
+            return self._windows(counts_of(seen))
         if not self.about_sets:
             return seen
         counts = counts_of(seen)
@@ -401,7 +436,8 @@ class Requirement:
         """Each of its secrets by itself, and what is counted for it."""
         seen = self._seen(release)
         each = self.secrets(counts_of(seen).values)
-        if any(isinstance(point.adversary, Gaining) for point in self.points):
+        gaining = any(isinstance(point.adversary, Gaining) for point in self.points)
+        if gaining or self.within is not None:
             return tuple((one, seen) for one in each)
         return tuple((one, one._united(seen)) for one in each)
 
@@ -424,6 +460,20 @@ class Requirement:
             own: Labels = values[self.sensitive or next(iter(values))]
             return own
         return values  # type: ignore[no-any-return]
+
+    def _windows(self, counts: GroupCounts) -> Windows:
+        try:
+            return Windows.of(counts, self.within)
+        except InputError as error:
+            raise PolicyError(f"{self.name}: {error}") from None
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{self.name}: {error}") from None
+
+    def shown(self, counts: GroupCounts, found: Disclosure) -> GroupCounts:
+        """What is counted, with the values of the window together of which a disclosure is."""
+        if self.within is not None and isinstance(found.value, Window):
+            return self._windows(counts).merged(found.value)
+        return counts
 
     def check_columns(self, sensitives: Sequence[str], schema: Schema | None = None) -> None:
         """Refuse a requirement that does not say which of several columns it is about."""
@@ -481,7 +531,9 @@ class Requirement:
         return self._recoding(values).labels if self.about_sets else values
 
     def mask(self, values: Labels) -> Mask:
-        """Which of some values, as they are counted, it is about."""
+        """Which of some values, as they are counted, it is about; of windows, the worst one."""
+        if self.within is not None:
+            return np.ones(1, dtype=bool)
         if not self.about_sets:
             return self.about(values)
         mask = np.zeros(len(values), dtype=bool)
@@ -560,6 +612,13 @@ class Requirement:
             if getattr(self.criterion, "compares_table", False) and everyone is not None:
                 more = {"whole": counts_of(self.counted(everyone)).totals}
             return [self.criterion.ledger(semantics, **more)]
+        if self.within is not None:
+            none = np.zeros(0, dtype=np.int64)
+            start, own = np.zeros(1, np.int64), self.labels(values)
+            nobody = GroupCounts(none, start, none, none, own, None, semantics)
+            windows = self._windows(nobody)
+            near = [(point.adversary, point.below) for point in self.points]
+            return [a.near_ledger(below, windows) for a, below in near if isinstance(a, Near)]
         mask, ledgers = self.mask(self.labels(values)), []
         for point in self.points:
             if point.estimated:  # judged at last, of the whole release
@@ -580,6 +639,12 @@ class Requirement:
         settled = [point for point in self.points if not point.estimated]
         return all(point.adversary.monotone(semantics) for point in settled)
 
+    @property
+    def searched_exactly(self) -> bool:
+        """Whether a search where merging cannot hurt refuses nothing that holds."""
+        near = [a for point in self.points if isinstance(a := point.adversary, Near)]
+        return self.within is None or all(adversary.near_is_exact for adversary in near)
+
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words what fails, and by how much."""
         if self.criterion is not None:
@@ -597,7 +662,7 @@ class Requirement:
                 )
                 failing = worst_one.value
         if said and counts.n_groups == 1:
-            said[-1] += f" ({self._way_out(counts, failing)})"
+            said[-1] += f" ({self._way_out(self.shown(counts, worst_one), failing)})"
         return said
 
     def _way_out(self, counts: GroupCounts, value: Label) -> str:
@@ -608,6 +673,9 @@ class Requirement:
             values = [counts.values[code] for code in np.flatnonzero(about)]
         have = sum(int(counts.totals[counts.code(each)]) for each in values)
         said = "raise the limit, or let the adversary know less"
+        if self.within is not None:
+            near = f"raise the limit, give less than {self.within.key}, or let the adversary"
+            return f"{have} of {counts.n_people} people have values {value}: {near} know less"
         if self.values is None and self.any_of is None:
             said += f", or add {name} to except if it harms nobody"
         if counts.semantics == "multiset":
@@ -652,6 +720,8 @@ class Requirement:
             table.update(written(self, None if values is None else self._own(values)))
             if values is not None:
                 table.pop("except", None)
+        if self.within is not None:
+            table["within"] = self.within.given
         if self.sensitive is not None:
             table["sensitive"] = self.sensitive
         if self.knowing is not None and not (not self.knowing and self.of_people):
@@ -721,6 +791,13 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
         if one.adversary != two.adversary or one.below == two.below:
             continue
         if one.relative != two.relative:  # what one asks, the other need not
+            continue
+        if earlier.within is not None or later.within is not None:
+            if earlier.within == later.within:
+                raise PolicyError(
+                    f"{later.name}: values within {later.within} must stay below {two} here and "
+                    f"below {one} in {earlier.name}, against the same {two.adversary}"
+                )
             continue
         if earlier.about_sets or later.about_sets:
             if _asked(earlier) == _asked(later):

@@ -31,6 +31,11 @@ NOT_MINIMAL = (
     "help the adversary, so groups may be larger than necessary"
 )
 
+PERHAPS_LARGER = (
+    "safe, but perhaps not minimal: where links are about values to within a width, the search is "
+    "on the safe side, so groups may be larger than necessary"
+)
+
 _OF_ALL_VERSIONS = ("policy", "method", "source", "seeded", "versions", "version")
 
 

@@ -27,6 +27,7 @@ from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.learned.learned import Learned
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.criteria import registry as criteria
+from foreknow.data.windows import Width
 from foreknow.documents import from_json, read_text
 from foreknow.errors import CertificateError, InputError
 from foreknow.numbers import as_fraction, as_threshold
@@ -35,7 +36,8 @@ from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
 # 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids,
-# 5 no sets of values by their names, one sensitive column, no trees, populations and estimates
+# 5 no sets of values by their names, one sensitive column, no trees, populations, windows and
+# estimates
 FORMAT_VERSION = 6
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
@@ -62,6 +64,11 @@ def _each_once(names: list[str]) -> list[str]:
     if len(set(names)) < len(names):
         raise ValueError("it names something twice")
     return names
+
+
+def _as_width(given: int | str) -> int | str:
+    Width.of(given)
+    return given
 
 
 _Amount = Annotated[int, Field(ge=0, le=10**18)]
@@ -116,6 +123,7 @@ class _RequireBase(Settings):
     values: _SomeNames | None = None
     excluded: _SomeNames | None = Field(default=None, alias="except")
     any_of: _SomeNames | _Sets | None = None
+    within: Annotated[int | str, AfterValidator(_as_width)] | None = None
     sensitive: str | None = None
     knowing: _Names | None = None
     below: _Limit | None = None
@@ -130,15 +138,15 @@ class _RequireBase(Settings):
         wanted = [each.key for each in criteria.CRITERIA if getattr(self, each.key) is not None]
         alone = [own for own in given.values() if not isinstance(own, list)]
         limits = [self.below, self.at_most, self.at_most_times]
-        given_values = [self.values, self.excluded, self.any_of]
+        given_values = [self.values, self.excluded, self.any_of, self.within]
         about = any(named is not None for named in given_values)
         if wanted:
-            merges = self.any_of is not None and given_values == [None, None, self.any_of]
+            merges = self.any_of is not None and given_values == [None, None, self.any_of, None]
             if given or len(wanted) > 1 or (about and not merges) or limits != [None] * 3:
                 raise ValueError(f"{wanted[0]} stands by itself")
             return self
         if sum(named is not None for named in given_values) > 1:
-            raise ValueError("it has two of values, except and any_of")
+            raise ValueError("it has two of values, except, any_of and within")
         if not given or (alone and len(given) > 1):
             raise ValueError("it needs one adversary, or points")
         if sum(limit is not None for limit in limits) != len(alone):
@@ -476,6 +484,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     if read.version < 6 and any(newer):
         return "sets of values have names, and criteria are about sets, from version 6 on"
     for required in read.policy.require:
+        if read.version < 6 and required.within is not None:
+            return "within is certified from version 6 on"
         if read.version < 6 and required.t_closeness is not None and required.t_closeness.tree:
             return "the tree of t_closeness is certified from version 6 on"
         for compared in (required.k_map, required.delta_presence):

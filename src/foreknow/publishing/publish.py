@@ -61,6 +61,7 @@ from foreknow.publishing import (
 )
 from foreknow.publishing.certificate import (
     NOT_MINIMAL,
+    PERHAPS_LARGER,
     Certificate,
     digest_of,
     finding_to_dict,
@@ -524,6 +525,7 @@ def _certify(
         raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
     key = secrets.token_hex(32)
     notes, minimal = traits_of(anonymizer).notes, traits_of(anonymizer).minimal
+    loosely = not all(required.searched_exactly for required in policy.requirements)
     learned = learned_tables(policy)
     kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
     if kept is not None:
@@ -546,11 +548,12 @@ def _certify(
         seeded=seed is not None,
         escaped=options.escape_formulas and options.format == "csv",
         semantics=semantics,
-        minimal=policy.monotone() and minimal is not None and bool(minimal(policy)),
+        minimal=policy.monotone() and not loosely and minimal is not None and bool(minimal(policy)),
         grids=verdicts.utility.grids,
         notes=(
             *([learned_note(learned)] if learned else []),
             *([] if policy.monotone() or policy.attributes else [NOT_MINIMAL]),
+            *([PERHAPS_LARGER] if loosely and minimal is not None else []),
             *(notes(policy, seed) if notes is not None else ()),
         ),
         scope=verdicts.scope.to_dict(),

@@ -45,6 +45,7 @@ from foreknow.verifier.likeness import (
 )
 from foreknow.verifier.population import Everybody, gauge_delta_presence, gauge_k_map
 from foreknow.verifier.priors import Chances, Worst, worst_priors
+from foreknow.verifier.windows import worst_near
 
 Bag = dict[str, int]
 
@@ -54,6 +55,8 @@ OF_PEOPLE = frozenset(("k_anonymity", "k_map", "delta_presence"))
 OF_POPULATION = frozenset(("k_map", "delta_presence"))
 # Those that ask how many have which value, and so may count some values as one.
 _OF_VALUES = {"l_diversity", "alpha_k", "t_closeness", "beta_likeness", "delta_disclosure"}
+# Kinds of knowledge of which it is known what they tell of windows.
+_OF_WINDOWS = {"facts", "negations"}
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 _ARMED = re.compile(r"[=+\-@\t\r]")
@@ -242,6 +245,7 @@ class Asked(NamedTuple):
     groups: Sequence[str]  # the columns that make these groups
     members: Collection[str] = ()  # of a set of values, which is one value in `held`
     plain: Mapping[Group, tuple[int, Bag]] = {}  # the same groups, in which these stay apart
+    within: Any = None  # how near is near, where windows are asked of
 
 
 # Of one kind of knowledge: from what is asked and its settings to the worst value, its group, the
@@ -301,6 +305,8 @@ def _findings(
             continue
         if kind not in judges:
             raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
+        if kind not in _OF_WINDOWS and any(own.within is not None for own in asked):
+            raise CertificateError(f"within is for {' and '.join(sorted(_OF_WINDOWS))}, not {kind}")
         value, group, probability, prior = max(
             (judges[kind](own, settings) for own in asked),
             key=lambda found: found[2] / found[3] if relative else found[2],
@@ -380,6 +386,10 @@ def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> list
             one = _named(name, about - set(members))
             asked.append(Asked(held, {one}, written, relative, groups, members, whole))
         return asked
+    if "within" in table:
+        if written.semantics != "single":
+            raise CertificateError("within is for one value per person")
+        return [Asked(whole, about, written, relative, groups, within=table["within"])]
     if "values" in table:
         about &= {str(value) for value in table["values"]}
     about -= {str(value) for value in table.get("except", ())}
@@ -535,7 +545,7 @@ def count_people(written: Written) -> tuple[int, int]:
 def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fraction]]:
     """Each kind of knowledge, its settings and its limit."""
     limits = [key for key in ("below", "at_most", "at_most_times") if key in table]
-    others = ("name", "values", "except", "any_of", "sensitive", "knowing", *limits)
+    others = ("name", "values", "except", "any_of", "within", "sensitive", "knowing", *limits)
     kinds = [key for key in table if key not in others]
     if limits not in ([], ["below"]) and (
         len(limits) > 1
@@ -567,6 +577,8 @@ def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
 def _judge_facts(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     l, k, m = _amounts(settings, "lkm", "facts")  # noqa: E741
     semantics = asked.written.semantics
+    if asked.within is not None:
+        return *worst_near(asked.held, asked.within, l, k, m), Fraction(1)
     cells: dict[str, dict[Cell, Group]] = {}
     for group, (people, bag) in asked.held.items():
         counts = sorted(bag.values(), reverse=True)

@@ -470,6 +470,11 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
                 f"{', '.join(looked_at)}; attack by a policy about one of them, with knowing = []"
             )
     for requirement in policy.requirements if policy is not None else ():
+        if requirement.within is not None:
+            raise UnsupportedError(
+                f"{requirement.name}: an attack is about values, not within; attack by a policy "
+                "without it"
+            )
         for secret in requirement.secrets(values):
             codes = np.flatnonzero(secret.about(values)).tolist()
             if secret.about_sets and secret.points:

@@ -54,10 +54,11 @@ def property_of(policy: Policy) -> Property:
 
 
 def _part(requirement: Requirement, point: Point) -> Property:
-    if requirement.about_sets:
+    if requirement.about_sets or requirement.within is not None:
+        key = "any_of and at_level are" if requirement.about_sets else "within is"
         raise PolicyError(
-            f"{requirement.name}: any_of and at_level are unsupported by jump, safe and naive, "
-            "whose properties are about single values; choose mondrian or fulldomain"
+            f"{requirement.name}: {key} unsupported by jump, safe and naive, whose properties are "
+            "about single values; choose mondrian or fulldomain"
         )
     l = _ruled_out(point)  # noqa: E741
     if l is None:

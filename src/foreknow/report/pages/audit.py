@@ -329,6 +329,8 @@ def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> 
         labels = f"every label of level {requirement.at_level} in the hierarchy of {noun}"
         excepted = [named(label) for label in requirement.excluded]
         return f"{labels} except {listing(excepted, most=most)}" if excepted else labels
+    if requirement.within is not None:
+        return f"every {noun} to within {requirement.within.words()}"
     if requirement.values is not None:
         return listing([named(value) for value in requirement.values], most=most)
     if not requirement.excluded:
@@ -441,6 +443,7 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     }
     if brief or found.value is None:
         return section
+    counts = verdict.requirement.shown(counts, found)
     figure, caption = _figure(counts, verdict, noun)
     every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
