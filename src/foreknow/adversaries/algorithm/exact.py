@@ -57,6 +57,7 @@ class Posteriors:
     fractions: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)  # by cell
     settled: NDArray[np.bool_] | None = None  # cells whose posteriors are exact; None: all or none
     parts: int = 1
+    kept: bool = False  # of a bound: no posterior reaches a limit of the policy
 
     @property
     def exact(self) -> bool:
@@ -136,6 +137,8 @@ def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
     as these are. That is the frequency in the one group if it can be no other, or if all groups are
     equally large and anybody might be in any: then each of them holds the same on average. It is
     never above what no group exceeds.
+
+    Of a method that holds the policy against those who know it, no posterior reaches a limit of it.
     """
     if not runs.chances:
         return None
@@ -146,6 +149,11 @@ def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
         if ways is not None and not runs.weight(worlds.codes):
             raise NoWorldError
         return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean)
+    if runs.foreseen:
+        if ways is not None and not runs.weight(worlds.codes):
+            raise NoWorldError
+        low, high = np.where(mean < 1, 0.0, 1.0), np.where(mean > 0, 1.0, 0.0)
+        return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, kept=True)
     if known.highest is not None:
         certain = refined.single[worlds.group_of_cell][:, None] | (mean == 0)
         low = np.where(certain, mean, 0.0)

@@ -101,6 +101,13 @@ class Runs:
         """Whether the method's own chances weigh the worlds."""
         return self._likelihood is not None
 
+    @property
+    def foreseen(self) -> bool:
+        """Whether, by a proof, what the method makes keeps the policy from those who know it."""
+        foresees = self.known.foresees
+        policy = self._policy
+        return self.chances and foresees is not None and policy is not None and foresees(policy)
+
     # ---- the release that is attacked ----------------------------------------------------------
 
     def make_first(self, codes: Codes, seed: int | None = None) -> None:

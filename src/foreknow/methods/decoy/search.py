@@ -215,15 +215,18 @@ class Search:
     def _amounts(self, trial: Trial, least: IntArray) -> IntArray:
         """The fewest decoys beside which a cut may be refused; 0 where none are enough."""
         whole = np.add.reduceat(trial.bags, _starts(trial.owner), axis=0)
+        amounts, groups = np.array(AMOUNTS), self.counts(whole)
+        held = self.guards.withstands(groups, least, np.full(len(least), amounts[-1]))
+        open_ = np.flatnonzero(held)
+        low, high = np.zeros((2, len(open_)), dtype=np.int64)
+        high += len(amounts) - 1
+        groups, least = groups.take(open_), least[open_]
+        while (low < high).any():  # more decoys never tell more
+            middle = (low + high) // 2
+            enough = self.guards.withstands(groups, least, amounts[middle])
+            low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
         found = np.zeros(len(trial.group), dtype=np.int64)
-        open_ = np.arange(len(found))
-        for amount in AMOUNTS:
-            if not len(open_):
-                break
-            groups = self.counts(whole[open_])
-            held = self.guards.withstands(groups, least[open_], np.full(len(open_), amount))
-            found[open_[held]] = amount
-            open_ = open_[~held]
+        found[open_] = amounts[high]
         return found
 
     def _accepted(
