@@ -67,4 +67,3 @@ def worst_posterior(weights, secret, most):
     left, hits = found
     total = sum(x for x, own in zip(exact, left, strict=True) if own)
     return sum(x for x, own in zip(exact, left & hits, strict=True) if own) / total
-

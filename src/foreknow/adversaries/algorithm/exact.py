@@ -142,18 +142,18 @@ def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
     """
     if not runs.chances:
         return None
-    known, refined, mean = runs.known, runs.refined, worlds.shares
+    known, mean = runs.known, worlds.shares
+    if runs.foreseen:
+        if ways is not None and not runs.weight(worlds.codes):
+            raise NoWorldError
+        return kept(worlds, runs)
+    refined = runs.refined
     alike = known.equal is not None and not worlds.n_people % known.equal
     if known.frequencies and (alike or refined.single.all()):
         # Such a method makes a release of all worlds that agree with it, or of none.
         if ways is not None and not runs.weight(worlds.codes):
             raise NoWorldError
         return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean)
-    if runs.foreseen:
-        if ways is not None and not runs.weight(worlds.codes):
-            raise NoWorldError
-        low, high = np.where(mean < 1, 0.0, 1.0), np.where(mean > 0, 1.0, 0.0)
-        return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, kept=True)
     if known.highest is not None:
         certain = refined.single[worlds.group_of_cell][:, None] | (mean == 0)
         low = np.where(certain, mean, 0.0)
@@ -166,3 +166,12 @@ def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
             'options with form="bucketized"'
         )
     return None
+
+
+def kept(worlds: Worlds, runs: Runs) -> Posteriors | None:
+    """What is known of a method that, by a proof, holds the policy against those who know it."""
+    if not runs.foreseen:
+        return None
+    mean = worlds.shares
+    low, high = np.where(mean < 1, 0.0, 1.0), np.where(mean > 0, 1.0, 0.0)
+    return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, kept=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -174,8 +173,7 @@ class Decoy:
 
 def _check(policy: Policy) -> None:
     for requirement in policy.requirements:
-        for asked in [p.adversary for p in requirement.points] or [requirement.criterion]:
-            others_of(requirement.name, asked)
+        others_of(requirement)
 
 
 def _is_kept(policy: Policy) -> bool:

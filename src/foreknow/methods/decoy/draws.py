@@ -14,8 +14,10 @@ from foreknow.errors import UnsupportedError
 _MOST = 20_000
 
 
-def drawn(bags: IntArray, parts: IntArray, owner: IntArray, random: np.random.Generator) -> IntArray:
-    """Give every bag to parts of so many people, all ways being as likely: the bag of each part.
+def drawn(
+    bags: IntArray, parts: IntArray, owner: IntArray, random: np.random.Generator
+) -> IntArray:
+    """Give every bag to parts of so many people, in any way at random: the bag of each part.
 
     `owner`: the bag of each part, ascending.
     """

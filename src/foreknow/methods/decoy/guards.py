@@ -98,8 +98,7 @@ class Guards:
         """Start the ledgers of a policy; refuse limits that are not worked out."""
         found = []
         for requirement in policy.requirements:
-            asked = [p.adversary for p in requirement.points] or [requirement.criterion]
-            others = [others_of(requirement.name, one) for one in asked]
+            others = others_of(requirement)
             ledgers = requirement.ledgers(values, policy.semantics, everyone)
             wanted = requirement.mask(requirement.labels(values))
             if requirement.criterion is not None:
@@ -179,14 +178,17 @@ def likelier(people: NDArray[Any], least: NDArray[Any], j: int) -> NDArray[np.fl
     return found
 
 
-def others_of(name: str, asked: Any) -> tuple[int, int] | None:
-    """How many people beside the target a limit concerns; refused where that is not known."""
-    found = getattr(asked, "others", NotImplemented)
-    if found is NotImplemented:
-        raise PolicyError(
-            f"{name}: what a refused cut tells {asked} is not worked out; method decoy keeps "
-            "facts, negations, k_anonymity and l_diversity (distinct, recursive). Publish by "
-            'method = "mondrian", which an adversary who knows it may see through'
-        )
-    others: tuple[int, int] | None = found
-    return others
+def others_of(requirement: Requirement) -> list[tuple[int, int] | None]:
+    """How many people beside the target each limit concerns; refused where that is not known."""
+    asked: list[Any] = [point.adversary for point in requirement.points]
+    found: list[Any] = []
+    for one in asked or [requirement.criterion]:
+        found.append(getattr(one, "others", NotImplemented))
+        if found[-1] is NotImplemented:
+            raise PolicyError(
+                f"{requirement.name}: what a refused cut tells of {one} is not worked out; decoy "
+                "keeps facts, negations, k_anonymity and l_diversity that is distinct or "
+                'recursive. Publish by method = "mondrian", which an adversary who knows it may '
+                "see through"
+            )
+    return found

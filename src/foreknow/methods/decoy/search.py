@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +111,7 @@ class Search:
     def tried(
         self, trial: Trial, which: IntArray, decoys: IntArray, random: np.random.Generator
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Draw decoys of some trials: bags of their parts, whose decoy each is, whose trial that."""
+        """Draw decoys of some trials: bags of their parts, whose decoy each is, its trial."""
         parts = np.flatnonzero(np.isin(trial.owner, which))
         place = np.full(len(trial.group), -1)
         place[which] = np.arange(len(which))
@@ -193,9 +192,7 @@ class Search:
         """Number the parts of some cuts, and count them."""
         widest = int(side.max(initial=0)) + 1
         child = np.full(len(self.node), -1, dtype=np.int64)
-        keys, numbered = np.unique(
-            self.node[asking] * widest + side[asking], return_inverse=True
-        )
+        keys, numbered = np.unique(self.node[asking] * widest + side[asking], return_inverse=True)
         child[asking] = numbered
         group = np.flatnonzero(groups)
         owner = (np.cumsum(groups) - 1)[keys // widest]
