@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,11 @@ AMOUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 _TURNS, _FEWEST, _MOST = 12, 16, 64
 # A cut that is accepted so often is tried, though another may have more gain at some risk.
 _OFTEN = 0.7
+# How much the gains of later cuts count beside that of the next one, once for each time that a
+# group is twice as large as this.
+_LATER, _SMALL = 2.0, 512
+# Shares that are tried, and how sharply the risk falls if a value may be more frequent in a part.
+_TIMES, _SHARPLY = (1.2, 1.4, 1.7, 2.0, 2.5, 3.0, 4.0, 6.0), 1.0
 # Cells of counts that are handled at once.
 _CELLS = 1 << 21
 
@@ -46,6 +51,8 @@ class Trial:
         The part of each point, those of one trial after the other; -1 of other groups.
     owner, people, bags : int64 arrays
         The trial of each part, its people, and how many of them have each value.
+    attribute : int64 array
+        Along which quasi-identifier each is; -1 where a refusal may well be a decoy's fault.
     """
 
     group: IntArray
@@ -54,6 +61,7 @@ class Trial:
     owner: IntArray
     people: IntArray
     bags: IntArray
+    attribute: IntArray
 
 
 Decide = Callable[["Search", Trial], Mask]
@@ -67,6 +75,10 @@ class Search:
         self.guards, self.cuts = guards, cuts
         self.final = np.empty(len(points), dtype=np.int64)
         self.n_final, self.n_groups, self.level = 0, 1, 0
+        # Of each quasi-identifier, how many cuts were tried that only the true values could refuse,
+        # and how many of them were accepted; at first as if one of so many values had failed.
+        self._tried = np.array([len(a.domain) + 1.0 for a in self.attributes])
+        self._went = self._tried - 1
         self.index = np.arange(len(points))
         self.node = np.zeros(len(points), dtype=np.int64)
         self.codes, self.weights = points.codes, points.weights
@@ -81,6 +93,9 @@ class Search:
             accepted = np.zeros(0, dtype=bool)
             if len(trial.group):
                 accepted = decide(self, trial)
+                sure = trial.attribute >= 0
+                np.add.at(self._tried, trial.attribute[sure], 1)
+                np.add.at(self._went, trial.attribute[sure & accepted], 1)
             self._descend(trial, accepted)
             self.level += 1
         return self.final
@@ -136,14 +151,16 @@ class Search:
             for attribute, codes in zip(self.attributes, self.codes, strict=True)
         ]
         gains = np.hstack([cuts.gain for cuts in candidates])
-        order = np.argsort(-gains, axis=1, kind="stable")[:, :_TURNS]
         attribute_of = np.repeat(
             np.arange(len(candidates)), [cuts.gain.shape[1] for cuts in candidates]
         )
+        worth = self._worth(gains, attribute_of)
+        order = np.argsort(-worth, axis=1, kind="stable")[:, :_TURNS]
         at = np.hstack([cuts.at for cuts in candidates])
         best = np.full(self.n_groups, -np.inf)
         turn_of = np.full(self.n_groups, -1)
         decoys = np.zeros(self.n_groups, dtype=np.int64)
+        attribute = np.full(self.n_groups, -1)
         waiting = np.ones(self.n_groups, dtype=bool)
 
         def sides(turn: IntArray, groups: Mask) -> Trial:
@@ -161,8 +178,8 @@ class Search:
         # Public: it decides what is tried, and nothing else.
         public = np.random.default_rng(self.level)
         for turn in range(order.shape[1]):
-            gain = gains[np.arange(self.n_groups), order[:, turn]]
-            waiting &= np.isfinite(gain) & (gain > 0) & (gain > best)
+            gain = worth[np.arange(self.n_groups), order[:, turn]]
+            waiting &= np.isfinite(gain) & (gain > best)
             if not waiting.any():
                 break
             trial = sides(np.full(self.n_groups, turn), waiting)
@@ -177,16 +194,47 @@ class Search:
             better = score > best[trial.group]
             group = trial.group[better]
             best[group], turn_of[group] = score[better], turn
+            along = attribute_of[order[group, turn]]
+            attribute[group] = np.where(often[better] >= _OFTEN, along, -1)
             decoys[group] = amount[better]
             waiting[trial.group[often >= _OFTEN]] = False
         if not (turn_of >= 0).any():
             none = np.zeros(0, dtype=np.int64)
             child = np.full(len(self.node), -1, dtype=np.int64)
-            return Trial(none, none, child, none, none, np.zeros((0, len(self.labels)), np.int64))
+            bags = np.zeros((0, len(self.labels)), dtype=np.int64)
+            return Trial(none, none, child, none, none, bags, none)
         trial = sides(turn_of, turn_of >= 0)
-        return Trial(
-            trial.group, decoys[trial.group], trial.child, trial.owner, trial.people, trial.bags
-        )
+        return replace(trial, decoys=decoys[trial.group], attribute=attribute[trial.group])
+
+    def _worth(self, gains: NDArray[np.float64], along: IntArray) -> NDArray[np.float64]:
+        """What to expect of each cut: its gain and all later ones, if it does not fail.
+
+        A cut that goes with the sensitive values fails, and then its group is divided no more. So
+        quasi-identifiers of few values, which do so most often, are tried late: when a group is
+        small, or may be far from what the policy allows.
+        """
+        starts = np.flatnonzero(np.append(True, along[1:] != along[:-1]))
+        if not gains.shape[1]:
+            return gains
+        gains = np.where(gains > 0, gains, 0.0)
+        none = gains <= 0
+        each = np.maximum.reduceat(gains, starts, axis=1)
+        later = each.sum(axis=1)
+        failed = (1 - self._went / self._tried)[along]
+        trust = 1 - failed ** (_SHARPLY * (self._room()[:, None] - 1))
+        people = np.bincount(self.node, self.weights, self.n_groups)
+        later *= _LATER * np.log2(1 + people / _SMALL)
+        return np.where(none, -np.inf, (gains + later[:, None]) * trust)
+
+    def _room(self) -> NDArray[np.float64]:
+        """How many times as frequent as in each group values may be in a part, more or less."""
+        bags = self.bags_of(self.node, self.n_groups)
+        rank = np.argsort(np.argsort(-bags, axis=1, kind="stable"), axis=1)
+        found, own = np.ones(self.n_groups), np.arange(self.n_groups)
+        for times in _TIMES:  # as if every other value were more frequent there, the rest less
+            tilted = np.rint(bags * np.where(rank % 2, 1 / times, times) * 8).astype(np.int64)
+            found[self.safe(tilted, own)] = times
+        return found
 
     def _parts(self, groups: Mask, asking: Mask, side: IntArray) -> Trial:
         """Number the parts of some cuts, and count them."""
@@ -198,7 +246,8 @@ class Search:
         owner = (np.cumsum(groups) - 1)[keys // widest]
         people = np.bincount(numbered, self.weights[asking], len(keys)).astype(np.int64)
         bags = self.bags_of(child, len(keys))
-        return Trial(group, np.zeros(len(group), np.int64), child, owner, people, bags)
+        none = np.zeros(len(group), dtype=np.int64)
+        return Trial(group, none, child, owner, people, bags, none)
 
     def bags_of(self, child: IntArray, n_children: int) -> IntArray:
         """How many people of each part have each value."""
