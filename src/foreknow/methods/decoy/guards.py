@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ from foreknow.policy.requirement import Requirement
 
 # What is computed in floats is rounded up by so much.
 _UP = 1e-9
+# For estimates, limits are lowered by so little that a tie is surely above one.
+_STRICTER = 1 - Fraction(1, 10**6)
 # No more people than this are added; the group is refused long before.
 _MANY = 1 << 40
 
@@ -89,14 +92,15 @@ class Guard:
 
 @dataclass(frozen=True, eq=False)
 class Guards:
-    """All limits of a policy."""
+    """All limits of a policy; `rough` ones are a little stricter: ties need no fractions there."""
 
     each: Sequence[Guard]
+    rough: Sequence[Guard] = ()
 
     @classmethod
     def of(cls, policy: Policy, values: Labels, everyone: GroupCounts) -> Guards:
         """Start the ledgers of a policy; refuse limits that are not worked out."""
-        found = []
+        found, rough = [], []
         for requirement in policy.requirements:
             others = others_of(requirement)
             ledgers = requirement.ledgers(values, policy.semantics, everyone)
@@ -105,7 +109,13 @@ class Guards:
                 wanted = np.ones(len(values), dtype=bool)
             for ledger, other in zip(ledgers, others, strict=True):
                 found.append(Guard(requirement, ledger, other, wanted))
-        made = cls(found)
+            for point, other in zip(requirement.points, others, strict=False):
+                adversary: Any = point.adversary
+                ledger = adversary.ledger(point.below * _STRICTER, wanted, policy.semantics)
+                rough.append(Guard(requirement, ledger, other, wanted))
+            if requirement.criterion is not None:
+                rough.append(found[-1])
+        made = cls(found, rough)
         made.commit(everyone)
         return made
 
@@ -116,11 +126,16 @@ class Guards:
 
     def copy(self) -> Guards:
         """The same as they stand now, apart from what is noted later."""
-        return Guards([replace(guard, ledger=deepcopy(guard.ledger)) for guard in self.each])
+        return Guards(
+            [replace(guard, ledger=deepcopy(guard.ledger)) for guard in self.each], self.rough
+        )
 
-    def evaluate(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
+    def evaluate(
+        self, groups: GroupCounts, owner: IntArray, roughly: bool = False
+    ) -> PolicyEvaluation:
         """Measure proposals; group g belongs to proposal ``owner[g]``."""
-        return PolicyEvaluation([guard.evaluate(groups, owner) for guard in self.each])
+        asked = self.rough if roughly else self.each
+        return PolicyEvaluation([guard.evaluate(groups, owner) for guard in asked])
 
     def commit(self, groups: GroupCounts) -> None:
         """Note groups."""
@@ -130,7 +145,7 @@ class Guards:
     def withstands(self, groups: GroupCounts, least: IntArray, decoys: IntArray) -> Mask:
         """Which groups keep every limit if a cut of them is refused, each by itself."""
         safe = np.ones(groups.n_groups, dtype=bool)
-        for guard in self.each:
+        for guard in self.each if self.coupled else self.rough:
             judged, owner, hopeless = guard.refused(groups, least, decoys)
             safe &= ~hopeless
             found = guard.ledger.evaluate(None, judged, owner).safe_each()

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 # How many decoys there may be.
 AMOUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 # Cuts that are considered, and draws by which it is foreseen how often one would be refused.
-_TURNS, _FEWEST, _MOST = 12, 16, 64
+_TURNS, _FEWEST, _MOST = 8, 16, 64
 # A cut that is accepted so often is tried, though another may have more gain at some risk.
 _OFTEN = 0.7
 # How much the gains of later cuts count beside that of the next one, once for each time that a
@@ -106,8 +106,8 @@ class Search:
         offsets = np.searchsorted(group, np.arange(len(bags) + 1))
         return GroupCounts(bags.sum(axis=1), offsets, codes, bags[group, codes], self.labels)
 
-    def safe(self, bags: IntArray, owner: IntArray) -> Mask:
-        """Whether every limit is kept with the groups of each proposal."""
+    def safe(self, bags: IntArray, owner: IntArray, roughly: bool = False) -> Mask:
+        """Whether every limit is kept with the groups of each proposal; `roughly` for estimates."""
         found = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
         step = max(_CELLS // bags.shape[1], 1)
         ends = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
@@ -118,7 +118,8 @@ class Search:
                 stop = int(ends[np.searchsorted(ends, start, side="right")])
             first = owner[start]
             own = owner[start:stop] - first
-            held = self.guards.evaluate(self.counts(bags[start:stop]), own).safe_each()
+            counts = self.counts(bags[start:stop])
+            held = self.guards.evaluate(counts, own, roughly).safe_each()
             found[first : first + len(held)] = held
             start = stop
         return found
@@ -233,7 +234,7 @@ class Search:
         found, own = np.ones(self.n_groups), np.arange(self.n_groups)
         for times in _TIMES:  # as if every other value were more frequent there, the rest less
             tilted = np.rint(bags * np.where(rank % 2, 1 / times, times) * 8).astype(np.int64)
-            found[self.safe(tilted, own)] = times
+            found[self.safe(tilted, own, roughly=True)] = times
         return found
 
     def _parts(self, groups: Mask, asking: Mask, side: IntArray) -> Trial:
@@ -281,7 +282,7 @@ class Search:
         """How often a cut is accepted, by draws."""
         many = np.clip(amount, _FEWEST, _MOST)
         bags, owner, of = self.tried(trial, some, many, public)
-        held = self.safe(bags, owner)
+        held = self.safe(bags, owner, roughly=True)
         place = np.zeros(len(trial.group), dtype=np.int64)
         place[some] = np.arange(len(some))
         return (np.bincount(place[of], held, len(some)) / many) ** (amount + 1.0)
