@@ -13,7 +13,7 @@ from foreknow.output import write_whole
 from foreknow.publishing import tables
 
 HARD = ["=1+1", "a, b", 'the "x"', "two\nlines", "Ä ö 漢字 🙂", "-x", "@cmd", " spaces "]
-EASY = fk.Policy([fk.Requirement(fk.Facts(), "0.9")])
+EASY = fk.Policy([fk.Requirement(fk.Facts(), "0.9", knowing=[])])
 
 
 def people(rows=60, seed=0):

@@ -24,7 +24,7 @@ def test_the_introduction_of_the_k_jump_paper():
     assert repr(made) == "Attack(pipeline: 2 of 6 people certain)"
 
 
-BELOW_3_4 = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")])
+BELOW_3_4 = fk.Policy([fk.Requirement(fk.Facts(), below="3/4", knowing=[])])
 ALL_FIVE = (1, 2, 3, 4, 5)
 SEVEN = {"age": [0, 3, 2, 3, 1, 2, 2], "sex": [1, 0, 0, 1, 0, 0, 1]}
 EIGHT = {"age": [2, 1, 1, 1, 2, 1, 1, 1], "sex": [0, 0, 0, 0, 1, 0, 1, 0]}

@@ -297,7 +297,7 @@ def test_lots_of_a_known_seed_are_not_symmetric():
 def test_limits_relative_to_priors_are_refused():
     rows = pa.table({"age": [1] * 4, "disease": list("aabb")})
     priors = fk.Priors.learn(rows, ["age"], "disease")
-    policy = fk.Policy([fk.Requirement(priors, at_most_times=2)])
+    policy = fk.Policy([fk.Requirement(priors, at_most_times=2, knowing=[])])
     with pytest.raises(UnsupportedError, match="at_most_times is relative to priors"):
         fk.attack(microdata("aabb", age=[1] * 4), fk.Streamliner(2), policy)
 
@@ -307,10 +307,15 @@ def test_limits_relative_to_priors_are_refused():
 POLICIES = [
     DIVERSE,
     BELOW_2_3,
-    fk.Policy([fk.Requirement(fk.Facts(l=1), below="3/4")]),
-    fk.Policy([fk.Requirement(fk.Facts(k=1), below="9/10")]),
-    fk.Policy([fk.Requirement(fk.Implications(1), below="9/10")]),
-    fk.Policy([fk.Requirement(fk.Facts(l=1), below=1), fk.Requirement(fk.Facts(m=1), below="3/4")]),
+    fk.Policy([fk.Requirement(fk.Facts(l=1), below="3/4", knowing=[])]),
+    fk.Policy([fk.Requirement(fk.Facts(k=1), below="9/10", knowing=[])]),
+    fk.Policy([fk.Requirement(fk.Implications(1), below="9/10", knowing=[])]),
+    fk.Policy(
+        [
+            fk.Requirement(fk.Facts(l=1), below=1, knowing=[]),
+            fk.Requirement(fk.Facts(m=1), below="3/4", knowing=[]),
+        ]
+    ),
 ]
 
 
@@ -376,7 +381,7 @@ def test_groups_under_one_label_are_not_foreseen():
 # what a relative may cost; either may stand beside the others, not both.
 FACT, RELATIVE = ["s", *"bbbbbbbb", "c"], [*"ssss", *"cdefgh"]
 NO_FACT, OTHERS = ["s", *"bbbbbbbbb"], [*"ijklmnopqr"]
-CROSSED = fk.Policy([fk.Requirement(fk.Facts(l=1, m=1), below="3/5", values=["s"])])
+CROSSED = fk.Policy([fk.Requirement(fk.Facts(l=1, m=1), below="3/5", values=["s"], knowing=[])])
 
 
 @pytest.mark.parametrize("before", [True, False])

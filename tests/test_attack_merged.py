@@ -206,7 +206,9 @@ def large(method, below, form="generalized", n=160, kinds=8):
     """An attack on people of few ages, so that many groups look alike."""
     table = microdata(list("abcdefgh"[:kinds]) * (n // kinds), age=[i % 3 for i in range(n)])
     policy = fk.Policy(
-        [fk.Requirement(fk.Facts(), below=below)], table.schema, fk.PublishOptions(form=form)
+        [fk.Requirement(fk.Facts(), below=below, knowing=[])],
+        table.schema,
+        fk.PublishOptions(form=form),
     )
     return fk.attack(table, method, policy, seed=1)
 

@@ -16,21 +16,24 @@ from foreknow.methods.protocol import as_written
 REQUIREMENTS = [
     DIVERSE.requirements,
     BELOW_2_3.requirements,
-    [fk.Requirement(fk.Facts(l=1), below="3/4")],
-    [fk.Requirement(fk.Facts(k=1), below="9/10")],
-    [fk.Requirement(fk.Facts(l=1, m=1), below="9/10", values=["a"])],
-    [fk.Requirement(fk.Implications(1), below="9/10")],
-    [fk.Requirement(fk.Facts(), below="4/5"), fk.Requirement(fk.KAnonymity(3))],
-    [fk.Requirement(fk.Facts(l=1), below=1), fk.Requirement(fk.Facts(m=1), below="3/4")],
+    [fk.Requirement(fk.Facts(l=1), below="3/4", knowing=[])],
+    [fk.Requirement(fk.Facts(k=1), below="9/10", knowing=[])],
+    [fk.Requirement(fk.Facts(l=1, m=1), below="9/10", values=["a"], knowing=[])],
+    [fk.Requirement(fk.Implications(1), below="9/10", knowing=[])],
+    [fk.Requirement(fk.Facts(), below="4/5", knowing=[]), fk.Requirement(fk.KAnonymity(3))],
+    [
+        fk.Requirement(fk.Facts(l=1), below=1, knowing=[]),
+        fk.Requirement(fk.Facts(m=1), below="3/4", knowing=[]),
+    ],
 ]
 LARGER = [
-    [fk.Requirement(fk.Facts(1, 1, 0), below="3/4")],
-    [fk.Requirement(fk.Facts(1, 2, 1), below="4/5")],
-    [fk.Requirement(fk.Implications(2), below="9/10")],
-    [fk.Requirement(fk.Facts(0, 3, 0), below="5/6")],
+    [fk.Requirement(fk.Facts(1, 1, 0), below="3/4", knowing=[])],
+    [fk.Requirement(fk.Facts(1, 2, 1), below="4/5", knowing=[])],
+    [fk.Requirement(fk.Implications(2), below="9/10", knowing=[])],
+    [fk.Requirement(fk.Facts(0, 3, 0), below="5/6", knowing=[])],
     [
-        fk.Requirement(fk.Facts(2, 2, 0), below="9/10", values=["a", "b"]),
-        fk.Requirement(fk.Facts(0, 0, 2), below="2/3"),
+        fk.Requirement(fk.Facts(2, 2, 0), below="9/10", values=["a", "b"], knowing=[]),
+        fk.Requirement(fk.Facts(0, 0, 2), below="2/3", knowing=[]),
     ],
 ]
 
@@ -199,7 +202,7 @@ def people(n, seed=1):
 
 def test_nearly_everybody_is_settled_at_real_sizes():
     table = people(1500)
-    policy = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="3/4")], table.schema)
+    policy = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="3/4", knowing=[])], table.schema)
     start = time.monotonic()
     found = fk.attack(table, fk.Mondrian(), policy, seconds=8, worlds=1000, seed=1)
     assert time.monotonic() - start < 11
@@ -236,7 +239,7 @@ def test_nearly_everybody_is_settled_at_real_sizes():
 
 def test_the_time_budget_is_kept_and_says_what_was_tried():
     table = people(3000)
-    policy = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="3/4")], table.schema)
+    policy = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="3/4", knowing=[])], table.schema)
     start = time.monotonic()
     found = fk.attack(table, fk.Mondrian(), policy, seconds=1, worlds=10**6, seed=1)
     assert time.monotonic() - start < 3
@@ -250,7 +253,7 @@ def test_the_time_budget_is_kept_and_says_what_was_tried():
 def test_a_group_that_no_other_table_explains_is_what_it_says():
     """Each group has one of each value, and no smaller one is safe, in any world."""
     table = microdata(list("abc") * 20, town=[str(n // 3).zfill(2) for n in range(60)])
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/2")], table.schema)
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/2", knowing=[])], table.schema)
     found = fk.attack(table, fk.Mondrian(), policy, worlds=10)
     assert found.exact
     assert not found.found

@@ -74,7 +74,7 @@ def test_what_is_loaded_is_what_was_written(form, fmt, tmp_path):
 def test_a_certificate_says_what_was_required_and_found_and_with_which_versions(folder):
     table = json.loads((folder / "certificate.json").read_text())
     assert table["format"] == "foreknow certificate"
-    assert table["version"] == 5
+    assert table["version"] == 6
     assert table["safe"] is True
     assert table["policy"]["require"] == [
         {"values": ["t"], "facts": {"l": 0, "k": 0, "m": 0}, "below": "9/10"}
@@ -96,7 +96,7 @@ def test_a_certificate_says_what_was_required_and_found_and_with_which_versions(
         (b"null", "is not a foreknow certificate"),
         (b"{}", "is not a foreknow certificate"),
         (b'{"format": "foreknow audit", "version": 1}', "is not a foreknow certificate"),
-        (b'{"format": "foreknow certificate", "version": 6}', "version 6.*knows versions up to 5"),
+        (b'{"format": "foreknow certificate", "version": 7}', "version 7.*knows versions up to 6"),
         (b'{"format": "foreknow certificate", "version": 0}', "version 0"),
         (b'{"format": "foreknow certificate"}', "version None"),
         (b'{"format": "foreknow certificate", "version": 1}', "lacks 'safe'"),

@@ -86,12 +86,12 @@ def test_every_public_name_is_in_the_python_reference():
     assert sorted(named) == sorted(set(foreknow.__all__) - {"__version__"})
 
 
-def test_every_page_is_in_the_navigation_and_at_most_thirty_are_for_users():
+def test_every_page_is_in_the_navigation_and_not_too_many_are_for_users():
     site = (ROOT / "mkdocs.yml").read_text("utf-8").split("\nnav:\n")[1]
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
     assert set(re.findall(r": ([\w/-]+\.md)$", site, flags=re.MULTILINE)) == pages
     users = [page for page in pages if not page.startswith(("research/", "explanation/"))]
-    assert len(users) <= 30
+    assert len(users) <= 40
 
 
 def test_the_commands_write_no_file_that_the_reference_does_not_name():

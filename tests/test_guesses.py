@@ -255,9 +255,9 @@ SAYS = {
     "anonymize": (lambda o: fk.anonymize(o.frame), "fk.publish(table, policy)"),
     "nothing like it": (lambda o: fk.whatever, "no attribute 'whatever'; see dir(foreknow)"),
     "Policy(None)": (lambda o: fk.Policy(None), "must be a list, such as [Requirement(...)]"),
-    "Schema(sensitive=[...])": (
-        lambda o: fk.Schema(quasi_identifiers=["age"], sensitive=["illness", "sex"]),
-        "must be the name of one column",
+    "Schema(sensitive=[])": (
+        lambda o: fk.Schema(quasi_identifiers=["age"], sensitive=[]),
+        "sensitive is empty; name the column that must stay hidden",
     ),
     "mondrian": (lambda o: fk.mondrian, "did you mean 'Mondrian'?"),
     "Schema(qi=)": (lambda o: fk.Schema(qi=["age"]), "did you mean 'quasi_identifiers'?"),

@@ -85,7 +85,7 @@ def test_each_row_of_a_person_with_several_values_is_in_one_group(form, listed, 
         person="pid",
         identifiers=["pid"] if listed else [],
     )
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.9")])
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.9", knowing=[])])
     made(form, "parquet", table=table, roles=roles, policy=policy).write(tmp_path / "out")
     (column,) = ["group"] if form == "bucketized" else ["age"]
     members = members_in(tmp_path / "out")
@@ -232,7 +232,8 @@ def test_who_is_asked_about_is_found_by_the_column_that_one_means(desk):
     )
     one = desk.says("ask", "out", "-a", "903", "--person", "ssn")
     assert one.replace("903", "4") == desk.says("ask", "out", "-a", "4", "--person", "row")
-    assert "leave out --sensitive" in desk.refused("ask", "out", "-a", "N3", "-s", "disease")
+    wrong = desk.refused("ask", "out", "-a", "903", "--person", "ssn", "-s", "diseas")
+    assert "is no sensitive column; did you mean 'disease'" in wrong
 
 
 def test_without_identifiers_people_are_called_by_their_row(desk):
@@ -435,7 +436,7 @@ def test_what_is_written_is_the_method_that_was_used(tmp_path, monkeypatch):
             return np.zeros(microdata.n_rows, dtype=np.int64)
 
     said = fk.Policy(
-        [fk.Requirement(fk.Facts(), "0.9")],
+        [fk.Requirement(fk.Facts(), "0.9", knowing=[])],
         options=fk.PublishOptions(
             settings={"mondrian": {"cuts": 2}, "fulldomain": {"find": "chain"}}
         ),

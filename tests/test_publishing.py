@@ -159,7 +159,7 @@ def test_formulas_anywhere_in_the_table_can_be_disarmed(quasi, values, said, tmp
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_values_that_would_be_one_when_disarmed_are_kept_apart_or_refused(form, tmp_path):
     table = {"age": [1, 1, 1, 1], "disease": ["=1", "'=1", "t", "t"]}
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.9", values=["=1"])])
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.9", values=["=1"], knowing=[])])
     try:
         publication = small(table, ["age"], form=form, policy=policy, escape_formulas=True)
         publication.write(tmp_path / "out")

@@ -43,11 +43,13 @@ if TYPE_CHECKING:
     from foreknow.auditing.audit import Audit, Verdict, audit
     from foreknow.auditing.curves import DisclosureCurves, disclosure_curves
     from foreknow.auditing.named_people import NamedWitness, name_people
+    from foreknow.auditing.risk import RiskReport, risk_report
     from foreknow.auditing.scope import Scope
     from foreknow.auditing.skyline import SkylineReport, skyline, skyline_report
     from foreknow.auditing.survey import LatticeSurvey, SurveyedNode, survey
     from foreknow.criteria.diversity import AlphaK, LDiversity
     from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
+    from foreknow.criteria.population import DeltaPresence, KMap
     from foreknow.criteria.properties import (
         All,
         Distinct,
@@ -103,11 +105,13 @@ _ROOMS = {
     "auditing.audit": ["Audit", "Verdict", "audit"],
     "auditing.curves": ["DisclosureCurves", "disclosure_curves"],
     "auditing.named_people": ["NamedWitness", "name_people"],
+    "auditing.risk": ["RiskReport", "risk_report"],
     "auditing.scope": ["Scope"],
     "auditing.skyline": ["SkylineReport", "skyline", "skyline_report"],
     "auditing.survey": ["LatticeSurvey", "SurveyedNode", "survey"],
     "criteria.diversity": ["AlphaK", "LDiversity"],
     "criteria.likeness": ["BetaLikeness", "DeltaDisclosure", "TCloseness"],
+    "criteria.population": ["DeltaPresence", "KMap"],
     "criteria.properties": [
         "All",
         "Distinct",
@@ -166,6 +170,7 @@ __all__ = [
     "DateLevels",
     "Decoy",
     "DeltaDisclosure",
+    "DeltaPresence",
     "Disclosure",
     "DisclosureCurves",
     "DisclosureSet",
@@ -183,6 +188,7 @@ __all__ = [
     "Intervals",
     "Jump",
     "KAnonymity",
+    "KMap",
     "LDiversity",
     "LatticeResult",
     "LatticeSurvey",
@@ -207,6 +213,7 @@ __all__ = [
     "Recursive",
     "Release",
     "Requirement",
+    "RiskReport",
     "Run",
     "Safe",
     "Schema",
@@ -238,6 +245,7 @@ __all__ = [
     "publish",
     "query_error",
     "query_error_of_groups",
+    "risk_report",
     "same",
     "skyline",
     "skyline_report",

@@ -117,8 +117,11 @@ def test_a_published_folder_needs_no_policy(desk):
     desk.run(*desk.publish())
     out = desk.says("skyline", "out", "-c", "0.9", "-v", "flu")
     assert "flu at 90%" in out
-    said = desk.refused("skyline", "out", "-c", "0.9", "--sensitive", "disease")
-    assert "are in its certificate; leave out --sensitive" in said
+    assert desk.says("skyline", "out", "-c", "0.9", "-v", "flu", "--sensitive", "disease") == out
+    said = desk.refused("skyline", "out", "-c", "0.9", "--sensitive", "diseas")
+    assert "is no sensitive column; did you mean 'disease'" in said
+    said = desk.refused("skyline", "out", "-c", "0.9", "--group", "sex")
+    assert "are in its certificate; leave out --group" in said
     said = desk.refused("skyline", "out", "-c", "0.9", "-v", "flu", "--name-people", "-q")
     assert "names nobody" in said
 
@@ -155,7 +158,10 @@ def test_a_confidence_is_above_0_and_at_most_1(ward, confidence):
         ([], "say what the columns are: --policy FILE; or --sensitive"),
         (["--sensitive", "disease"], "either --group COLUMN or --quasi-identifiers"),
         ([*PLAIN, "--quasi-identifiers", "who"], "either --group COLUMN or --quasi-identifiers"),
-        ([*PLAIN, "--policy", "policy.toml"], "--sensitive contradicts --policy"),
+        (
+            ["--quasi-identifiers", "sex", "--policy", "policy.toml"],
+            "--quasi-identifiers contradicts --policy",
+        ),
         (["--sensitive", "diseas", "--group", "ward"], "did you mean 'disease'"),
         (["--sensitive", "disease", "--quasi-identifiers", ","], "has no column ''"),
     ],
@@ -224,7 +230,7 @@ def test_a_published_folder_needs_no_columns(ward):
         (["--levels", "age=3"], "'age' has the levels 0 (exact) to 2 ('*'), not 3"),
         (["--levels", "sex=2"], "give it a hierarchy"),
         (["--levels", "age=1", "--group", "sex"], "leave out --group"),
-        (["--levels", "age=1", "--sensitive", "disease"], "contradicts --policy"),
+        (["--levels", "age=1", "--quasi-identifiers", "sex"], "contradicts --policy"),
         (["--levels", "age=1", "--upto", "500"], "upto is at most 200"),
         (["--levels", "age=1", "--upto", "-1"], "upto must be 0 or more"),
         (["--levels", "age=1", "--value", "flue"], "'flue'; did you mean 'flu'?"),
@@ -285,7 +291,7 @@ def test_negations_are_another_question(ward):
         (["--knowledge", ""], "--knowledge takes whole numbers"),
         (["--knowledge", "-1"], "--knowledge takes whole numbers"),
         (["--knowledge", "999"], "at most 200 pieces"),
-        (["--sensitive", "disease"], "--sensitive contradicts --policy"),
+        (["--sensitive", "diseas"], "is no sensitive column of the policy"),
         (["--html", "lattice.toml"], "is an input"),
         (["--json", "nowhere/s.json"], "nowhere"),
     ],

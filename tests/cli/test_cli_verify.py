@@ -21,6 +21,7 @@ sensitive = "disease"
 other = ["note"]
 
 [[require]]
+knowing = []
 facts = { l = 0, k = 1, m = 0 }
 below = 0.9
 """

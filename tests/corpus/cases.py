@@ -150,6 +150,7 @@ def _policy(random, schema, method, options):
                 _adversary(random, method, schema.semantics != "single"),
                 below=limit,
                 name=f"r{i}",
+                knowing=[],
                 **about,
             )
         )

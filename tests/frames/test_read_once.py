@@ -57,7 +57,7 @@ def turning(request):
     return SOURCES[request.param]()
 
 
-POLICY = fk.Policy([fk.Requirement(fk.Facts(), below="0.99")], SCHEMA)
+POLICY = fk.Policy([fk.Requirement(fk.Facts(), below="0.99", knowing=[])], SCHEMA)
 BUCKETS = fk.PublishOptions(form="bucketized")
 TURNED = TABLE.take(list(reversed(range(N))))
 WHO = {(i, f"p{i}") for i in range(N)}

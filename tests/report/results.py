@@ -201,6 +201,28 @@ def attacked(name="age", sensitive="disease", values=("Flu", "Cold")):
 
 
 # By the name in PAGES: an ordinary result, and one of hostile labels.
+def risk(columns=("age", "sex", "zip"), odd="x", name="small.csv"):
+    """A risk report with estimates, of which the people of the highest scores are listed."""
+    draw = np.random.default_rng(3)
+    table = pa.table(
+        {
+            columns[0]: [*map(str, draw.integers(20, 40, 80)), odd, None],
+            columns[1]: draw.choice(["f", "m"], 82),
+            columns[2]: [*map(str, draw.integers(1, 9, 80)), "7", odd],
+            "illness": ["Flu"] * 82,
+        }
+    )
+    return fk.risk_report(
+        table, quasi_identifiers=list(columns), sampling_fraction="1/5", name=name
+    )
+
+
+def evil_risk():
+    """A risk report whose columns, values and table are attacks."""
+    columns = [text.encode("utf-8", "replace").decode() for text in (EVIL[0], EVIL[2], EVIL[5])]
+    return risk(columns, EVIL[3], EVIL[1])
+
+
 RESULTS = {
     "Audit": (lambda: small(safe=False), evil),
     "Attack": (attacked, lambda: attacked(EVIL[0], EVIL[1], EVIL[2:4])),
@@ -214,6 +236,7 @@ RESULTS = {
         lambda: fk.survey(evil_raw(), [1], name=EVIL[2]),
     ),
     "NamedWitness": (named_witness, lambda: named_witness(EVIL[4])),
+    "RiskReport": (risk, evil_risk),
     "SkylineReport": (three_values, evil_skyline),
     "UtilityReport": (
         lambda: utility(raw(), "small.csv"),

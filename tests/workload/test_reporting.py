@@ -66,7 +66,9 @@ def test_people_with_several_values_are_measured(tmp_path):
     values = [["Flu"], ["Flu", "Cold"], [], ["Cold"], ["Flu"], ["AIDS", "Cold"]]
     table = pa.table({"age": [20, 21, 30, 31, 40, 41], "ill": values})
     roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill", semantics="set")
-    publication = made(table=table, roles=roles, policy=fk.Policy([fk.Requirement(fk.Facts(), 1)]))
+    publication = made(
+        table=table, roles=roles, policy=fk.Policy([fk.Requirement(fk.Facts(), 1, knowing=[])])
+    )
     publication.write(tmp_path / "out")
     microdata = fk.Microdata(table, roles)
     found = fk.utility_report(tmp_path / "out", microdata, **ASKING)
@@ -76,7 +78,7 @@ def test_people_with_several_values_are_measured(tmp_path):
 
 def test_suppressed_labels_have_their_width_and_groups_of_one_keep_everything():
     microdata = fk.Microdata(people(), schema())
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.5")])
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.5", knowing=[])])
     publication = fk.publish(microdata, policy, method=fk.FullDomain(suppression=0.2))
     found = fk.utility_report(publication, microdata, **ASKING)
     assert found.utility.ncp == pytest.approx(publication.audit.utility.ncp)
@@ -176,7 +178,7 @@ def test_a_column_without_values_has_no_width(type_, hierarchy):
     table = pa.table({"age": [1, 2], "empty": pa.nulls(2, type_), "s": ["x", "y"]})
     known = {} if hierarchy is None else {"empty": hierarchy}
     roles = fk.Schema(quasi_identifiers=["age", "empty"], sensitive="s", hierarchies=known)
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.9")])
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.9", knowing=[])])
     microdata = fk.Microdata(table, roles)
     found = fk.utility_report(
         made(table=table, roles=roles, policy=policy), microdata, attributes=["age"], **ASKING

@@ -146,7 +146,10 @@ class MinLedger:
     ) -> MinEvaluation:
         """Measure many proposals; group p of `removed` is what proposal p replaces."""
         self._bind(added)
-        leaving = None if removed is None else np.arange(removed.n_groups)
+        leaving = None
+        if removed is not None:
+            whole = removed.origin is None  # or several are parts of what one proposal replaces
+            leaving = np.arange(removed.n_groups) if whole else removed.origin
         return MinEvaluation(self, removed, added, np.asarray(owner, dtype=np.int64), leaving)
 
     def _evaluate_one(self, removed: GroupCounts | None, added: GroupCounts) -> MinEvaluation:

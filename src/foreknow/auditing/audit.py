@@ -42,6 +42,10 @@ class Verdict:
         Settled exactly.
     others : tuple of Disclosure
         The other values of the requirement, worst first.
+    counts : GroupCounts, optional
+        What was counted for it.
+    known : tuple of str
+        Columns that the adversary is taken to know of everybody, beyond the quasi-identifiers.
     """
 
     requirement: Requirement
@@ -49,6 +53,8 @@ class Verdict:
     disclosure: Disclosure
     safe: bool
     others: tuple[Disclosure, ...]
+    counts: GroupCounts | None = None
+    known: tuple[str, ...] = ()
 
     @property
     def value(self) -> Label:
@@ -76,6 +82,7 @@ class Verdict:
             "values": None if about is None else [str(v) for v in about],
             "except": [str(v) for v in self.requirement.excluded],
             **({"any_of": list(of)} if (of := self.requirement.any_of) is not None else {}),
+            **_sight_of(self.requirement, self.known),
             "adversary": self.point.adversary.to_dict(),
             self.point.key: str(self.point.below),
             **({"limit": str(self.limit)} if self.point.relative else {}),
@@ -95,6 +102,15 @@ class Verdict:
         )
 
 
+def _sight_of(requirement: Requirement, known: Sequence[str]) -> dict[str, Any]:
+    """Of which column it is, and what is known beside, where that was said or matters."""
+    sensitive, knowing = requirement.sensitive, requirement.knowing
+    return {
+        **({} if sensitive is None else {"sensitive": sensitive}),
+        **({"knowing": list(known)} if known or knowing is not None else {}),
+    }
+
+
 def _neither(what: str) -> InputError:
     return InputError(f"{what} is neither true nor false by itself; ask .safe")
 
@@ -110,11 +126,14 @@ class CriterionVerdict:
         What the release attains, and where.
     safe : bool
         Whether it holds, by all that the criterion says.
+    known : tuple of str
+        Columns that divide the groups it is about, beyond the quasi-identifiers.
     """
 
     requirement: Requirement
     attained: Attained
     safe: bool
+    known: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -122,6 +141,7 @@ class CriterionVerdict:
         return {
             "requirement": self.requirement.name,
             "criterion": self.requirement.criterion.to_dict(),
+            **_sight_of(self.requirement, self.known),
             "attained": str(self.attained.amount),
             "group": self.attained.group,
             "safe": self.safe,
@@ -179,7 +199,9 @@ class Audit(Result):
     @cached_property
     def unprotected(self) -> tuple[Label, ...]:
         """Sensitive values that no requirement is about: the release may tell them outright."""
-        free = unprotected_codes(self.counts, self.policy)
+        first = None if self.policy.schema is None else self.policy.schema.sensitive
+        own = [of for of in self.policy.requirements if of.sensitive in (None, first)]
+        free = unprotected_codes(self.counts, own)
         return tuple(self.counts.values[code] for code in free.tolist())
 
     @property
@@ -305,11 +327,11 @@ def audit(
     known: dict[Any, tuple[HasCounts, Sequence[Disclosure]]] = {}
     verdicts, criteria = [], []
     for requirement in policy.requirements:
-        counted = requirement.counted(release)
+        counted, beside = requirement.counted(release), requirement.known(release)
         if requirement.criterion is not None:
             attained = requirement.criterion.attained(counted)
             safe = attained.holds and requirement.criterion.holds(counted)
-            criteria.append(CriterionVerdict(requirement, attained, safe))
+            criteria.append(CriterionVerdict(requirement, attained, safe, beside))
             continue
         mask = requirement.mask(counts_of(counted).values).tolist()
         for point in requirement.points:
@@ -319,7 +341,8 @@ def audit(
             found = [d for d, about in zip(known[key][1], mask, strict=True) if about]
             top = point.worst(found)
             others = point.ranked(d for d in found if d is not top)
-            verdicts.append(Verdict(requirement, point, top, point.holds(top), tuple(others)))
+            holds, of = point.holds(top), counts_of(counted)
+            verdicts.append(Verdict(requirement, point, top, holds, tuple(others), of, beside))
     return Audit(
         policy,
         counts,

@@ -25,6 +25,7 @@ from foreknow.cli.options import (
     Group,
     Html,
     Json,
+    Knowing,
     Members,
     Person,
     PolicyPath,
@@ -123,6 +124,7 @@ def skyline(
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
     sensitive: Sensitive = None,
+    knowing: Knowing = None,
     person: Person = None,
     semantics: SemanticsOption = None,
     html: Html = None,
@@ -139,7 +141,7 @@ def skyline(
 
     if (above is not None or name_people) and not value:
         raise InputError("--above and --name-people are about values; add --value")
-    columns = Columns(group, quasi_identifiers, sensitive, person, semantics)
+    columns = Columns(group, quasi_identifiers, sensitive, person, semantics, knowing)
     refuse_inputs(html, json, (release, policy, table, members))
     own = name_people and is_published(release)
     if own and table is None:
@@ -229,6 +231,7 @@ def curves(
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
     sensitive: Sensitive = None,
+    knowing: Knowing = None,
     html: Html = None,
     json: Json = None,
     quiet: Quiet = False,
@@ -243,7 +246,7 @@ def curves(
     from foreknow.auditing.curves import disclosure_curves
     from foreknow.methods.fulldomain.rollup import counts_at
 
-    columns = Columns(group, quasi_identifiers, sensitive)
+    columns = Columns(group, quasi_identifiers, sensitive, knowing=knowing)
     refuse_inputs(html, json, (release, policy))
     wanted = None if levels is None else _levels(levels)
     if wanted is not None and group is not None:
@@ -315,6 +318,75 @@ def survey(
     show_result(found, html, json, quiet)
     if not quiet:
         say_readings(raw)
+
+
+# ---- risk -----------------------------------------------------------------------------------
+
+
+@reads
+def risk(
+    table: _Release,
+    population: Annotated[
+        Path | None,
+        typer.Option("--population", help="A table of everybody that TABLE could be about."),
+    ] = None,
+    sampling_fraction: Annotated[
+        str | None,
+        typer.Option(
+            "--sampling-fraction", help="In its place: how much of a population is in TABLE."
+        ),
+    ] = None,
+    threshold: Annotated[
+        str, typer.Option("--threshold", "-t", help="Which risk is too high, such as 0.2 or 1/11.")
+    ] = "0.2",
+    subsets: Annotated[
+        int, typer.Option("--subsets", help="Measure sets of up to so many columns.")
+    ] = 2,
+    suda: Annotated[
+        int,
+        typer.Option("--suda", help="Seek minimal uniques of up to so many columns; 0: none."),
+    ] = 3,
+    policy: SomePolicy = None,
+    group: Group = None,
+    quasi_identifiers: QuasiIdentifiers = None,
+    html: Html = None,
+    json: Json = None,
+    quiet: Quiet = False,
+    reading: Reading = NOTHING,
+) -> None:
+    """Measure how easily people are found again, and which columns make them unique.
+
+    TABLE is a raw table or a release, also a folder that "foreknow publish" wrote. Which columns
+    others may know is said by --quasi-identifiers, by the policy, or by the certificate.
+    """
+    from foreknow.auditing.risk import risk_report
+
+    refuse_inputs(html, json, (table, policy, population))
+    opened: Release | None = None
+    names: list[str] | None = None
+    if policy is None and not is_published(table):
+        if quasi_identifiers is None or group is not None:
+            raise SchemaError(
+                "say which columns others may know: --quasi-identifiers COLUMN,COLUMN; or "
+                "--policy FILE, beside which --group COLUMN may name groups"
+            )
+        names = [name.strip() for name in quasi_identifiers.split(",")]
+    with progress("Counting the table", quiet):
+        if names is None:
+            opened = open_by(table, policy, Columns(group, quasi_identifiers), reading)
+        found = risk_report(
+            table if opened is None else opened,
+            population,
+            quasi_identifiers=names,
+            sampling_fraction=sampling_fraction,
+            threshold=threshold,
+            subsets=subsets,
+            suda=suda,
+            reading=reading,
+        )
+    show_result(found, html, json, quiet)
+    if opened is not None and not quiet:
+        say_index(opened)
 
 
 # ---- utility --------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from foreknow.cli.inputs import (
 from foreknow.cli.options import (
     Group,
     Json,
+    Knowing,
     Members,
     Person,
     QuasiIdentifiers,
@@ -80,6 +81,7 @@ def ask(
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
     sensitive: Sensitive = None,
+    knowing: Knowing = None,
     person: Person = None,
     semantics: SemanticsOption = None,
     budget: Annotated[
@@ -105,7 +107,7 @@ def ask(
     if not about:
         raise InputError("say whom to ask about, such as --about Tom")
     refuse_inputs(None, json, (release, statements, prior, policy, members))
-    columns = Columns(group, quasi_identifiers, sensitive, person, semantics)
+    columns = Columns(group, quasi_identifiers, sensitive, person, semantics, knowing)
     said = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
     known = Statements(
         *said,
@@ -115,6 +117,7 @@ def ask(
     )
     with progress("Working out the answers", quiet):
         opened = _open(release, policy, columns, members, reading)
+        opened = columns.seen(opened)
         rows = known.posteriors(opened, people=about, values=value)
         answers = [row[each] for row in rows.values() for each in row]
         for answer in answers:

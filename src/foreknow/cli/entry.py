@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from foreknow._version import __version__
-from foreknow.cli.analyses import audit, curves, skyline, survey, utility
+from foreknow.cli.analyses import audit, curves, risk, skyline, survey, utility
 from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
@@ -45,7 +45,20 @@ app = typer.Typer(
     "or full.",
 )
 
-_COMMANDS = audit, skyline, curves, survey, ask, attack, utility, priors, publish, verify, demo
+_COMMANDS = (
+    audit,
+    skyline,
+    curves,
+    survey,
+    risk,
+    ask,
+    attack,
+    utility,
+    priors,
+    publish,
+    verify,
+    demo,
+)
 for command in _COMMANDS:
     app.command(cls=WithMethods if command in (attack, publish) else None)(command)
 

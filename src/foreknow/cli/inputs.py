@@ -34,10 +34,31 @@ class Columns:
     sensitive: str | None = None
     person: str | None = None
     semantics: str | None = None
+    knowing: str | None = None
+
+    def seen(self, release: Release) -> Release:
+        """The release as an adversary sees it who asks for `sensitive` and knows `knowing`."""
+        if self.sensitive is None and len(release.sensitives) > 1:
+            raise SchemaError(
+                f"say which column it is about: --sensitive {' or '.join(release.sensitives)}"
+            )
+        names = None if self.knowing is None else self.knowing.split(",")
+        known = None if names is None else [name.strip() for name in names if name.strip()]
+        return release.seen(self.sensitive, known)
+
+    def of_one(self, schema: Schema) -> Schema:
+        """A schema with the one of its sensitive columns that is asked about."""
+        known = schema.sensitives
+        if self.sensitive is None and len(known) > 1:
+            raise SchemaError(f"say which column it is about: --sensitive {' or '.join(known)}")
+        if self.sensitive not in (None, *known):
+            hint = did_you_mean(str(self.sensitive), known)
+            raise SchemaError(f"{self.sensitive!r} is no sensitive column of the policy{hint}")
+        return replace(schema, sensitive=self.sensitive or schema.sensitive, sensitives=())
 
     def refuse_beside_policy(self) -> None:
         """Raise `SchemaError` for an option that says what a policy says already."""
-        for name in ("quasi_identifiers", "sensitive", "semantics"):
+        for name in ("quasi_identifiers", "semantics"):
             if getattr(self, name):
                 option = f"--{name.replace('_', '-')}"
                 raise SchemaError(f"{option} contradicts --policy, which says it; give one of them")
@@ -45,7 +66,7 @@ class Columns:
     def refuse_beside_certificate(self, path: Path) -> None:
         """Raise `SchemaError` for an option that says what a certificate says already."""
         for name, column in vars(self).items():
-            if column:
+            if column and name not in ("sensitive", "knowing"):
                 raise SchemaError(
                     f"the columns of {str(path)!r} are in its certificate; leave out "
                     f"--{name.replace('_', '-')}"
@@ -80,13 +101,13 @@ def open_by(path: Path, policy: Path | None, columns: Columns, reading: Reading)
     from foreknow.policy.policy import Policy
 
     if policy is None and not is_published(path):
-        return columns.open(path, reading)
+        return columns.seen(columns.open(path, reading))
     if policy is None:
         columns.refuse_beside_certificate(path)
-        return open_published(path, None)
+        return columns.seen(open_published(path, None))
     columns.refuse_beside_policy()
     rules = read_by(Policy.load(policy), reading)
-    return open_release(path, rules, columns.group, columns.person)
+    return columns.seen(open_release(path, rules, columns.group, columns.person))
 
 
 def open_own(
@@ -145,7 +166,7 @@ def open_raw(path: Path, policy: Path | None, columns: Columns, reading: Reading
         raise SchemaError(f"{str(path)!r} is published already; give the raw table")
     if policy is not None:
         columns.refuse_beside_policy()
-        return Microdata(path, schema_of(Policy.load(policy)), reading)
+        return Microdata(path, columns.of_one(schema_of(Policy.load(policy))), reading)
     if columns.sensitive is None or columns.quasi_identifiers is None:
         raise SchemaError(
             "say what the columns are: --policy FILE, which may give them hierarchies; or "

@@ -78,6 +78,13 @@ QuasiIdentifiers = Annotated[
 Sensitive = Annotated[
     str | None, typer.Option("--sensitive", "-s", help="The column of sensitive values.")
 ]
+Knowing = Annotated[
+    str | None,
+    typer.Option(
+        "--knowing",
+        help="Columns known of everybody, with commas between; all beside when left out.",
+    ),
+]
 Person = Annotated[str | None, typer.Option("--person", help="The column that names people.")]
 Members = Annotated[
     Path | None,

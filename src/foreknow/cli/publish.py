@@ -90,6 +90,10 @@ def verify(
         Path | None,
         typer.Option("--priors", help="The owner's priors.json (default: of FOLDER.owner)."),
     ] = None,
+    population: Annotated[
+        list[Path] | None,
+        typer.Option("--population", help="The table that k_map or delta_presence names."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Judge a written release afresh and compare it with its certificate.
@@ -106,7 +110,8 @@ def verify(
     known = Certificate.load(certificate)
     rules = None if policy is None else Policy.load(policy)
     with progress("Judging the release afresh", quiet):
-        found, problems = judge(known, release or certificate.parent, rules, priors)
+        at = release or certificate.parent
+        found, problems = judge(known, at, rules, priors, population or None)
     for problem in problems:
         _say_line(Console(stderr=True), problem, "bold red")
     if found is not None and not problems and not quiet:
@@ -131,7 +136,7 @@ def demo(
     say.print(f"Policy: {sample.policy_path()}\n", highlight=False, soft_wrap=True)
     _publish(sample.table_path(), rules, folder, None, seed, quiet=False)
     say.print()
-    verify(folder / CERTIFICATE, folder, None, None, quiet=False)
+    verify(folder / CERTIFICATE, folder, None, None, None, quiet=False)
 
 
 def _publish(

@@ -37,7 +37,8 @@ class EachGroup:
         entering = np.bincount(owner[self.fails(added)], minlength=n_proposals)
         leaving = np.zeros(n_proposals, dtype=np.int64)
         if removed is not None:
-            leaving += self.fails(removed)
+            at = np.arange(removed.n_groups) if removed.origin is None else removed.origin
+            leaving += np.bincount(at[self.fails(removed)], minlength=n_proposals)
         return EachGroupEvaluation(self, entering, leaving)
 
     def _many(self, counts: GroupCounts | None) -> int:

@@ -279,6 +279,7 @@ class KAnonymity:
     k: int
     key: ClassVar[str] = "k_anonymity"
     settings: ClassVar[Any] = FromOne
+    of_people: ClassVar[bool] = True
     convex: ClassVar[bool] = True
     complete: ClassVar[bool] = True
     others: ClassVar[None] = None  # whatever is believed of people, groups are as large

@@ -40,7 +40,11 @@ class Attained:
 class Criterion(Protocol):
     """A criterion of groups; a frozen value, with a line in `registry.CRITERIA`.
 
-    One that the verifier does not know (`GAUGES`) also brings a function `gauge`.
+    One that the verifier does not know (`GAUGES`) also brings a function `gauge`. One that needs
+    something of the schema has a method ``under(schema, column)``, which gives the same criterion
+    with it. One that reads the labels of groups declares ``by_labels = True``: searches then give
+    its ledger groups with their labels. One that a certificate states otherwise has a method
+    ``published()``.
     """
 
     key: ClassVar[str]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from foreknow.data.labels import (
     GroupLabel,
     GroupLabels,
+    JointLabels,
     Label,
     Labels,
     in_order,
@@ -24,7 +25,7 @@ from foreknow.data.labels import (
     is_missing,
     not_a_label,
 )
-from foreknow.data.sparse import IntArray, count_pairs, ranges, row_sums
+from foreknow.data.sparse import IntArray, combine, count_pairs, ranges, row_sums
 from foreknow.errors import DataError, UnsupportedError, did_you_mean
 
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
@@ -53,6 +54,9 @@ class GroupCounts:
         A name for each group; positions 0, 1, ... when left out.
     semantics : {"single", "set", "multiset"}
         Whether a person has exactly one value, a set, or a bag of values.
+    origin : int64 array, shape (groups,), optional
+        Where columns that are known beside divide the groups of a release: which of them each is a
+        part of, ascending.
 
     Raises
     ------
@@ -76,6 +80,7 @@ class GroupCounts:
     values: Labels
     groups: Sequence[Label] | None = None
     semantics: Semantics = "single"
+    origin: IntArray | None = None
 
     def __post_init__(self) -> None:
         if self.semantics not in get_args(Semantics):
@@ -223,15 +228,70 @@ class GroupCounts:
         return cls(sizes, offsets, codes, counts, labels, groups, semantics)
 
     @classmethod
-    def counted(cls, *arrays: IntArray, values: Labels, semantics: Semantics) -> GroupCounts:
+    def counted(
+        cls,
+        *arrays: IntArray,
+        values: Labels,
+        semantics: Semantics,
+        origin: IntArray | None = None,
+    ) -> GroupCounts:
         """Take sizes, offsets, codes and counts as they are: for what was counted from counts."""
         made = object.__new__(cls)
         for name, array in zip(("sizes", "offsets", "codes", "counts"), arrays, strict=True):
             array.flags.writeable = False
             object.__setattr__(made, name, array)
-        for name, given in (("values", values), ("groups", None), ("semantics", semantics)):
+        others = {"values": values, "groups": None, "semantics": semantics, "origin": origin}
+        for name, given in others.items():
             object.__setattr__(made, name, given)
         return made
+
+    def seen(self, sensitive: str | None = None, known: Sequence[str] = ()) -> GroupCounts:
+        """Count one column of combinations, for an adversary who knows others of everybody.
+
+        Counts of plain values are returned as they are, and know of no columns beside.
+
+        Parameters
+        ----------
+        sensitive : str, optional
+            The column that is counted; the first when left out.
+        known : sequence of str
+            Columns that divide groups: those who differ there are told apart. See `origin`.
+
+        Raises
+        ------
+        DataError
+            If there is no such column.
+        """
+        if not isinstance(self.values, JointLabels):
+            if known:
+                raise DataError(
+                    f"counts of one column know nothing of {known[0]!r}, which is said to be known "
+                    "beside; give the release itself"
+                )
+            return self
+        columns, sensitive = self.values.columns, sensitive or self.values.main
+        key = ("seen", sensitive, tuple(known))
+        if key not in self.memory:
+            for name in (sensitive, *known):
+                if name not in columns:
+                    raise DataError(f"there is no column {name!r}{did_you_mean(name, columns)}")
+            of_cell, values = columns[sensitive]
+            part, origin = self.cell_groups, None
+            if known:
+                beside = [columns[name] for name in known]
+                part, first = combine(
+                    [self.cell_groups, *(codes[self.codes] for codes, _ in beside)],
+                    [self.n_groups, *(len(labels) for _, labels in beside)],
+                )
+                origin = self.cell_groups[first]
+            n_groups = self.n_groups if origin is None else len(origin)
+            found = count_pairs(part, of_cell[self.codes], n_groups, len(values), self.counts)
+            sizes = row_sums(found[2], found[0])
+            self.memory[key] = GroupCounts.counted(
+                sizes, *found, values=values, semantics=self.semantics, origin=origin
+            )
+        seen: GroupCounts = self.memory[key]
+        return seen
 
     def united(self, of: NDArray[np.bool_], values: Labels) -> GroupCounts:
         """Count some values as one, under ``single``: `values` are the others, then that one.
@@ -257,7 +317,7 @@ class GroupCounts:
         """
         require_single(self.semantics)
         place = np.where(of, len(values) - 1, np.cumsum(~of) - 1)
-        return GroupCounts.from_pairs(
+        made = GroupCounts.from_pairs(
             self.cell_groups,
             place[self.codes],
             values=values,
@@ -265,6 +325,7 @@ class GroupCounts:
             groups=self.groups,
             weights=self.counts,
         )
+        return made if self.origin is None else replace(made, origin=self.origin)
 
     # ---- looking --------------------------------------------------------------------------
 
@@ -354,9 +415,9 @@ class GroupCounts:
         elif wanted.size and (wanted.min() < 0 or wanted.max() >= self.n_groups):
             raise DataError(f"groups must lie in 0..{self.n_groups - 1}")
         cells, offsets = ranges(self.offsets[wanted], self.offsets[wanted + 1])
-        names = None if self.groups is None else [self.groups[g] for g in wanted.tolist()]
+        names: Any = None if self.groups is None else [self.groups[g] for g in wanted.tolist()]
         if isinstance(self.groups, GroupLabels) and names is not None:
-            names = GroupLabels(names, self.groups.columns)
+            names = GroupLabels.of(names, self.groups.columns)
         return GroupCounts(
             self.sizes[wanted],
             offsets,
@@ -398,7 +459,7 @@ class GroupCounts:
     def __reduce__(self) -> tuple[Any, ...]:
         # Arrays come back writable from a pickle; making the counts anew seals them.
         parts = (self.sizes, self.offsets, self.codes, self.counts)
-        return (GroupCounts, (*parts, self.values, self.groups, self.semantics))
+        return (GroupCounts, (*parts, self.values, self.groups, self.semantics, self.origin))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GroupCounts):

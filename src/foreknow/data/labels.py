@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foreknow.errors import DataError
 
@@ -42,6 +44,50 @@ class Labels(tuple[Label, ...]):
         return next((code for code, label in enumerate(self) if is_missing(label)), None)
 
 
+class JointLabels(Labels):
+    """Combinations of the values of several columns, by number; each column can be counted alone.
+
+    >>> rows = {"job": (np.array([0, 1]), Labels(["Cook", "Nurse"]))}
+    >>> JointLabels.of(rows).columns["job"][1]
+    ('Cook', 'Nurse')
+    """
+
+    columns: Mapping[str, tuple[NDArray[Any], Labels]]  # the code of each combination, and labels
+    linked: tuple[str, ...]  # columns that stand beside each other in the rows of a release
+
+    @classmethod
+    def of(
+        cls, columns: Mapping[str, tuple[NDArray[Any], Labels]], linked: Iterable[str] = ()
+    ) -> JointLabels:
+        """Take the codes of distinct combinations in each column."""
+        first, _ = next(iter(columns.values()))
+        made = cls(range(len(first)))
+        made.columns, made.linked = dict(columns), tuple(linked)
+        return made
+
+    @property
+    def main(self) -> str:
+        """The first column: the one that is counted where nothing else is asked for."""
+        return next(iter(self.columns))
+
+
+def known_beside(
+    linked: Sequence[str], sensitive: str, knowing: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """Which columns an adversary sees beside a sensitive one, of those that they know.
+
+    What is published apart from it tells nothing of it; `knowing` is every column where left out.
+
+    >>> known_beside(["diagnosis", "job"], "diagnosis"), known_beside(["job"], "income", ["job"])
+    (('job',), ())
+    """
+    if sensitive not in linked:
+        return ()
+    return tuple(
+        name for name in linked if name != sensitive and (knowing is None or name in knowing)
+    )
+
+
 class GroupLabel(tuple[Any, ...]):
     """The quasi-identifiers that a group has in common, and what their columns are called.
 
@@ -61,12 +107,57 @@ class GroupLabel(tuple[Any, ...]):
         return f"({', '.join(f'{column}={part!r}' for column, part in parts)})"
 
 
-class GroupLabels(list[Any]):
-    """Labels of groups by their quasi-identifiers, whose columns are named once."""
+class GroupLabels(Sequence[Any]):
+    """Labels of groups by their quasi-identifiers, whose columns are named once.
 
-    def __init__(self, labels: Iterable[Any], columns: Iterable[str]) -> None:
-        super().__init__(labels)
-        self.columns = tuple(columns)
+    They are made when they are first looked at: of many groups, few are ever named.
+    """
+
+    def __init__(
+        self, parts: Callable[[], Iterable[Any]], size: int, columns: Iterable[str]
+    ) -> None:
+        self._parts, self._size, self.columns = parts, size, tuple(columns)
+
+    @classmethod
+    def of(cls, labels: Iterable[Any], columns: Iterable[str]) -> GroupLabels:
+        """Take labels as they are."""
+        known = list(labels)
+        made = cls(lambda: known, len(known), columns)
+        made.__dict__["_labels"] = known
+        return made
+
+    @cached_property
+    def _labels(self) -> list[Any]:
+        return list(self._parts())
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._labels[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (list, GroupLabels)) and self._labels == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return GroupLabels.of, (self._labels, self.columns)
+
+    def __repr__(self) -> str:
+        return repr(self._labels)
+
+
+def text_of(value: Any) -> str:
+    """Write one value.
+
+    >>> from datetime import date
+    >>> text_of(date(2024, 1, 31)), text_of(7)
+    ('2024-01-31', '7')
+    """
+    if value is None:
+        return "missing"
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
 
 def is_missing(label: Any) -> bool:

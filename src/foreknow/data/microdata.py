@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,10 +30,10 @@ from foreknow.data.engines.group_counts import People, read_held, refuse_repeats
 from foreknow.data.engines.table import require, settled
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
-from foreknow.data.labels import Labels
+from foreknow.data.labels import JointLabels, Labels
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
-from foreknow.data.sparse import IntArray
+from foreknow.data.sparse import IntArray, combine
 from foreknow.errors import DataError, SchemaError, UnsupportedError
 from foreknow.result import card_of
 
@@ -97,6 +97,7 @@ class _Read:
     other: pa.Table  # of everybody
     people: People | None = None  # these two where a person may have several values
     holdings: Holdings | None = None
+    more: tuple[Column, ...] = ()  # the other sensitive columns, one code per person
 
 
 class Microdata:
@@ -154,7 +155,7 @@ class Microdata:
         people = [] if schema.person is None else [schema.person]
         require(opened, [*(c for c in schema.columns if c != schema.group), *people])
         known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers]
-        read = [*known, schema.sensitive, *people]
+        read = [*known, *schema.sensitives, *people]
         self._table: Table = settled(opened, read)
         if schema.semantics != "single":
             listed = not self._table.untyped
@@ -179,7 +180,7 @@ class Microdata:
     def _read_single(self) -> _Read:
         schema = self.schema
         people = [] if schema.person is None else [schema.person]
-        names = [*schema.quasi_identifiers, schema.sensitive, *schema.other, *people]
+        names = [*schema.quasi_identifiers, *schema.sensitives, *schema.other, *people]
         fetched = fetch(self._table, list(dict.fromkeys(names)))
         n_rows = len(fetched)
         if schema.person is not None:
@@ -187,16 +188,20 @@ class Microdata:
             if schema.person not in (*schema.quasi_identifiers, *schema.other):
                 fetched = fetched.drop_columns([schema.person])
         missing = cast("Missing", schema.missing)
-        rows, kept = settle_missing(self.name, fetched, schema.sensitive, missing)
+        rows, kept = fetched, None
+        for name in schema.sensitives:
+            rows, left = settle_missing(self.name, rows, name, missing)
+            kept = left if kept is None or left is None else kept[left]
         del fetched
         if not len(rows):
             raise DataError(f"{self.name} has no rows")
-        sensitive = encode(schema.sensitive, rows.column(schema.sensitive))
+        sensitive, *more = (encode(name, rows.column(name)) for name in schema.sensitives)
         columns = []
         for name in schema.quasi_identifiers:
             columns.append(self._encode(name, rows.column(name), kept))
             rows = rows.drop_columns([name])  # frees its memory
-        return _Read(columns, sensitive, n_rows, kept, rows.select(schema.other))
+        other = rows.select(schema.other)
+        return _Read(columns, sensitive, n_rows, kept, other, more=tuple(more))
 
     def _read_several(self) -> _Read:
         schema = self.schema
@@ -248,7 +253,7 @@ class Microdata:
         """What each column was taken for, such as numbers 17 to 90, or text, 2 values."""
         notes = getattr(self._table, "notes", {})
         found = {}
-        for column in (*self._read.columns, self._read.sensitive):
+        for column in (*self._read.columns, *self.sensitives):
             said = described(column.domain, ordered=bool(column.categories))
             note = notes.get(column.name)
             found[column.name] = said if note is None else f"{said} ({note})"
@@ -364,6 +369,43 @@ class Microdata:
             self._known_cells[name] = _in_cells(attribute, cast("Grid | None", hierarchy))
         return self._known_cells[name]
 
+    @property
+    def sensitives(self) -> tuple[Column, ...]:
+        """The sensitive columns, as codes of everybody (of each occurrence) and their values."""
+        return (self._read.sensitive, *self._read.more)
+
+    def combined(self, columns: Sequence[str], linked: Sequence[str] = ()) -> Microdata:
+        """The same people, each with their combination of several columns as their one value.
+
+        A search then counts combinations, and `GroupCounts.seen` what each requirement looks at.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Sensitive and other columns; the first is what is counted by default.
+        linked : sequence of str
+            Those that are published beside each other in the same row.
+        """
+        found: dict[str, tuple[NDArray[Any], Labels]] = {}
+        own = {column.name: column for column in self.sensitives}
+        for name in columns:
+            if name in own:
+                found[name] = own[name].codes, Labels(own[name].domain)
+            else:
+                codes, distinct = codes_of(self.other().column(name))
+                found[name] = codes, Labels(range(len(distinct)))
+        sizes = [len(labels) for _, labels in found.values()]
+        of_row, first = combine([codes for codes, _ in found.values()], sizes)
+        of = {name: (codes[first], labels) for name, (codes, labels) in found.items()}
+        values = JointLabels.of(of, linked)
+        other = copy(self)
+        codes = of_row.astype(narrowest(len(values)), copy=False)
+        joint = Column(" and ".join(columns), codes, list(values), "text")
+        other.__dict__["_read"] = replace(self._read, sensitive=joint, more=())
+        other.__dict__["values"] = values
+        other.__dict__.pop("holdings", None)
+        return other
+
     def other(self) -> pa.Table:
         """The columns that are published as they are, one row per person."""
         return self._read.other
@@ -449,6 +491,9 @@ class Microdata:
         state.update(repr((sensitive.name, sensitive.kind, sensitive.domain)).encode())
         if self._read.people is None:
             state.update(sensitive.codes.tobytes())
+            for column in self._read.more:
+                state.update(repr((column.name, column.kind, column.domain)).encode())
+                state.update(column.codes.tobytes())
         else:
             keys = self.holdings.people.astype(np.int64) * len(sensitive.domain)
             state.update(np.sort(keys + self.holdings.values).tobytes())

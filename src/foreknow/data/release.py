@@ -13,6 +13,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, open_table
 from foreknow.data.engines.advice import described
 from foreknow.data.engines.columns import Missing, as_missing, refuse_missing
+from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import (
     PeopleTable,
     TallyTable,
@@ -21,12 +22,12 @@ from foreknow.data.engines.group_counts import (
     require_person,
 )
 from foreknow.data.engines.table import require, settled
-from foreknow.data.engines.write import rearmed
-from foreknow.data.labels import Label, Labels, in_order
+from foreknow.data.engines.write import disarm_name, rearmed
+from foreknow.data.labels import Label, Labels, in_order, known_beside
 from foreknow.data.people import Members, Signatures
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics
-from foreknow.errors import SchemaError, hinted
+from foreknow.errors import SchemaError, UnsupportedError, did_you_mean, hinted
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
 
@@ -41,6 +42,13 @@ class Release:
     ----------
     semantics : {"single", "set", "multiset"}
     group_columns : tuple of str
+    sensitives : tuple of str
+        All sensitive columns; the first is the one of `counts`.
+    beside : tuple of str
+        Sensitive and other columns that stand in one row, so that an adversary who knows some of
+        somebody sees more of the rest; see `seen`.
+    unlinked : tuple of str
+        Columns of the table that are said to be shuffled within each group.
     linked : bool
         Whether the table shows which of several values are of one person. It is judged by the
         counts of its groups alone; published as it is, it would tell more.
@@ -53,7 +61,16 @@ class Release:
     GroupCounts(2 groups, 3 people, 2 values, single)
     """
 
-    def __init__(self, tables: ValuesTable | TallyTable, *, escaped: bool = False) -> None:
+    def __init__(
+        self,
+        tables: ValuesTable | TallyTable,
+        *,
+        escaped: bool = False,
+        sensitives: Sequence[str] = (),
+        beside: Sequence[str] = (),
+        unlinked: Sequence[str] = (),
+        apart: Mapping[str, ValuesTable | TallyTable] | None = None,
+    ) -> None:
         if not isinstance(tables, (ValuesTable, TallyTable)):
             raise SchemaError(
                 "say what makes a group: Release.from_generalized(table, quasi_identifiers=[...], "
@@ -61,6 +78,12 @@ class Release:
             )
         self._tables = tables
         self._escaped = escaped
+        self._apart = dict(apart or {})
+        self._seen: dict[tuple[str, ...], Release] = {}
+        self._owner: Members | None = None
+        self.sensitives = tuple(sensitives) or (tables.sensitive,)
+        self.beside = tuple(beside)
+        self.unlinked = tuple(unlinked)
         self.group_columns = tuple(tables.groups)
         self.semantics: Semantics = tables.semantics
         self.linked = isinstance(tables, ValuesTable) and tables.semantics != "single"
@@ -72,11 +95,13 @@ class Release:
         frame: Any,
         *,
         group: str,
-        sensitive: str,
+        sensitive: str | Sequence[str],
         person: str | None = None,
         semantics: Semantics = "single",
         missing: Missing | Mapping[str, str] = "error",
         reading: Reading | None = None,
+        other: Sequence[str] = (),
+        unlinked: Sequence[str] = (),
     ) -> Release:
         """Take a table with a group column.
 
@@ -88,8 +113,9 @@ class Release:
             list.
         group : str
             The column with the group of each row; a null in it is an error.
-        sensitive : str
-            The column of sensitive values. Under ``set`` and ``multiset`` a null adds no value.
+        sensitive : str or sequence of str
+            The column of sensitive values, or several. Under ``set`` and ``multiset`` it is one,
+            and a null in it adds no value.
         person : str, optional
             The column that names people; needed for `members`, and under ``set`` and ``multiset``
             where `sensitive` holds no lists. Under ``single`` nobody may stand in two rows.
@@ -99,6 +125,11 @@ class Release:
             What to do with null sensitive values under ``single``.
         reading : Reading, optional
             The encoding and delimiter of a CSV file. Values are compared as they are written.
+        other : sequence of str
+            Columns that are published beside the sensitive ones, and that an adversary may know.
+        unlinked : sequence of str
+            Those of the sensitive and other columns that are shuffled within each group, so that
+            they tell nothing of what stands beside them.
 
         Examples
         --------
@@ -113,7 +144,8 @@ class Release:
         if not isinstance(group, str):
             raise SchemaError(f"group must be the name of one column, not {group!r}")
         table = open_table(frame, reading)
-        return cls._of(table, [group], sensitive, person, semantics, missing, null_groups=False)
+        how = person, semantics, missing
+        return cls._of(table, [group], sensitive, *how, other, unlinked, null_groups=False)
 
     @classmethod
     @hinted
@@ -122,11 +154,13 @@ class Release:
         frame: Any,
         *,
         quasi_identifiers: Sequence[str],
-        sensitive: str,
+        sensitive: str | Sequence[str],
         person: str | None = None,
         semantics: Semantics = "single",
         missing: Missing | Mapping[str, str] = "error",
         reading: Reading | None = None,
+        other: Sequence[str] = (),
+        unlinked: Sequence[str] = (),
     ) -> Release:
         """Take a table whose rows with equal quasi-identifiers form a group.
 
@@ -136,13 +170,14 @@ class Release:
             As in `from_groups`.
         quasi_identifiers : sequence of str
             The published columns; a null in them is a value of its own.
-        sensitive, person, semantics, missing, reading
+        sensitive, person, semantics, missing, reading, other, unlinked
             As in `from_groups`.
         """
         if isinstance(quasi_identifiers, str) or not quasi_identifiers:
             raise SchemaError("quasi_identifiers must be a list of at least one column")
         table, groups = open_table(frame, reading), list(quasi_identifiers)
-        return cls._of(table, groups, sensitive, person, semantics, missing, null_groups=True)
+        how = person, semantics, missing
+        return cls._of(table, groups, sensitive, *how, other, unlinked, null_groups=True)
 
     @classmethod
     @hinted
@@ -151,7 +186,7 @@ class Release:
         tally: Any,
         *,
         group: str | Sequence[str] = "group",
-        sensitive: str,
+        sensitive: str | Sequence[str],
         count: str = COUNT,
         semantics: Semantics = "single",
         people: Any = None,
@@ -163,7 +198,7 @@ class Release:
         Parameters
         ----------
         tally : path or frame
-            One row per group and value that occurs in it.
+            One row per group and value, or combination of values, that occurs in it.
         group : str or sequence of str
             The column with the group id, in which a null is an error; or the published
             quasi-identifiers that make a group, in which a null is a value of its own.
@@ -193,7 +228,8 @@ class Release:
         groups = [group] if isinstance(group, str) else list(group)
         if not groups:
             raise SchemaError("group must be a column, or a list of at least one")
-        _check_roles([*groups, sensitive, count])
+        sensitives = _sensitives(sensitive, semantics)
+        _check_roles([*groups, *sensitives, count])
         check_semantics(semantics)
         if people is None and semantics != "single":
             raise SchemaError(
@@ -203,7 +239,7 @@ class Release:
         if people is None and person is not None:
             raise SchemaError(f"person = {person!r} needs people = the table that has this column")
         table, as_tuples = open_table(tally, reading), not isinstance(group, str)
-        require(table, [*groups, sensitive, count])
+        require(table, [*groups, *sensitives, count])
         members: PeopleTable | None = None
         if people is not None:
             opened = open_table(people, reading)
@@ -213,10 +249,18 @@ class Release:
                 opened = settled(opened, [*groups, person])
                 refuse_repeats(opened, person)
             members = PeopleTable(opened, groups, as_tuples, person)
-        return cls(TallyTable(table, groups, as_tuples, sensitive, count, semantics, members))
+        tables = TallyTable(table, groups, as_tuples, sensitives[0], count, semantics, members)
+        beside = sensitives if len(sensitives) > 1 else ()
+        return cls(tables, sensitives=sensitives, beside=beside)
 
     @classmethod
-    def from_schema(cls, frame: Any, schema: Schema, group: str | None = None) -> Release:
+    def from_schema(
+        cls,
+        frame: Any,
+        schema: Schema,
+        group: str | None = None,
+        unlinked: Sequence[str] = (),
+    ) -> Release:
         """Take a table as a schema describes it: by its group column, or its quasi-identifiers.
 
         Parameters
@@ -226,6 +270,8 @@ class Release:
         schema : Schema
         group : str, optional
             The column with the group of each row; the schema's when left out.
+        unlinked : sequence of str
+            As in `from_groups`.
         """
         table = open_table(frame, cast("Reading", schema.reading))
         person, group = schema.person, group or schema.group
@@ -240,26 +286,40 @@ class Release:
                 "not people; name the folder with its certificate.json, or in Python see "
                 f"Release.from_bucketized; if {COUNT!r} means something else, rename it"
             )
-        how = schema.sensitive, person, schema.semantics, schema.missing
-        return cls._of(table, names, *how, null_groups=group is None)
+        how = schema.sensitives, person, schema.semantics, schema.missing
+        other = [name for name in schema.other if name in table.columns]
+        return cls._of(table, names, *how, other, unlinked, null_groups=group is None)
 
     @classmethod
     def _of(
         cls,
         table: Table,
         groups: Sequence[str],
-        sensitive: str,
+        sensitive: str | Sequence[str],
         person: str | None,
         semantics: Semantics,
         missing: Any,
+        other: Sequence[str],
+        unlinked: Sequence[str],
         *,
         null_groups: bool,
     ) -> Release:
         people = [] if person is None else [person]
-        require(table, [*groups, sensitive, *people])
-        if sensitive in groups:
-            raise SchemaError(f"column {sensitive!r} cannot be both sensitive and the group")
-        _check_roles([sensitive, *people])
+        if isinstance(other, str):
+            raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
+        sensitives, other = _sensitives(sensitive, semantics), list(other)
+        require(table, [*groups, *sensitives, *people, *other])
+        for name in sensitives:
+            if name in groups:
+                raise SchemaError(f"column {name!r} cannot be both sensitive and the group")
+        _check_roles([*sensitives, *people])
+        _check_roles([*groups, *sensitives, *other])
+        for name in unlinked:
+            if name not in (*sensitives, *other):
+                hint = did_you_mean(str(name), [*sensitives, *other])
+                raise SchemaError(f"unlinked: {name!r} is no sensitive or other column{hint}")
+        sensitive = sensitives[0]
+        beside = [name for name in (*sensitives, *other) if name not in unlinked]
         check_semantics(semantics)
         how = as_missing(missing)
         refuse_missing(how, semantics)
@@ -269,7 +329,117 @@ class Release:
             table = settled(table, [*groups, sensitive, person])
             if semantics == "single":
                 refuse_repeats(table, person)
-        return cls(ValuesTable(table, groups, null_groups, person, sensitive, semantics, how))
+        tables = ValuesTable(table, groups, null_groups, person, sensitive, semantics, how)
+        linked = len(beside) > 1 and semantics == "single"
+        own = beside if linked else ()
+        return cls(tables, sensitives=sensitives, beside=own, unlinked=unlinked)
+
+    def joined(self, others: Sequence[Release]) -> Release:
+        """The same with tables of other sensitive columns, of the same groups."""
+        apart = {name: each._tables for each in others for name in each.sensitives}
+        names = (*self.sensitives, *apart)
+        return Release(self._tables, sensitives=names, beside=self.beside, apart=apart)
+
+    def seen(self, sensitive: str | None = None, knowing: Sequence[str] | None = None) -> Release:
+        """The release as it is for an adversary who asks for one column and knows others.
+
+        Those who differ in what is known of them are told apart: they are groups of their own. A
+        column that is published apart from the sensitive one divides nothing.
+
+        Parameters
+        ----------
+        sensitive : str, optional
+            The first sensitive column when left out.
+        knowing : sequence of str, optional
+            Columns whose values the adversary knows of everybody; when left out, all that stand
+            `beside` the sensitive one.
+
+        Raises
+        ------
+        SchemaError
+            If it is no sensitive column, or a column that is known is not published.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> rows = {"age": ["30 to 39"] * 3, "job": ["Cook", "Nurse", "Cook"]}
+        >>> table = pa.table({**rows, "disease": ["Flu", "AIDS", "Flu"]})
+        >>> release = Release.from_generalized(
+        ...     table, quasi_identifiers=["age"], sensitive="disease", other=["job"]
+        ... )
+        >>> release.seen().counts.n_groups, release.seen(knowing=[]).counts.n_groups
+        (2, 1)
+        """
+        name = self.sensitive if sensitive is None else self._written(sensitive)
+        if name not in self.sensitives:
+            hint = did_you_mean(name, self.sensitives)
+            raise SchemaError(f"{self.name}: {name!r} is no sensitive column{hint}")
+        for column in map(self._written, knowing or ()):
+            self._refuse_unknown(column, name)
+        known = tuple(map(self._written, self.known(sensitive, knowing)))
+        tables = self._apart.get(name, self._tables)
+        if name == self.sensitive and not known:
+            return self
+        if (name, *known) not in self._seen:
+            if known and not tables.null_groups:
+                self._counted  # noqa: B018  # which refuses a row without a group
+            own = Release(tables.seen_as(name, known), escaped=self._escaped)
+            if self._owner is not None:
+                if known:
+                    raise UnsupportedError(
+                        f"{self.name}: it is known who is in which group, and not who has which "
+                        f"{' and '.join(known)}; leave them out: knowing = []"
+                    )
+                own = own.naming(self._owner)
+            self._seen[name, *known] = own
+        return self._seen[name, *known]
+
+    def known(
+        self, sensitive: str | None = None, knowing: Sequence[str] | None = None
+    ) -> tuple[str, ...]:
+        """The columns that divide groups in such a sight; see `seen`."""
+        name = self.sensitive if sensitive is None else self._written(sensitive)
+        beside, written = self.beside, None
+        if knowing is not None:
+            written = [self._written(column) for column in knowing]
+            if isinstance(self._tables, ValuesTable) and name not in self.unlinked:
+                # What is said to be known counts, whatever role the column was given.
+                beside = tuple(dict.fromkeys((*beside, name, *written)))
+                beside = tuple(column for column in beside if column not in self.unlinked)
+        return tuple(map(self._bare, known_beside(beside, name, written)))
+
+    @property
+    def linked_sensitives(self) -> tuple[str, ...]:
+        """Sensitive columns that stand beside each other, if there are several."""
+        found = tuple(self._bare(name) for name in self.sensitives if name in self.beside)
+        return found if len(found) > 1 else ()
+
+    def _written(self, name: str) -> str:
+        return disarm_name(name) if self._escaped else name
+
+    def _refuse_unknown(self, column: str, sensitive: str) -> None:
+        if column == sensitive:
+            raise SchemaError(
+                f"{self.name}: {column!r} cannot be both known and what must stay hidden"
+            )
+        known = dict.fromkeys((*self.beside, *self.sensitives, *self._published))
+        if column in self.group_columns:
+            raise SchemaError(
+                f"{self.name}: {column!r} makes its groups, so it is known of everybody anyway; "
+                "leave it out"
+            )
+        if column not in known:
+            hint = did_you_mean(column, known)
+            raise SchemaError(
+                f"{self.name}: {column!r} is not published beside {sensitive!r}{hint}"
+            )
+
+    @property
+    def _published(self) -> tuple[str, ...]:
+        """All columns that are published."""
+        people = self._tables.people if isinstance(self._tables, TallyTable) else None
+        of_people = () if people is None else people.table.columns
+        return (*self._tables.table.columns, *of_people)
 
     def read_as(self) -> dict[str, str]:
         """What the labels of each column of the groups, and the sensitive values, look like."""
@@ -280,13 +450,21 @@ class Release:
 
     def rearmed(self) -> Release:
         """The same release with the apostrophes off that `escape_formulas` put before texts."""
-        bare = Release(self._tables, escaped=True)
+        bare = Release(
+            self._tables,
+            escaped=True,
+            sensitives=self.sensitives,
+            beside=self.beside,
+            unlinked=self.unlinked,
+            apart=self._apart,
+        )
         bare.__dict__["_counted"] = self._counted
         return bare
 
     def naming(self, members: Members, holdings: Holdings | None = None) -> Release:
         """The same release for its owner, who knows who is in which group, and who has what."""
         own = copy(self)
+        own._seen, own._owner = {}, members
         known = {"members": members, "holdings": holdings}
         own.__dict__.update((key, given) for key, given in known.items() if given is not None)
         return own
@@ -339,6 +517,16 @@ class Release:
         labels = [tuple(part and rearmed(part) for part in label) for label in found.labels]
         return replace(found, labels=labels)
 
+    def combinations(self) -> Combinations:
+        """How many people share each combination of `group_columns`; one GROUP BY."""
+        found = self._tables.combinations()
+        return found.rearmed() if self._escaped else found
+
+    @property
+    def by_values(self) -> bool:
+        """Whether a group is everybody with equal `group_columns`, not one that a column names."""
+        return self._tables.null_groups
+
     @property
     def groups(self) -> dict[Label, int]:
         """How many people each group has, by its label."""
@@ -363,7 +551,8 @@ class Release:
         not said, none of its columns is named.
         """
         tables = self._tables
-        found = [self._bare(name) for name in tables.table.columns if name not in tables.seen]
+        judged = (*tables.seen, *self.sensitives, *self.unlinked)
+        found = [self._bare(name) for name in tables.table.columns if name not in judged]
         if quasi_identifiers is not None and isinstance(tables, TallyTable) and tables.people:
             apart = [name for name in tables.people.table.columns if name not in tables.groups]
             found += [name for name in map(self._bare, apart) if name not in quasi_identifiers]
@@ -413,6 +602,19 @@ class Release:
             return f"Release({self.name}, not counted yet)"
         counts = self._counted
         return f"Release({self.name}: {counts.n_groups} groups, {counts.n_people} people)"
+
+
+def _sensitives(given: str | Sequence[str], semantics: str) -> list[str]:
+    """The sensitive columns; several are for people with one value in each."""
+    names = [given] if isinstance(given, str) else list(given)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise SchemaError(f"sensitive must be the name of a column, or of several, not {given!r}")
+    if len(names) > 1 and semantics != "single":
+        raise SchemaError(
+            f"several sensitive columns are for people with one value in each, not for semantics "
+            f"{semantics!r}; open the release once for each of them"
+        )
+    return names
 
 
 def _is_blank(label: Any) -> bool:

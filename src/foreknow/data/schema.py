@@ -24,8 +24,8 @@ class Schema:
     ----------
     quasi_identifiers : sequence of str
         Columns that others may know of a person, such as age or zip code.
-    sensitive : str
-        The column whose values must stay hidden.
+    sensitive : str or sequence of str
+        The column whose values must stay hidden; several are `sensitives`, this is the first.
     identifiers : sequence of str
         Columns that name people; never published.
     other : sequence of str
@@ -41,7 +41,8 @@ class Schema:
         In a release: the column with the group of each row. Without it, rows with equal
         quasi-identifiers are a group.
     hierarchies : mapping of column to Hierarchy, or to the table that stands for one in a policy
-        How values of a quasi-identifier coarsen.
+        How values of a quasi-identifier coarsen. One of the sensitive column says which of its
+        values are alike, for requirements that ask that; it is published as it is.
     types : mapping of column to "number", "text" or "date"
         Overrules what a column looks like; zip codes without leading zeros are ``"text"``.
     missing : "error", "drop" or {"label": ...}
@@ -51,6 +52,8 @@ class Schema:
         How the file is written, where nothing in it says so; such as ``{"encoding": "latin-1"}``.
     folder : Path
         Where relative paths of hierarchy files start.
+    sensitives : sequence of str
+        All sensitive columns; those given as `sensitive` when left out.
 
     Raises
     ------
@@ -64,7 +67,7 @@ class Schema:
     'quasi-identifier'
     """
 
-    sensitive: str
+    sensitive: Any  # a text once it is made
     quasi_identifiers: Sequence[str] = ()
     identifiers: Sequence[str] = ()
     other: Sequence[str] = ()
@@ -76,6 +79,7 @@ class Schema:
     missing: Missing | Mapping[str, str] = "error"
     reading: Reading | Mapping[str, str] = field(default_factory=Reading)
     folder: Path = field(default=Path(), repr=False)
+    sensitives: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name in ("quasi_identifiers", "identifiers", "other"):
@@ -83,6 +87,7 @@ class Schema:
             if isinstance(given, str):
                 raise SchemaError(f"{name} must be a list of columns, such as [{given!r}]")
             object.__setattr__(self, name, tuple(given))
+        self._settle_sensitive()
         for name in ("sensitive", "person", "group"):
             given = getattr(self, name)
             if not isinstance(given, str) and (given is not None or name == "sensitive"):
@@ -99,20 +104,40 @@ class Schema:
                     raise SchemaError(f"column {column!r} is given as {role} {twice}; keep one")
                 roles[column] = role
         check_semantics(self.semantics)
+        if len(self.sensitives) > 1 and self.semantics != "single":
+            raise SchemaError(
+                f"several sensitive columns are for people with one value in each, not for "
+                f"semantics {self.semantics!r}; make one column sensitive, or a release for each"
+            )
         object.__setattr__(self, "reading", Reading.of(self.reading))
         object.__setattr__(self, "missing", as_missing(self.missing))
         refuse_missing(cast("Missing", self.missing), self.semantics)
-        if self.person is not None and self.person in (self.sensitive, self.group):
+        if self.person is not None and self.person in (*self.sensitives, self.group):
             raise SchemaError(
                 f"column {self.person!r} cannot be person and {self.role(self.person)}"
             )
         self._check_hierarchies()
 
+    def _settle_sensitive(self) -> None:
+        given = self.sensitive
+        if isinstance(given, (list, tuple)):
+            if not given:
+                raise SchemaError("sensitive is empty; name the column that must stay hidden")
+            object.__setattr__(self, "sensitives", tuple(given))
+            object.__setattr__(self, "sensitive", given[0])
+        elif given not in self.sensitives:
+            object.__setattr__(self, "sensitives", (given,))
+        else:
+            object.__setattr__(self, "sensitives", tuple(self.sensitives))
+        for name in self.sensitives:
+            if not isinstance(name, str):
+                raise SchemaError(f"sensitive must be the name of one column, not {name!r}")
+
     def _by_role(self) -> list[tuple[str, Sequence[str]]]:
         return [
             ("identifier", self.identifiers),
             ("quasi-identifier", self.quasi_identifiers),
-            ("sensitive", (self.sensitive,)),
+            ("sensitive", self.sensitives),
             ("other", self.other),
             ("group", () if self.group is None else (self.group,)),
         ]
@@ -134,7 +159,7 @@ class Schema:
         table: dict[str, Any] = {
             "identifiers": list(self.identifiers),
             "quasi_identifiers": list(self.quasi_identifiers),
-            "sensitive": self.sensitive,
+            "sensitive": self.sensitive if len(self.sensitives) == 1 else list(self.sensitives),
             "semantics": self.semantics,
         }
         if self.other:
@@ -160,6 +185,8 @@ class Schema:
     def _check_hierarchies(self) -> None:
         for column in (*self.hierarchies, *self.types):
             if column not in self.quasi_identifiers:
+                if column in self.sensitives and column not in self.types:
+                    continue  # it names sets of values, and generalizes nothing
                 dotted = [name for name in self.quasi_identifiers if name.startswith(f"{column}.")]
                 hint = did_you_mean(column, self.quasi_identifiers)
                 if dotted:

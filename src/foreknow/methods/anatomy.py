@@ -293,6 +293,7 @@ class Anatomy:
     def traits(self) -> Traits:
         """It looks at sensitive values only, so everybody's posterior is a frequency."""
         return Traits(
+            one_column=True,
             symmetric=True,
             likelihood=self.chance,
             frequencies=True,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError
+from foreknow.errors import InputError, UnsupportedError
 from foreknow.settings import Settings
 
 if TYPE_CHECKING:
@@ -124,6 +124,8 @@ class Traits:
         from what every reader of its release knows.
     form : "generalized" or "bucketized"
         How it is published where nothing else is asked for.
+    one_column : bool
+        It looks at one sensitive column, and not at what is published beside it.
     """
 
     consults_policy: bool = False
@@ -144,6 +146,27 @@ class Traits:
     exact: Collection[str] | None = ()
     settled: Callable[..., Any] | None = None
     form: Form = "generalized"
+    one_column: bool = False
+
+
+def refuse_columns(method: Any, policy: Policy) -> None:
+    """Refuse what a method does not look at: further sensitive columns, and what is beside."""
+    traits = traits_of(method)
+    if not traits.one_column:
+        return
+    schema, several = policy.needed_schema, f"{type(method).__name__} looks at one sensitive column"
+    if len(schema.sensitives) > 1:
+        raise UnsupportedError(
+            f"{several}, and the policy has {', '.join(schema.sensitives)}; Mondrian and "
+            'FullDomain (method = "mondrian" or "fulldomain") serve several'
+        )
+    beside = policy.looked_at[1:]
+    if beside and traits.consults_policy:
+        raise UnsupportedError(
+            f"{several} alone, and {', '.join(beside)} is published beside it; say knowing = [] "
+            "if nobody knows that of anybody, unlinked = [...] to publish it apart, or publish "
+            'by method = "mondrian" or "fulldomain"'
+        )
 
 
 def note_of_boxes(l: int) -> str:  # noqa: E741
@@ -215,6 +238,7 @@ _BY_ITSELF = {
     "advice": "advice",
     "grouping": "grouping",
     "exact": "exact",
+    "one_column": "one_column",
 }
 
 
@@ -238,7 +262,7 @@ def traits_of(method: Any) -> Traits:
     given = {trait: getattr(method, x) for x, trait in _BY_ITSELF.items() if x in own}
     # An attribute of such a name that is of another type declares nothing.
     kinds: dict[str, Any] = {"advice": str, "consults_policy": bool, "symmetric": bool}
-    kinds |= {"frequencies": bool, "exact": Collection}
+    kinds |= {"frequencies": bool, "exact": Collection, "one_column": bool}
     return Traits(**{k: x for k, x in given.items() if isinstance(x, kinds.get(k, Callable))})
 
 

@@ -36,6 +36,8 @@ class RequireSettings(Settings):
     values: list[Any] | None = None
     excluded: list[Any] = Field(default=[], alias="except")
     any_of: list[Any] | None = None
+    sensitive: str | None = None
+    knowing: list[str] | None = None
     below: _Limit = None
     at_most: _Limit = None
     at_most_times: _Limit = None
@@ -52,7 +54,7 @@ def _missing(given: Any) -> Any:
 class _SchemaSettings(Settings):
     identifiers: list[str] = Field(default=[])
     quasi_identifiers: list[str] = Field(default=[])
-    sensitive: str
+    sensitive: str | list[str]
     other: list[str] = Field(default=[])
     semantics: Semantics = "single"
     person: str | None = None
@@ -69,6 +71,7 @@ class _PublishSettings(Settings):
     format: FileFormat = "csv"
     labels: dict[str, Literal["range", "exact", "hierarchy", "set"]] = Field(default={})
     escape_formulas: bool = False
+    unlinked: list[str] = Field(default=[])
 
 
 @cache
@@ -156,6 +159,7 @@ def _options(read: Any) -> PublishOptions:
         dict(read.labels),
         read.escape_formulas,
         {key: own.given() for key, own in set_for.items() if own is not None},
+        read.unlinked,
     )
 
 
@@ -190,6 +194,8 @@ def _requirement(read: Any, name: str, folder: Path) -> Requirement:
         read.excluded,
         name,
         any_of=read.any_of,
+        sensitive=read.sensitive,
+        knowing=read.knowing,
         at_most=read.at_most,
         at_most_times=read.at_most_times,
     )

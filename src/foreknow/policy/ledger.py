@@ -73,9 +73,12 @@ class PolicyLedger:
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
     ) -> PolicyEvaluation:
         """Measure many proposals; see `Ledger.evaluate`."""
-        return PolicyEvaluation(
-            [part.ledger.evaluate(*part.of(removed, added), owner) for part in self.parts]
-        )
+        found = []
+        for part in self.parts:
+            leaving, coming = part.of(removed, added)
+            of = owner if coming.origin is None else owner[coming.origin]
+            found.append(part.ledger.evaluate(leaving, coming, of))
+        return PolicyEvaluation(found)
 
 
 @dataclass(frozen=True, eq=False)

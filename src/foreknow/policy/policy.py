@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from foreknow.adversaries.protocol import Gaining, HasCounts
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.generalization import STYLES
-from foreknow.data.labels import Labels
+from foreknow.data.labels import Labels, known_beside
+from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
 from foreknow.policy.ledger import Part, PolicyLedger
@@ -43,6 +44,10 @@ class PublishOptions:
         Whether texts that a spreadsheet would run are disarmed in CSV; it changes values.
     settings : mapping of method to mapping
         Parameters of a method, such as ``{"fulldomain": {"suppression": 0.05}}``.
+    unlinked : sequence of str
+        Sensitive and other columns that are published apart: each is shuffled within every group,
+        or of a bucketized release in a table of its own, so that it tells nothing of what else is
+        published of its person.
     """
 
     method: str = "mondrian"
@@ -51,8 +56,12 @@ class PublishOptions:
     labels: dict[str, str] = field(default_factory=dict)
     escape_formulas: bool = False
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    unlinked: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.unlinked, str):
+            raise PolicyError(f"publish.unlinked must be a list, such as [{self.unlinked!r}]")
+        object.__setattr__(self, "unlinked", tuple(self.unlinked))
         for name, given, known in (
             ("form", self.form, get_args(Form)),
             ("format", self.format, get_args(FileFormat)),
@@ -64,6 +73,15 @@ class PublishOptions:
             if method in self.__dataclass_fields__ or not isinstance(settings, Mapping):
                 raise PolicyError(
                     f"settings are a mapping for each method, not {method!r} with {settings!r}"
+                )
+
+    def check_columns(self, schema: Schema) -> None:
+        """Refuse to publish apart what is not published, or has a table of its own anyway."""
+        for name in self.unlinked:
+            if name not in (*schema.sensitives, *schema.other):
+                raise PolicyError(
+                    f"publish.unlinked: {name!r} is neither sensitive nor among other"
+                    f"{did_you_mean(name, [*schema.sensitives, *schema.other])}"
                 )
 
     @property
@@ -81,6 +99,8 @@ class PublishOptions:
             table["labels"] = dict(self.labels)
         if self.escape_formulas:
             table["escape_formulas"] = True
+        if self.unlinked:
+            table["unlinked"] = list(self.unlinked)
         return {**table, **{name: dict(given) for name, given in self.settings.items()}}
 
     @classmethod
@@ -142,8 +162,15 @@ class Policy:
                     f"expected a Requirement, not {type(requirement).__name__}; a policy of plain "
                     "tables is made by Policy.from_dict"
                 )
+        if schema is not None:
+            ours = tuple(requirement.under(schema) for requirement in self.requirements)
+            object.__setattr__(self, "requirements", ours)
         if not self.requirements:
             raise PolicyError("the policy requires nothing; add at least one [[require]] table")
+        if self.schema is not None:
+            for requirement in self.requirements:
+                requirement.check_columns(self.schema.sensitives, self.schema)
+            self.options.check_columns(self.schema)
         for i, later in enumerate(self.requirements):
             for earlier in self.requirements[:i]:
                 check_agreement(earlier, later)
@@ -218,9 +245,52 @@ class Policy:
         return "single" if self.schema is None else self.schema.semantics
 
     @property
+    def linked(self) -> tuple[str, ...]:
+        """Columns that are published beside each other, so that one may tell of another.
+
+        The bucketized form has other columns in the table of people, apart from sensitive values.
+        """
+        schema = self.schema
+        if schema is None or schema.semantics != "single":
+            return ()
+        other = schema.other if self.options.written == "generalized" else ()
+        names = (*schema.sensitives, *other)
+        linked = tuple(name for name in names if name not in self.options.unlinked)
+        return linked if len(linked) > 1 else ()
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """Sensitive columns that requirements are about, and all that they take for known."""
+        first, found = self.needed_schema.sensitive, []
+        for requirement in self.requirements:
+            sensitive = requirement.sensitive or first
+            found += [sensitive, *known_beside(self.linked, sensitive, requirement.knowing)]
+        return tuple(sorted(dict.fromkeys(found), key=lambda name: name != first))
+
+    def combined(self, microdata: Microdata) -> Microdata:
+        """A table as a search counts it: combinations of all columns that are looked at."""
+        columns = replace(self, schema=microdata.schema).looked_at
+        if columns == (microdata.schema.sensitive,):
+            return microdata
+        return microdata.combined(columns, self.linked)
+
+    @property
     def points(self) -> list[Point]:
         """Every adversary with its limit, of all requirements."""
         return [point for requirement in self.requirements for point in requirement.points]
+
+    @property
+    def by_labels(self) -> bool:
+        """Whether a requirement asks how groups are written."""
+        return any(requirement.by_labels for requirement in self.requirements)
+
+    @property
+    def populations(self) -> dict[str, Any]:
+        """By its digest, each population that groups are compared with, for the verifier."""
+        found = [
+            getattr(requirement.criterion, "population", None) for requirement in self.requirements
+        ]
+        return {own.digest(): own.written() for own in found if own is not None}
 
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words which requirements a release fails, and by how much."""
@@ -247,6 +317,18 @@ class Policy:
         A certificate holds this. It cannot be read as a policy where hierarchies are in files.
         """
         table = self.to_dict()
+        table["require"] = [requirement.published() for requirement in self.requirements]
+        for requirement, required in zip(self.requirements, table["require"], strict=True):
+            schema = self.schema
+            if (
+                schema
+                and len((*schema.sensitives, *schema.other)) > 1
+                and not requirement.of_people
+            ):
+                # Nobody need guess what was left out.
+                sensitive = requirement.sensitive or schema.sensitive
+                known = known_beside(self.linked, sensitive, requirement.knowing)
+                required["knowing"] = list(known)
         table.get("schema", {}).pop("reading", None)
         hierarchies = table.get("schema", {}).get("hierarchies", {})
         for column, hierarchy in hierarchies.items():

@@ -7,7 +7,7 @@ This is the one place that turns a release and a requirement into what is counte
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
@@ -26,7 +26,9 @@ from foreknow.adversaries.protocol import (
 )
 from foreknow.criteria.protocol import Criterion
 from foreknow.data.counts import GroupCounts, Semantics, require_single
-from foreknow.data.labels import Label, Labels
+from foreknow.data.labels import JointLabels, Label, Labels, known_beside
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
 from foreknow.numbers import CLOSE, Number, as_fraction, as_threshold, shown
 from foreknow.result import card_of
@@ -103,7 +105,7 @@ class Point(NamedTuple):
 
 
 @hints()
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Requirement:
     """What must hold of a release: for some sensitive values, or of its groups.
 
@@ -128,6 +130,12 @@ class Requirement:
     at_most_times : number
         In place of `below`, for priors: nobody may become more than so many times as likely to
         have a value as before the release.
+    sensitive : str, optional
+        The column it is about, where there are several.
+    knowing : sequence of str, optional
+        Columns whose values the adversary knows of everybody, beyond the quasi-identifiers. Left
+        out, all that are published beside the sensitive one in the same row; for a criterion of
+        people alone, such as k-anonymity, none. An empty list says that nobody knows any.
 
     Attributes
     ----------
@@ -157,6 +165,8 @@ class Requirement:
     any_of: Sequence[Label] | None = field(default=None, kw_only=True)
     at_most: Number | None = field(default=None, compare=False, kw_only=True)
     at_most_times: Number | None = field(default=None, compare=False, kw_only=True)
+    sensitive: str | None = field(default=None, kw_only=True)
+    knowing: Sequence[str] | None = field(default=None, kw_only=True)
     points: tuple[Point, ...] = field(init=False, repr=False)
     criterion: Criterion | None = field(init=False, repr=False)
 
@@ -180,11 +190,28 @@ class Requirement:
             raise PolicyError(f"{self.name}: give values or except, not both")
         if self.any_of is not None:
             self._check_set()
+        self._check_sight()
         limits = (self.below, self.at_most, self.at_most_times)
         if is_criterion and (self.values is not None or self.excluded or limits != (None,) * 3):
             raise PolicyError(
                 f"{self.name}: {given} is about whole groups: it takes no values, except or limit"
             )
+
+    def _check_sight(self) -> None:
+        if self.sensitive is not None and not isinstance(self.sensitive, str):
+            raise PolicyError(f"{self.name}: sensitive names one column, not {self.sensitive!r}")
+        object.__setattr__(self, "knowing", self._labels("knowing", self.knowing))
+        if self.sensitive is not None and self.sensitive in (self.knowing or ()):
+            raise PolicyError(
+                f"{self.name}: {self.sensitive!r} cannot be both known and what must stay hidden"
+            )
+        if self.knowing is None and self.of_people:
+            object.__setattr__(self, "knowing", ())
+
+    @property
+    def of_people(self) -> bool:
+        """Whether it is a criterion of how many people groups have, whatever their values."""
+        return bool(getattr(self.criterion, "of_people", False))
 
     def _check_set(self) -> None:
         if not self.any_of:
@@ -235,23 +262,88 @@ class Requirement:
             raise PolicyError(f"{self.name}: {key} names {twice[0]!r} twice")
         return labels
 
+    def __repr__(self) -> str:
+        given = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        shown = ", ".join(
+            f"{name}={x!r}"
+            for name, x in given.items()
+            if name not in ("adversary", "points", "criterion") and x not in (None, ())
+        )
+        return f"Requirement({self.adversary!r}, {shown})"
+
     def _repr_html_(self) -> str:
         return card_of(self)
+
+    def under(self, schema: Any) -> Requirement:
+        """The same with what its criterion needs of a schema."""
+        bind = getattr(self.criterion, "under", None)
+        return self if bind is None else replace(self, adversary=bind(schema, self.sensitive))
 
     def counted(self, release: HasCounts) -> HasCounts:
         """What the adversary's posterior is computed from, for audit and search alike.
 
-        Where the secret is each value by itself this is the release as it is; any of a set is
-        counted as one value. The sight is the release alone. Other secrets and sights change what
-        is counted, and so are made here.
+        Of several sensitive columns one is counted, in groups that the columns divide which the
+        adversary knows of everybody. Where the secret is each value by itself that is all; any of
+        a set is counted as one value.
         """
+        seen = self._seen(release)
         if self.any_of is None:
-            return release
-        counts = counts_of(release)
+            return seen
+        counts = counts_of(seen)
         return counts.united(self.about(counts.values), self.labels(counts.values))
+
+    def check_columns(self, sensitives: Sequence[str], schema: Schema | None = None) -> None:
+        """Refuse a requirement that does not say which of several columns it is about."""
+        if self.sensitive is None and len(sensitives) > 1 and not self.of_people:
+            raise PolicyError(
+                f"{self.name}: say which column it is about: sensitive = "
+                f"{' or '.join(map(repr, sensitives))}"
+            )
+        if self.sensitive is not None and self.sensitive not in sensitives:
+            raise PolicyError(
+                f"{self.name}: {self.sensitive!r} is no sensitive column"
+                f"{did_you_mean(self.sensitive, sensitives)}"
+            )
+        if schema is None:
+            return
+        for name in self.knowing or ():
+            if name in schema.quasi_identifiers:
+                raise PolicyError(
+                    f"{self.name}: knowing: {name!r} is a quasi-identifier, which is known of "
+                    "everybody anyway; leave it out"
+                )
+            if name not in (*sensitives, *schema.other):
+                raise PolicyError(
+                    f"{self.name}: knowing: {name!r} is not published: it is neither sensitive "
+                    f"nor among other{did_you_mean(name, [*sensitives, *schema.other])}"
+                )
+            if name == (self.sensitive or sensitives[0]) and not self.of_people:
+                raise PolicyError(
+                    f"{self.name}: {name!r} cannot be both known and what must stay hidden"
+                )
+
+    def _seen(self, release: HasCounts) -> HasCounts:
+        """A release, or the counts of one, in the sight of the adversary."""
+        if isinstance(release, Release):
+            self.check_columns(release.sensitives)
+            return release.seen(self.sensitive, self.knowing)
+        release = counts_of(release)
+        if not isinstance(release.values, JointLabels):
+            return release.seen(self.sensitive, self.knowing or ())
+        sensitive = self.sensitive or release.values.main
+        known = known_beside(release.values.linked, sensitive, self.knowing)
+        return release.seen(sensitive, known)
+
+    def known(self, release: HasCounts) -> tuple[str, ...]:
+        """Columns of a release that the adversary is taken to know, beyond quasi-identifiers."""
+        if not isinstance(release, Release):
+            return ()
+        return release.known(self.sensitive, self.knowing)
 
     def labels(self, values: Labels) -> Labels:
         """What the values of a table are called once they are `counted`."""
+        if isinstance(values, JointLabels):
+            _, values = values.columns[self.sensitive or values.main]
         if self.any_of is None:
             return values
         about = self.about(values)
@@ -289,9 +381,15 @@ class Requirement:
         return mask
 
     @property
+    def by_labels(self) -> bool:
+        """Whether it asks how groups are written."""
+        return bool(getattr(self.criterion, "by_labels", False))
+
+    @property
     def by_counts(self) -> bool:
         """Whether it asks nothing of groups but how many of each have each value."""
-        return not any(isinstance(point.adversary, Gaining) for point in self.points)
+        gaining = any(isinstance(point.adversary, Gaining) for point in self.points)
+        return not self.knowing and not gaining and not self.by_labels
 
     def ledgers(
         self, values: Labels, semantics: Semantics, everyone: GroupCounts | None = None
@@ -303,7 +401,7 @@ class Requirement:
         if self.criterion is not None:
             more = {}
             if getattr(self.criterion, "compares_table", False) and everyone is not None:
-                more = {"whole": everyone.totals}
+                more = {"whole": counts_of(self.counted(everyone)).totals}
             return [self.criterion.ledger(semantics, **more)]
         if self.any_of is not None:
             require_single(semantics)
@@ -356,6 +454,11 @@ class Requirement:
             return said
         return f"{have} of {counts.n_people} people have {name}: {said}"
 
+    def published(self) -> dict[str, Any]:
+        """The same as a certificate has it."""
+        table, own = self.to_dict(), getattr(self.criterion, "published", None)
+        return table if own is None else {**table, **own()}
+
     def to_dict(self) -> dict[str, Any]:
         """The ``[[require]]`` table of a policy file."""
         table: dict[str, Any] = {}
@@ -367,6 +470,10 @@ class Requirement:
             table["except"] = list(self.excluded)
         if self.any_of is not None:
             table["any_of"] = list(self.any_of)
+        if self.sensitive is not None:
+            table["sensitive"] = self.sensitive
+        if self.knowing is not None and not (not self.knowing and self.of_people):
+            table["knowing"] = list(self.knowing)
         if self.criterion is not None:
             return {**table, **self.criterion.to_dict()}
         if len(self.points) == 1:
@@ -438,6 +545,8 @@ def as_times(number: Number, name: str = "at_most_times") -> Fraction:
 
 def check_agreement(earlier: Requirement, later: Requirement) -> None:
     """Two limits for one adversary and value are a contradiction, or one has no effect."""
+    if (earlier.sensitive, earlier.knowing) != (later.sensitive, later.knowing):
+        return
     for one, two in product(earlier.points, later.points):
         if one.adversary != two.adversary or one.below == two.below:
             continue

@@ -21,6 +21,7 @@ from foreknow.publishing.certificate_file import (
     FORMAT_VERSION,
     checked,
     parts_of,
+    parts_of_sensitive,
     read_certificate,
 )
 from foreknow.verifier.verify import Finding, Reached, Written
@@ -102,9 +103,20 @@ class Certificate:
         return bool(self.findings) and all(finding["safe"] for finding in self.findings)
 
     @property
+    def sensitives(self) -> tuple[str, ...]:
+        """All sensitive columns."""
+        given = self.policy.get("schema", {}).get("sensitive", self.sensitive)
+        return (given,) if isinstance(given, str) else tuple(given)
+
+    @property
+    def unlinked(self) -> tuple[str, ...]:
+        """Columns that are published apart from others, as the publisher says."""
+        return tuple(self.policy.get("publish", {}).get("unlinked", ()))
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """Names of the tables."""
-        return parts_of(self.form, self.semantics)
+        return parts_of(self.form, self.semantics, self.sensitives, self.unlinked)
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -116,12 +128,17 @@ class Certificate:
         """The columns of each table: no others may be in its file."""
         known = tuple(self.policy.get("schema", {}).get("quasi_identifiers", ()))
         if self.parts == ("release",):
-            return {"release": (*known, *self.beside, self.sensitive)}
+            return {"release": (*known, *self.beside, *self.sensitives)}
         groups = self.groups if self.form == "bucketized" else ()
+        people = (*known, *self.beside, *groups)
         return {
-            "people": (*known, *self.beside, *groups),
-            "sensitive": (*self.groups, self.sensitive, "count"),
+            "people": people,
+            **{part: (*self.groups, *of, "count") for part, of in self._of_sensitive.items()},
         }
+
+    @property
+    def _of_sensitive(self) -> dict[str, tuple[str, ...]]:
+        return parts_of_sensitive(self.sensitives, self.unlinked)
 
     def written(self, tables: Mapping[str, Any]) -> Written:
         """Return the tables, or their files, as what the verifier reads."""
@@ -133,6 +150,7 @@ class Certificate:
             self.escaped,
             self.semantics,
             self.columns,
+            {name: part for part, of in self._of_sensitive.items() for name in of},
         )
 
     def to_dict(self) -> dict[str, Any]:

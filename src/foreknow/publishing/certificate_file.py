@@ -33,8 +33,9 @@ from foreknow.publishing import CERTIFICATE, PRIORS
 from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
-# 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids
-FORMAT_VERSION = 5
+# 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids,
+# 5 no trees and populations
+FORMAT_VERSION = 6
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
 _MOST_BYTES = 256 << 20
@@ -113,6 +114,8 @@ class _RequireBase(Settings):
     values: _SomeNames | None = None
     excluded: _SomeNames | None = Field(default=None, alias="except")
     any_of: _SomeNames | None = None
+    sensitive: str | None = None
+    knowing: _Names | None = None
     below: _Limit | None = None
     at_most: _Limit | None = None
     at_most_times: _Times | None = None
@@ -163,7 +166,7 @@ class _Schema(Settings):
 
     identifiers: _Names = Field(default=[])
     quasi_identifiers: _Names = Field(default=[])
-    sensitive: str
+    sensitive: str | _SomeNames
     other: _Names = Field(default=[])
     semantics: _Semantics = "single"
     person: str | None = None
@@ -174,10 +177,18 @@ class _Schema(Settings):
 
     @model_validator(mode="after")
     def _check_roles(self) -> _Schema:
-        columns = [*self.identifiers, *self.quasi_identifiers, self.sensitive, *self.other]
+        roles = [self.identifiers, self.quasi_identifiers, self.sensitives, self.other]
+        columns = [name for names in roles for name in names]
         if len(set(columns)) < len(columns):
             raise ValueError("a column has two roles")
+        if len(self.sensitives) > 1 and self.semantics != "single":
+            raise ValueError("several sensitive columns are for one value per person in each")
         return self
+
+    @property
+    def sensitives(self) -> list[str]:
+        """All sensitive columns."""
+        return [self.sensitive] if isinstance(self.sensitive, str) else self.sensitive
 
 
 def _required(given: Any) -> Any:
@@ -239,6 +250,7 @@ class _Scope(Settings):
     unprotected: dict[str, _Amount]
     beside: _Names
     suppressed: _Names
+    unrequired: _Names = Field(default=[])
     method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
 
@@ -322,24 +334,49 @@ def checked(table: Any, name: str) -> dict[str, Any]:
     return table
 
 
-def parts_of(form: str, semantics: str) -> tuple[str, ...]:
+def parts_of(
+    form: str, semantics: str, sensitives: Sequence[str] = ("",), unlinked: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Names of the tables of a release."""
     one_table = form == "generalized" and semantics == "single"
-    return ("release",) if one_table else ("people", "sensitive")
+    return ("release",) if one_table else ("people", *parts_of_sensitive(sensitives, unlinked))
+
+
+def parts_of_sensitive(
+    sensitives: Sequence[str], unlinked: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """The columns of each table of sensitive values: linked ones share one.
+
+    >>> parts_of_sensitive(["disease", "income"], ["income"])
+    {'sensitive': ('disease',), 'sensitive2': ('income',)}
+    """
+    linked = tuple(name for name in sensitives if name not in unlinked)
+    blocks = [linked] * bool(linked) + [(name,) for name in sensitives if name in unlinked]
+    return {f"sensitive{place if place > 1 else ''}": of for place, of in enumerate(blocks, 1)}
 
 
 def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]) -> str | None:
     """What a certificate says in two ways that do not agree."""
     release, schema = read.release, read.policy.schema_
     wanted = ["group"] if release.form == "bucketized" else schema.quasi_identifiers
-    files = {f"{part}.{release.format}" for part in parts_of(release.form, release.semantics)}
+    unlinked = read.policy.publish.get("unlinked", [])
+    if not isinstance(unlinked, list) or not {*unlinked} <= {*schema.sensitives, *schema.other}:
+        return "unlinked columns are sensitive or among other"
+    parts = parts_of(release.form, release.semantics, schema.sensitives, unlinked)
+    files = {f"{part}.{release.format}" for part in parts}
     if release.groups != wanted:
         return f"the groups of the release are by {release.groups}, those of its policy by {wanted}"
-    if release.sensitive != schema.sensitive:
+    if release.sensitive != schema.sensitives[0]:
         return (
             f"the sensitive column of the release is {release.sensitive!r}, that of its policy "
-            f"{schema.sensitive!r}"
+            f"{schema.sensitives[0]!r}"
         )
+    for required in read.policy.require:
+        if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
+            return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
+        for name in required.knowing or ():
+            if name not in (*schema.sensitives, *schema.other):
+                return f"{name!r} is said to be known, and is not published beside values"
     if release.semantics != schema.semantics:
         return (
             f"the semantics of the release are {release.semantics!r}, those of its policy "
@@ -364,6 +401,12 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         return "priors are named by a digest from version 3 on"
     if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
         return "criteria are certified from version 4 on"
+    for required in read.policy.require:
+        if read.version < 6 and required.t_closeness is not None and required.t_closeness.tree:
+            return "the tree of t_closeness is certified from version 6 on"
+        for compared in (required.k_map, required.delta_presence):
+            if compared is not None and (read.version < 6 or compared.digest is None):
+                return "a population is certified by its digest, from version 6 on"
     if read.scope is not None:
         if read.version < 5:
             return "a scope is certified from version 5 on"

@@ -62,7 +62,10 @@ def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
     def mark(adversary: Any) -> Any:
         if not isinstance(adversary, Priors):
             return adversary
-        tables = [replace(t, learned=t.learned or _is_own(t, microdata)) for t in adversary.tables]
+        tables = [
+            replace(t, learned=t.learned or _is_own(t, microdata, requirement.sensitive))
+            for t in adversary.tables
+        ]
         return replace(adversary, source=tables)
 
     given = requirement.adversary
@@ -71,18 +74,22 @@ def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
     return replace(requirement, adversary=mark(given))
 
 
-def _is_own(table: PriorTable, microdata: Microdata) -> bool:
+def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = None) -> bool:
     """Whether a row of priors is how frequent values are in the microdata, or all nearly are."""
     known = [*microdata.schema.quasi_identifiers, *microdata.schema.other]
     if not set(table.attributes) <= set(known):
         return False
     columns = [_column(name, microdata) for name in table.attributes]
     codes, first = combine([of for of, _ in columns], [len(labels) for _, labels in columns])
-    values = [str(value) for value in microdata.values]
+    of_people, labels_of = microdata.sensitive_codes, tuple(microdata.values)
+    for column in microdata.sensitives:
+        if column.name == sensitive:
+            of_people, labels_of = column.codes, tuple(column.domain)
+    values = [str(value) for value in labels_of]
     if not set(values) <= set(table.values):
         return False
     order = [table.values.index(value) for value in values]
-    offsets, at, amounts = count_pairs(codes, microdata.sensitive_codes, len(first), len(values))
+    offsets, at, amounts = count_pairs(codes, of_people, len(first), len(values))
     missed = []
     for code, row in enumerate(first):
         given = table.chances.get(tuple(labels[of[row]] for of, labels in columns))

@@ -42,6 +42,7 @@ from foreknow.methods.protocol import (
     grouping_of,
     in_its_form,
     limit_of_boxes,
+    refuse_columns,
     settings_of,
     traits_of,
 )
@@ -64,6 +65,7 @@ from foreknow.publishing.certificate import (
     digest_of,
     finding_to_dict,
 )
+from foreknow.publishing.certificate_file import parts_of_sensitive
 from foreknow.publishing.members import write_members
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.tables import (
@@ -78,7 +80,7 @@ from foreknow.publishing.tables import (
 from foreknow.publishing.verification import as_release, findings_of
 from foreknow.result import page_of
 from foreknow.utility.utility import Utility, utility_of
-from foreknow.verifier.verify import Finding, Reached, Written
+from foreknow.verifier.verify import OF_POPULATION, Finding, Reached, Written
 
 _log = logging.getLogger(__name__)
 
@@ -198,6 +200,7 @@ class Publication:
             _log.info("reading the written release back")
             required = said.policy["require"]
             written, held = said.written(paths), replace(said.written(self.tables), escaped=False)
+            written = replace(written, populations=self.audit.policy.populations)
             found = findings_of(written, required if kept is None else kept.filled(required))
             if _certified(found, kept) != said.findings or written.held != held.held:
                 raise InternalError("the release differs from what was written")
@@ -303,6 +306,7 @@ def publish(
     if method is not None:
         policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
     options = policy.options
+    refuse_columns(anonymizer, policy)
     if options.format == "csv":
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
@@ -315,7 +319,7 @@ def publish(
     if options.form == "generalized":
         coarse = coarsened_columns(written, groups, n_groups, options.labels, floors)
         refuse_borrowed_priors(coarse, groups, n_groups, policy.priors)
-        tables = generalized(microdata, groups, coarse, random)
+        tables = generalized(microdata, groups, coarse, random, options.unlinked)
         people = np.bincount(groups)
         ncp = {column.attribute.name: column.ncp(people) for column in coarse}
         labels = {column.attribute.name: column.known for column in coarse}
@@ -323,7 +327,7 @@ def publish(
         called = {c.attribute.name: pa.array(c.labels, pa.string()) for c in coarse}
     else:
         ids = group_ids(n_groups, random)
-        tables = bucketized(microdata, groups, ids, random)
+        tables = bucketized(microdata, groups, ids, random, options.unlinked)
         columns, labels, ncp, called = (GROUP,), {}, {}, {GROUP: pa.array(ids)}
     if options.format == "csv":
         _refuse_empty_lines(tables)
@@ -331,13 +335,19 @@ def publish(
     opened = {part: open_table(table) for part, table in tables.items()}
     for table in opened.values():
         table.name = "the release"
-    release = as_release(opened, options.written, columns, schema.sensitive, schema.semantics)
+    release = as_release(opened, options.written, columns, schema, options.unlinked)
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     verdicts = audit(release, policy, utility=utility, name="the release")
     traits = traits_of(anonymizer)
     scope = replace(verdicts.scope, left_out=microdata.left_out, method=_of_method(traits, policy))
     verdicts = replace(verdicts, lattice=found.lattice, scope=scope)
+    if not verdicts.safe and policy.by_labels:
+        raise NoSafeRelease(
+            "the groups as they are written do not hold what the policy requires: "
+            f"{'; '.join(policy.failures(release))}. Labels are narrower than what was searched: "
+            "leave publish.labels out, or loosen the requirement"
+        )
     if not verdicts.safe and not traits.consults_policy:
         raise NoSafeRelease(
             f"{type(anonymizer).__name__} made groups that do not hold what the policy requires: "
@@ -372,6 +382,8 @@ def _with_method(
 
 def _of_method(traits: Traits, policy: Policy) -> str:
     """What is known of an adversary who knows the method, by what it declares of itself."""
+    if len(policy.looked_at) > 1:  # what is proved is about one column, with nothing beside
+        return NOT_JUDGED
     if traits.foresees is not None and traits.foresees(policy):
         return AS_REQUIRED
     if traits.likelihood is None:
@@ -413,9 +425,10 @@ def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int
 def _refuse_empty_texts(microdata: Microdata) -> None:
     """CSV cannot tell an empty text from a missing value."""
     domains = {a.name: a.domain for a in microdata.attributes}
-    for name, domain in {**domains, microdata.schema.sensitive: microdata.values}.items():
+    sensitive = {column.name: column.domain for column in microdata.sensitives}
+    for name, domain in {**domains, **sensitive}.items():
         if "" in domain:
-            what = "sensitive value" if domain is microdata.values else f"value of {name!r}"
+            what = f"value of {name!r}" if name in domains else "sensitive value"
             raise OutputError(
                 f"the empty text is a {what}, which CSV cannot tell from a missing one; "
                 'give it a label, or publish as format = "parquet"'
@@ -444,12 +457,23 @@ def _certify(
     seed: int | None,
 ) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
-    semantics = microdata.schema.semantics
+    schema, semantics = microdata.schema, microdata.schema.semantics
+    parts = parts_of_sensitive(schema.sensitives, options.unlinked)
     written = Written(
-        options.written, columns, microdata.schema.sensitive, tables, semantics=semantics
+        options.written,
+        columns,
+        schema.sensitive,
+        tables,
+        semantics=semantics,
+        parts={name: part for part, names in parts.items() for name in names},
     )
+    said, required = policy.published(), policy.published()["require"]
+    kept_as_said = {"knowing", *OF_POPULATION}
+    for table, own in zip(required, policy.to_dict()["require"], strict=True):
+        table.update({key: given for key, given in own.items() if key not in kept_as_said})
     try:
-        findings = findings_of(written, policy.to_dict()["require"])
+        written = replace(written, populations=policy.populations)
+        findings = findings_of(written, required)
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
     if not _agree(verdicts, findings):
@@ -457,7 +481,7 @@ def _certify(
         raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
     key = secrets.token_hex(32)
     notes, minimal = traits_of(anonymizer).notes, traits_of(anonymizer).minimal
-    said, learned = policy.published(), learned_tables(policy)
+    learned = learned_tables(policy)
     kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
     if kept is not None:
         said["require"] = kept.withheld(said["require"])

@@ -14,11 +14,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.table import PriorTable
+from foreknow.data.engines import Column
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import COUNT
-from foreknow.data.sparse import IntArray, count_pairs
+from foreknow.data.sparse import IntArray, combine, count_pairs
 from foreknow.errors import NoSafeRelease, SchemaError
+from foreknow.publishing.certificate_file import parts_of_sensitive
 
 GROUP = "group"
 ROW = "row"
@@ -49,8 +51,12 @@ def generalized(
     groups: IntArray,
     columns: Sequence[Coarsened],
     random: np.random.Generator,
+    unlinked: Sequence[str] = (),
 ) -> dict[str, pa.Table]:
-    """The tables of a release with coarsened quasi-identifiers."""
+    """The tables of a release with coarsened quasi-identifiers.
+
+    A column that is `unlinked` is shuffled within each group by itself.
+    """
     keys = [rank_of_labels(column.labels, column.places) for column in columns]
     # Groups with the same labels are one group to a reader: they get one rank, and are mixed.
     _, one_of, rank = np.unique(
@@ -64,16 +70,19 @@ def generalized(
     }
     of_person = pa.array(groups[order])
     people = {name: column.take(of_person) for name, column in written.items()}
-    people.update(_other(microdata, order))
     if microdata.schema.semantics == "single":
-        codes = pa.array(microdata.sensitive_codes[order])
-        values = pa.DictionaryArray.from_arrays(codes, _values(microdata))
-        people[microdata.schema.sensitive] = values
+        orders = {name: _shuffled(rank[groups], random) for name in unlinked}
+        for name in microdata.schema.other:
+            people.update(_other(microdata, orders.get(name, order), [name]))
+        for column in microdata.sensitives:
+            codes = pa.array(column.codes[orders.get(column.name, order)])
+            people[column.name] = pa.DictionaryArray.from_arrays(codes, _texts(column.domain))
         return {"release": pa.table(people)}
+    people.update(_other(microdata, order))
     for column in (*microdata.schema.quasi_identifiers, microdata.schema.sensitive):
         if column == COUNT:
             raise SchemaError(f"a release counts its values in {COUNT!r}; rename the column")
-    of_cell, tally = _tally(microdata, rank[groups], len(one_of))
+    of_cell, tally = _tally(microdata, rank[groups], len(one_of), microdata.sensitives)
     of_group = pa.array(one_of[of_cell])
     published = {name: column.take(of_group) for name, column in written.items()}
     return {"people": pa.table(people), "sensitive": pa.table({**published, **tally})}
@@ -135,17 +144,23 @@ def group_ids(n_groups: int, random: np.random.Generator) -> IntArray:
 
 
 def bucketized(
-    microdata: Microdata, groups: IntArray, ids: IntArray, random: np.random.Generator
+    microdata: Microdata,
+    groups: IntArray,
+    ids: IntArray,
+    random: np.random.Generator,
+    unlinked: Sequence[str] = (),
 ) -> dict[str, pa.Table]:
     """Make the table ``people`` of exact quasi-identifiers, and ``sensitive``: group, value, count.
 
-    The groups are called by their `ids`, see `group_ids`.
+    The groups are called by their `ids`, see `group_ids`. A sensitive column that is `unlinked` has
+    a table of its own, ``sensitive2`` and so on.
     """
     for column in (*microdata.schema.quasi_identifiers, *microdata.schema.other):
         if column == GROUP:
             raise SchemaError(f"a bucketized release names its groups {GROUP!r}; rename the column")
-    if microdata.schema.sensitive in (GROUP, COUNT):
-        raise SchemaError(f"the sensitive column must not be called {GROUP!r} or {COUNT!r}")
+    for column in microdata.schema.sensitives:
+        if column in (GROUP, COUNT):
+            raise SchemaError(f"a sensitive column must not be called {GROUP!r} or {COUNT!r}")
     order = _shuffled(ids[groups], random)
     people: dict[str, Any] = {
         attribute.name: pa.array(exact_labels(attribute), pa.string()).take(
@@ -155,11 +170,13 @@ def bucketized(
     }
     people.update(_other(microdata, order))
     people[GROUP] = pa.array(ids[groups][order])
-    of_cell, tally = _tally(microdata, ids[groups] - 1, len(ids))
-    return {
-        "people": pa.table(people),
-        "sensitive": pa.table({GROUP: pa.array(of_cell + 1), **tally}),
-    }
+    tables = {"people": pa.table(people)}
+    columns = {column.name: column for column in microdata.sensitives}
+    for part, names in parts_of_sensitive(tuple(columns), unlinked).items():
+        own = [columns[name] for name in names]
+        of_cell, tally = _tally(microdata, ids[groups] - 1, len(ids), own)
+        tables[part] = pa.table({GROUP: pa.array(of_cell + 1), **tally})
+    return tables
 
 
 def members_of(
@@ -190,29 +207,34 @@ def _free(name: str, taken: Iterable[str]) -> str:
 
 
 def _tally(
-    microdata: Microdata, groups: NDArray[Any], n_groups: int
+    microdata: Microdata, groups: NDArray[Any], n_groups: int, columns: Sequence[Column]
 ) -> tuple[IntArray, dict[str, Any]]:
-    """The group of each cell, and its value and count; in order of groups and values."""
-    held = microdata.holdings
-    offsets, codes, counts = count_pairs(
-        groups[held.people], held.values, n_groups, len(microdata.values)
-    )
+    """The group of each cell, and its values and count; in order of groups and values."""
+    if len(columns) == 1:
+        (column,), people = columns, groups
+        if microdata.schema.semantics != "single":
+            people = groups[microdata.holdings.people]
+        values, first = column.codes, np.arange(len(column.domain))
+        of: dict[str, NDArray[Any]] = {column.name: first}
+    else:
+        sizes = [len(column.domain) for column in columns]
+        values, first = combine([column.codes for column in columns], sizes)
+        people, of = groups, {column.name: column.codes[first] for column in columns}
+    offsets, codes, counts = count_pairs(people, values, n_groups, len(first))
     of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
-    return of_cell, {
-        microdata.schema.sensitive: _values(microdata).take(pa.array(codes)),
-        COUNT: pa.array(counts),
-    }
+    named = {c.name: _texts(c.domain).take(pa.array(of[c.name][codes])) for c in columns}
+    return of_cell, {**named, COUNT: pa.array(counts)}
 
 
-def _values(microdata: Microdata) -> pa.Array:
-    return pa.array([str(value) for value in microdata.values], pa.string())
+def _texts(values: Iterable[Any]) -> pa.Array:
+    return pa.array([str(value) for value in values], pa.string())
 
 
-def _other(microdata: Microdata, order: IntArray) -> dict[str, Any]:
-    if not microdata.schema.other:
-        return {}
-    rows = microdata.other()
-    return {name: rows.column(name).take(pa.array(order)) for name in rows.column_names}
+def _other(
+    microdata: Microdata, order: IntArray, names: Sequence[str] | None = None
+) -> dict[str, Any]:
+    names = microdata.schema.other if names is None else names
+    return {name: microdata.other().column(name).take(pa.array(order)) for name in names}
 
 
 def _shuffled(rank: NDArray[Any], random: np.random.Generator) -> IntArray:

@@ -28,15 +28,18 @@ from foreknow.errors import CertificateError, InputError, SchemaError, hinted, m
 from foreknow.policy.policy import Policy
 from foreknow.publishing import CERTIFICATE, LATTICE, MEMBERS, OWNER, PRIORS, owners_folder
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
-from foreknow.publishing.certificate_file import is_kept
+from foreknow.publishing.certificate_file import is_kept, parts_of_sensitive
 from foreknow.publishing.priors import KeptPriors
 from foreknow.verifier.verify import (
     GAUGES,
+    OF_PEOPLE,
+    OF_POPULATION,
     VERIFIERS,
     Finding,
     Reached,
     Written,
     count_people,
+    read_population,
     scope_of,
 )
 from foreknow.verifier.verify import verify as verify_written
@@ -113,6 +116,7 @@ def verify(
     policy: Policy | str | Path | None = None,
     *,
     priors: str | Path | None = None,
+    population: str | Path | Sequence[str | Path] | None = None,
 ) -> Verification:
     """Judge a written release afresh, from its files, and compare it with its certificate.
 
@@ -126,6 +130,9 @@ def verify(
     priors : path, optional
         The owner's ``priors.json``, where priors were learned and so are not in the certificate;
         the one in ``FOLDER.owner`` when left out.
+    population : path or list of these, optional
+        The population that groups were compared with (`k_map`, `delta_presence`), as CSV or
+        Parquet: the certificate has its digest only.
 
     Returns
     -------
@@ -166,7 +173,7 @@ def verify(
         policy = Policy.load(policy)
     elif policy is not None and not isinstance(policy, Policy):
         raise InputError(f"expected a Policy or its path, not {type(policy).__name__}")
-    found, problems = judge(known, path.parent, policy, priors)
+    found, problems = judge(known, path.parent, policy, priors, population)
     if found is None or problems:
         raise CertificateError("; ".join(problems))
     return found
@@ -178,6 +185,7 @@ def judge(
     release: Path,
     policy: Policy | None = None,
     priors: str | Path | None = None,
+    population: str | Path | Sequence[str | Path] | None = None,
 ) -> tuple[Verification | None, list[str]]:
     """Judge a written release; return what was found, and what is wrong."""
     if not known.files:
@@ -211,7 +219,13 @@ def judge(
         raise CertificateError(
             "no requirement needs priors that are kept with the owner; leave --priors out"
         )
-    written = known.written(paths)
+    populations = {} if policy is None else policy.populations
+    compared: set[int] = set()
+    if policy is None:
+        populations = _populations(known, population)
+        compared = {place for place, of in _digests(required) if of not in populations}
+        unjudged |= compared
+    written = replace(known.written(paths), populations=populations)
     try:
         findings = [
             replace(finding, requirement=place)
@@ -242,10 +256,18 @@ def judge(
             )
         problems += [] if problems else _lies(known.scope or {}, scope)
     if unjudged:
-        named = " and ".join(f"require[{place}]" for place in sorted(unjudged))
-        lacking = (
-            f"{named} cannot be checked without the priors, which are kept with the owner: ask "
-            f"for {PRIORS}, and name it by --priors FILE"
+        lacking = "; ".join(
+            f"{' and '.join(f'require[{place}]' for place in sorted(places))} cannot be checked "
+            f"without {what}"
+            for places, what in (
+                (
+                    unjudged - compared,
+                    f"the priors, which are kept with the owner: ask for {PRIORS}, and name it by "
+                    "--priors FILE",
+                ),
+                (compared, "the population, which is not published: name it by --population FILE"),
+            )
+            if places
         )
         if not problems:
             raise CertificateError(f"not verified: all else is as certified, but {lacking}")
@@ -270,10 +292,45 @@ def judge(
     return found, problems
 
 
+def _digests(required: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
+    """Requirements that compare groups with a population, and its digest."""
+    return [
+        (place, str(table[key].get("digest")))
+        for place, table in enumerate(required)
+        for key in OF_POPULATION & table.keys()
+    ]
+
+
+def _populations(known: Certificate, given: Any) -> dict[str, Any]:
+    """The populations that are given, by their digests."""
+    if given is None:
+        return {}
+    wanted = {digest for _, digest in _digests(known.policy["require"])}
+    if not wanted:
+        raise CertificateError(
+            "no requirement compares groups with a population; leave --population out"
+        )
+    found: dict[str, Any] = {}
+    for path in [given] if isinstance(given, (str, Path)) else given:
+        path = Path(path)
+        if not path.is_file():
+            raise CertificateError(f"there is no file {str(path)!r}")
+        digest = read_population(path, known.groups).digest
+        if digest not in wanted:
+            raise CertificateError(
+                f"{path.name} is not the population that was certified (digest differs)"
+            )
+        found[digest] = path
+    return found
+
+
 def _by_policy(known: Certificate, policy: Policy) -> Certificate:
     """The certificate with the columns and requirements of another policy."""
     refuse_other_schema(known, policy.needed_schema)
-    return replace(known, policy=policy.published())
+    # What is published apart is said by how it is written.
+    how: dict[str, Any] = {"form": known.form, "unlinked": known.unlinked}
+    options = replace(policy.options, **how)
+    return replace(known, policy=replace(policy, options=options).published())
 
 
 def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Finding | Reached]:
@@ -339,9 +396,23 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
     priors = [points for table in required for points in _each(table.get("priors", ()))]
     known_of = {name for of in priors for table in of["tables"] for name in table["attributes"]}
     found = scope_of(written, required, criterion)
-    beside = tuple(column for column in known.beside if column not in known_of)
-    found["suppressed"] = tuple(found["suppressed"])
+    sights = [of for of in required if not OF_PEOPLE & of.keys()]
+    looked_at = {*known_of, *_looked_at(known, sights)}
+    linked = [name for name in known.sensitives if name not in known.unlinked]
+    of_values = linked if len(linked) > 1 and sights else []
+    others = known.unlinked if known.form == "generalized" and known.semantics == "single" else ()
+    names = [name for name in known.beside if name not in others]
+    beside = tuple(name for name in (*names, *of_values) if name not in looked_at)
+    for key in ("suppressed", "unrequired"):
+        found[key] = tuple(found[key])
     return Scope(**found, beside=beside, method=NOT_JUDGED)
+
+
+def _looked_at(known: Certificate, required: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Columns that each requirement is about, or takes for known of everybody."""
+    about = [(of.get("sensitive", known.sensitive), of.get("knowing", ())) for of in required]
+    seen = [{name, *knowing} for name, knowing in about if name not in known.unlinked]
+    return set.intersection(*seen) if seen else set()
 
 
 def _each(points: Any) -> Sequence[Any]:
@@ -470,29 +541,48 @@ def open_published(path: str | Path, schema: Schema | None = None) -> Published:
         tables[part] = opened
     if schema is not None:
         refuse_other_schema(known, schema)
-    columns = [*known.groups, known.sensitive]
-    if known.escaped:
-        columns = [disarm_name(column) for column in columns]
-    *groups, sensitive = columns
-    release = as_release(tables, known.form, groups, sensitive, known.semantics)
+
+    def written(names: Sequence[str]) -> list[str]:
+        return [disarm_name(name) if known.escaped else name for name in names]
+
+    schema = Schema(
+        quasi_identifiers=written(known.groups),
+        sensitive=written(known.sensitives),
+        other=written(known.beside),
+        semantics=check_semantics(known.semantics),
+    )
+    unlinked = written(known.unlinked)
+    release = as_release(tables, known.form, schema.quasi_identifiers, schema, unlinked)
     return Published(release.rearmed() if known.escaped else release, known)
 
 
 def as_release(
-    tables: Mapping[str, Any], form: str, groups: Sequence[str], sensitive: str, semantics: str
+    tables: Mapping[str, Any],
+    form: str,
+    groups: Sequence[str],
+    schema: Schema,
+    unlinked: Sequence[str] = (),
 ) -> Release:
     """Take the tables for what a reader makes of them."""
     if "release" in tables:
         return Release.from_generalized(
-            tables["release"], quasi_identifiers=groups, sensitive=sensitive
+            tables["release"],
+            quasi_identifiers=groups,
+            sensitive=schema.sensitives,
+            other=schema.other,
+            unlinked=unlinked,
         )
-    return Release.from_bucketized(
-        tables["sensitive"],
-        group=groups[0] if form == "bucketized" else groups,
-        sensitive=sensitive,
-        semantics=check_semantics(semantics),
-        people=tables["people"],
+    first, *others = (
+        Release.from_bucketized(
+            tables[part],
+            group=groups[0] if form == "bucketized" else groups,
+            sensitive=columns,
+            semantics=schema.semantics,
+            people=tables["people"],
+        )
+        for part, columns in parts_of_sensitive(schema.sensitives, unlinked).items()
     )
+    return first.joined(others) if others else first
 
 
 def _folder_of(path: Path) -> Path:
@@ -514,10 +604,11 @@ def refuse_other_schema(known: Certificate, schema: Schema) -> None:
     other_groups = known.form == "generalized" and set(known.groups) != set(
         schema.quasi_identifiers
     )
-    if other_groups or known.sensitive != schema.sensitive:
+    if other_groups or set(known.sensitives) != set(schema.sensitives):
         raise SchemaError(
-            f"the certificate is for {', '.join(known.groups)} and {known.sensitive}, the "
-            f"policy for {', '.join(schema.quasi_identifiers)} and {schema.sensitive}"
+            f"the certificate is for {', '.join(known.groups)} and {', '.join(known.sensitives)}, "
+            f"the policy for {', '.join(schema.quasi_identifiers)} and "
+            f"{', '.join(schema.sensitives)}"
         )
     if known.semantics != schema.semantics:
         raise SchemaError(

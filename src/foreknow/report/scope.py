@@ -28,6 +28,9 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
             f"No requirement is about: {_several(values)}. The release may disclose "
             f"{'them' if len(values) > 1 else 'it'} outright."
         )
+    if scope.unrequired:
+        columns = _several([visible(column) for column in scope.unrequired])
+        said.append(f"No requirement is about {columns}: the release may disclose any value of it.")
     if scope.beside:
         these = "these" if len(scope.beside) > 1 else "this"
         said.append(

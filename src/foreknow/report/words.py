@@ -64,14 +64,25 @@ def listing(parts: Sequence[str], last: str = "and", most: int = 6) -> str:
 
 
 def setting_text(setting: object) -> str:
-    """Write a setting as a policy file has it.
+    """Write a setting as a policy file has it; of tables in it, only how long they are.
 
     >>> setting_text({"alpha": "1/4", "k": 20}), setting_text(5)
     ('{ alpha = 1/4, k = 20 }', '5')
+    >>> setting_text({"t": "1/4", "tree": [["flu", "lung"], ["cold", "lung"]]})
+    '{ t = 1/4, tree = 2 rows }'
     """
     if not isinstance(setting, Mapping):
         return visible(setting)
-    return "{ " + ", ".join(f"{key} = {visible(own)}" for key, own in setting.items()) + " }"
+    return "{ " + ", ".join(f"{key} = {_brief(key, own)}" for key, own in setting.items()) + " }"
+
+
+def _brief(key: str, setting: object) -> str:
+    if key == "population":  # of a path only the name: where files lie is the owner's
+        return visible(re.split(r"[/\\]", str(setting))[-1])
+    if isinstance(setting, Mapping):
+        return f"of {', '.join(map(visible, setting))}"
+    tables = isinstance(setting, list) and setting and isinstance(setting[0], list)
+    return f"{len(setting)} rows" if tables else visible(setting)  # type: ignore[arg-type]
 
 
 def number(amount: int) -> str:

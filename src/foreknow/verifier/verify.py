@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -41,12 +41,15 @@ from foreknow.verifier.likeness import (
     gauge_delta_disclosure,
     gauge_t_closeness,
 )
+from foreknow.verifier.population import Everybody, gauge_delta_presence, gauge_k_map
 from foreknow.verifier.priors import Chances, Worst, worst_priors
 
 Bag = dict[str, int]
 
-# Criteria of groups whose people may have several values.
-_OF_SIZES = {"k_anonymity"}
+# Criteria of how many people groups have, whatever their values.
+OF_PEOPLE = frozenset(("k_anonymity", "k_map", "delta_presence"))
+# Criteria that compare groups with a population.
+OF_POPULATION = frozenset(("k_map", "delta_presence"))
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 _ARMED = re.compile(r"[=+\-@\t\r]")
@@ -141,6 +144,10 @@ class Written:
     semantics : "single", "set" or "multiset"
     columns : mapping of table to columns, optional
         If given, all columns that each table may have.
+    populations : mapping of digest to path or Arrow table
+        What groups are compared with, where a criterion asks that.
+    parts : mapping of column to table, optional
+        Where sensitive values are in a table of their own: that of each of several columns.
     """
 
     form: str
@@ -150,20 +157,34 @@ class Written:
     escaped: bool = False
     semantics: str = "single"
     columns: Mapping[str, Sequence[str]] | None = None
+    populations: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, str] | None = None
 
     @cached_property
     def files(self) -> dict[str, File]:
         """The tables that are files, as they were when the first of them was opened."""
         return files_of(self.tables)
 
-    @cached_property
+    @property
     def held(self) -> dict[Group, tuple[int, Bag]]:
         """People and bag of each group, in an order that does not depend on the engine."""
+        return self.held_by(self.sensitive, ())
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, ...], dict[Group, tuple[int, Bag]]]:
+        return {}
+
+    def held_by(self, sensitive: str, known: Sequence[str]) -> dict[Group, tuple[int, Bag]]:
+        """The same of one sensitive column, in groups that columns divide which are known."""
 
         def place(item: tuple[Group, Any]) -> list[tuple[bool, str]]:
             return [(part is not None, part or "") for part in item[0]]
 
-        return dict(sorted(_read(self).items(), key=place))
+        key = (sensitive, *known)
+        if key not in self._known:
+            found = _read(self, sensitive, known)
+            self._known[key] = dict(sorted(found.items(), key=place))
+        return self._known[key]
 
 
 class Asked(NamedTuple):
@@ -173,15 +194,14 @@ class Asked(NamedTuple):
     about: Collection[str]
     written: Written
     relative: bool  # whether the limit is so many times a prior
+    groups: Sequence[str]  # the columns that make these groups
 
 
 # Of one kind of knowledge: from what is asked and its settings to the worst value, its group, the
 # probability, and how likely it was before (1 where there are no priors).
 Judge: TypeAlias = Callable[[Asked, Any], Worst]
 # Of a criterion: from the groups and its settings to what is attained, where, and whether it holds.
-Gauge: TypeAlias = Callable[
-    [Mapping[Group, tuple[int, Bag]], Any], tuple[Fraction | None, Group, bool]
-]
+Gauge: TypeAlias = Callable[..., tuple[Fraction | None, Group, bool]]
 
 
 def verify(
@@ -211,12 +231,14 @@ def verify(
         key = next((key for key in table if key in gauges), None)
         if key is None:
             findings += _findings(written, position, table, judges)
-        elif set(table) - {"name", key}:
+        elif set(table) - {"name", "sensitive", "knowing", key}:
             raise CertificateError(f"{key} is about whole groups, and stands by itself")
         else:
-            if written.semantics != "single" and key not in _OF_SIZES:
+            if written.semantics != "single" and key not in OF_PEOPLE:
                 raise CertificateError(f"{key} is about one value per person")
-            attained, group, holds = gauges[key](written.held, table[key])
+            more = (everybody_of(written, table[key]),) if key in OF_POPULATION else ()
+            held = written.held_by(*_sight(written, table))
+            attained, group, holds = gauges[key](held, table[key], *more)
             findings.append(Reached(position, {key: table[key]}, attained, _name(group), holds))
     return findings
 
@@ -245,7 +267,9 @@ def _findings(
 
 def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> Asked:
     """What a requirement counts: the one place where secrets and sights enter the verifier."""
-    about = {value for _, bag in written.held.values() for value in bag}
+    sensitive, known = _sight(written, table)
+    whole, groups = written.held_by(sensitive, known), (*written.groups, *known)
+    about = {value for _, bag in whole.values() for value in bag}
     if "any_of" in table:
         members = [str(value) for value in table["any_of"]]
         if written.semantics != "single" or about <= set(members):
@@ -253,12 +277,22 @@ def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> Aske
         one = " or ".join(members)
         while one in about - set(members):
             one += "+"
-        held = {g: (n, _united(bag, members, one)) for g, (n, bag) in written.held.items()}
-        return Asked(held, {one}, written, relative)
+        held = {g: (n, _united(bag, members, one)) for g, (n, bag) in whole.items()}
+        return Asked(held, {one}, written, relative, groups)
     if "values" in table:
         about &= {str(value) for value in table["values"]}
     about -= {str(value) for value in table.get("except", ())}
-    return Asked(written.held, about, written, relative)
+    return Asked(whole, about, written, relative, groups)
+
+
+def _sight(written: Written, table: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """The sensitive column of a requirement, and the columns that are known of everybody."""
+    sensitive, known = table.get("sensitive", written.sensitive), table.get("knowing", ())
+    if sensitive in known and not OF_PEOPLE & table.keys():
+        raise CertificateError(f"{sensitive!r} cannot be both known and what must stay hidden")
+    if written.semantics != "single" and (known or sensitive != written.sensitive):
+        raise CertificateError("columns are known beside a value where everybody has one, only")
+    return sensitive, tuple(known)
 
 
 def _united(bag: Bag, members: Collection[str], name: str) -> Bag:
@@ -272,22 +306,31 @@ def scope_of(
     written: Written, requirements: Sequence[Mapping[str, Any]], criteria: Collection[str]
 ) -> dict[str, Any]:
     """What no requirement looks at, as far as the files of a release tell."""
-    held = written.held
+    held, columns = written.held, tuple(written.parts or (written.sensitive,))
     sizes = [people for people, _ in held.values()]
     free: dict[str, int] = {}
-    for _, bag in held.values():
-        for value, times in bag.items():
-            free[value] = free.get(value, 0) + times
-    for table in requirements:
-        about = [] if criteria & table.keys() else _counted(written, table, False).about
-        for value in map(str, table.get("any_of", about)):
-            free.pop(value, None)
+    unrequired = []
+    for column in columns:
+        of_column = [t for t in requirements if t.get("sensitive", written.sensitive) == column]
+        if len(columns) > 1 and all(OF_PEOPLE & table.keys() for table in of_column):
+            unrequired.append(column)
+            continue
+        own: dict[str, int] = {}
+        for _, bag in written.held_by(column, ()).values():
+            for value, times in bag.items():
+                own[value] = own.get(value, 0) + times
+        for table in of_column:
+            about = [] if criteria & table.keys() else _counted(written, table, False).about
+            for value in map(str, table.get("any_of", about)):
+                own.pop(value, None)
+        free |= {f"{column} {v}" if len(columns) > 1 else v: n for v, n in own.items()}
     labelled = written.groups if written.form == "generalized" else ()
     return {
         "smallest_group": min(sizes, default=0),
         "groups_of_one": sizes.count(1),
         "without_value": sum(people for people, bag in held.values() if not bag),
         "unprotected": free,
+        "unrequired": unrequired,
         "suppressed": [
             column
             for place, column in enumerate(labelled)
@@ -304,7 +347,8 @@ def count_people(written: Written) -> tuple[int, int]:
 def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fraction]]:
     """Each kind of knowledge, its settings and its limit."""
     limits = [key for key in ("below", "at_most", "at_most_times") if key in table]
-    kinds = [key for key in table if key not in ("name", "values", "except", "any_of", *limits)]
+    others = ("name", "values", "except", "any_of", "sensitive", "knowing", *limits)
+    kinds = [key for key in table if key not in others]
     if limits not in ([], ["below"]) and (
         len(limits) > 1 or kinds != ["priors"] or not isinstance(table["priors"], Mapping)
     ):
@@ -379,10 +423,10 @@ def _judge_priors(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     for table in settings["tables"]:
         chances = Chances(table)
         people: dict[Group, dict[tuple[str | None, ...], int]] = {}
-        columns = [*written.groups, *chances.attributes]
+        columns = [*asked.groups, *chances.attributes]
         name = "release" if written.form == "generalized" else "people"
         for *row, count in _grouped(written, name, columns):
-            group, signature = tuple(row[: len(written.groups)]), tuple(row[len(written.groups) :])
+            group, signature = tuple(row[: len(asked.groups)]), tuple(row[len(asked.groups) :])
             own = people.setdefault(group, {})
             own[signature] = own.get(signature, 0) + int(count)
         found = worst_priors(asked.held, people, asked.about, chances, reading, asked.relative)
@@ -413,16 +457,62 @@ GAUGES: dict[str, Gauge] = {
     "t_closeness": gauge_t_closeness,
     "beta_likeness": gauge_beta_likeness,
     "delta_disclosure": gauge_delta_disclosure,
+    "k_map": gauge_k_map,
+    "delta_presence": gauge_delta_presence,
 }
 
 
-def _read(written: Written) -> dict[Group, tuple[int, Bag]]:
+def everybody_of(written: Written, table: Any) -> Everybody:
+    """The population of a criterion, which must be the one that it names by its digest."""
+    if written.form != "generalized":
+        raise CertificateError("a population is compared with generalized quasi-identifiers")
+    wanted = table.get("digest") if isinstance(table, Mapping) else None
+    if not isinstance(wanted, str) or wanted not in written.populations:
+        raise CertificateError(f"the population {str(table)[:200]} is not at hand")
+    found = read_population(written.populations[wanted], written.groups)
+    if found.digest != wanted:
+        raise CertificateError("the population is not the one that was certified (digest differs)")
+    return found
+
+
+def read_population(source: Any, columns: Sequence[str]) -> Everybody:
+    """Read a population by some columns."""
+    connection = connect()
+    file = files_of({"population": source}).get("population")
+    try:
+        header, relation = open_written(connection, source, file)
+        for column in columns:
+            if header.count(column) != 1:
+                raise CertificateError(f"the population does not have one column {column!r}")
+        rows = count_rows(relation, [f"c{header.index(column)}" for column in columns])
+        if file is not None:
+            file.check(sum(row[-1] for row in rows))
+        if isinstance(file, CsvFile):
+            rows = merge_empties(rows, range(len(columns)))
+    except duckdb.Error as error:
+        raise CertificateError(
+            f"the population cannot be read: {str(error).splitlines()[0]}"
+        ) from None
+    except DataError as error:
+        raise CertificateError(f"the population cannot be read: {error}") from None
+    finally:
+        connection.close()
+    alike: dict[tuple[str | None, ...], int] = {}
+    for *row, times in rows:
+        key = tuple(None if cell is None else str(cell) for cell in row)
+        alike[key] = alike.get(key, 0) + int(times)
+    return Everybody(tuple(columns), [(*key, times) for key, times in alike.items()])
+
+
+def _read(written: Written, sensitive: str, known: Sequence[str]) -> dict[Group, tuple[int, Bag]]:
     """Read the tables of a release, and refuse those that contradict each other."""
     if written.semantics not in ("single", "set", "multiset"):
         raise CertificateError(f"semantics {written.semantics!r} is unknown")
     if written.form == "generalized" and written.semantics == "single":
-        return _read_rows(written)
-    bags = _read_tally(written)
+        return _read_rows(written, sensitive, known)
+    bags = _read_tally(written, sensitive, known)
+    if known:  # how many people a group has was compared before
+        return {group: (sum(bag.values()), bag) for group, bag in bags.items()}
     members: dict[Group, int] = {
         tuple(group): int(count)
         for *group, count in _grouped(written, "people", list(written.groups))
@@ -439,10 +529,12 @@ def _read(written: Written) -> dict[Group, tuple[int, Bag]]:
     return {group: (people, bags.get(group, {})) for group, people in members.items()}
 
 
-def _read_rows(written: Written) -> dict[Group, tuple[int, Bag]]:
+def _read_rows(
+    written: Written, sensitive: str, known: Sequence[str]
+) -> dict[Group, tuple[int, Bag]]:
     """Read one row per person."""
     bags: dict[Group, Bag] = {}
-    columns = [*written.groups, written.sensitive]
+    columns = [*written.groups, *known, sensitive]
     for *group, value, count in _grouped(written, "release", columns):
         if value is None:
             raise CertificateError(f"a sensitive value is missing in group {_name(group)}")
@@ -451,17 +543,22 @@ def _read_rows(written: Written) -> dict[Group, tuple[int, Bag]]:
     return {group: (sum(bag.values()), bag) for group, bag in bags.items()}
 
 
-def _read_tally(written: Written) -> dict[Group, Bag]:
-    """Read the table of (group, value, count)."""
+def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> dict[Group, Bag]:
+    """Read the table of (group, value, count), or of (group, values, count)."""
+    part = (written.parts or {}).get(sensitive, "sensitive")
+    together = [name for name, of in (written.parts or {}).items() if of == part]
+    others = [name for name in together if name not in (*known, sensitive)]
     bags: dict[Group, Bag] = {}
-    columns = [*written.groups, written.sensitive, "count"]
-    for *group, value, count, times in _grouped(written, "sensitive", columns):
-        bag, name = bags.setdefault(tuple(group), {}), _name(group)
+    columns, listed = [*written.groups, *known, *others, sensitive, "count"], set()
+    for *row, value, count, times in _grouped(written, part, columns):
+        group = tuple(row[: len(row) - len(others)])
+        bag, name = bags.setdefault(group, {}), _name(group)
         if value is None or not _is_count(count):
             raise CertificateError(f"group {name}: {value!r} has no count, but {count!r}")
-        if times != 1 or value in bag:
+        if times != 1 or (*row, value) in listed:
             raise CertificateError(f"group {name} lists {value!r} more than once")
-        bag[value] = int(count)
+        listed.add((*row, value))
+        bag[value] = bag.get(value, 0) + int(count)
         if written.semantics == "multiset" and sum(bag.values()) > _MOST_OF_A_BAG:
             raise CertificateError(f"group {name} has too many values to be verified")
     return bags
@@ -479,7 +576,7 @@ def _name(group: Sequence[str | None]) -> str:
 def _grouped(written: Written, table: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """Equal rows of some columns as texts (or None), and how many there are."""
     connection = connect()
-    judged = {*written.groups, written.sensitive}
+    judged = {*written.groups, written.sensitive, *(written.parts or ())}
     try:
         # Columns are called by position: DuckDB takes names that differ in case for one.
         file = written.files.get(table)

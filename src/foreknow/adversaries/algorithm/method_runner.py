@@ -24,7 +24,7 @@ from foreknow.adversaries.algorithm.observation import (
 )
 from foreknow.adversaries.algorithm.worlds import Codes
 from foreknow.data.engines.narwhals_table import with_column_from
-from foreknow.data.generalization import text_of
+from foreknow.data.labels import text_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError, ForeknowError, InputError, NoSafeRelease, UnsupportedError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -457,6 +457,13 @@ class Attack(Result):
 def limits_of(policy: Policy | None, microdata: Microdata) -> dict[int, tuple[Fraction, bool]]:
     """The lowest limit for each value, and whether it may be reached."""
     found: dict[int, tuple[Fraction, bool]] = {}
+    if policy is not None:
+        looked_at = replace(policy, schema=microdata.schema).looked_at
+        if len(looked_at) > 1:
+            raise UnsupportedError(
+                f"an attack is about one sensitive column, and the policy looks at "
+                f"{', '.join(looked_at)}; attack by a policy about one of them, with knowing = []"
+            )
     for requirement in policy.requirements if policy is not None else ():
         if requirement.any_of is not None:
             raise UnsupportedError(

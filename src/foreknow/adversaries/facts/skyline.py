@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
-from foreknow.adversaries.facts.profiles import Profiles, profiles, profiles_of
+from foreknow.adversaries.facts.profiles import Profiles, distinct_cells, profiles, profiles_of
 from foreknow.adversaries.facts.ratios import FloatArray
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.data.counts import GroupCounts
@@ -66,6 +66,9 @@ def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]: 
     l = min(l, counts.n_values)  # noqa: E741
     if len(codes) == counts.n_values and len(counts.codes) <= _AT_ONCE and _narrow(counts, l):
         yield profiles(counts, l).undominated(_EFFORT).distinct()
+        return
+    if len(codes) == counts.n_values and (few := distinct_cells(counts, l)) is not None:
+        yield profiles_of(counts, l, few).undominated(_EFFORT).distinct()
         return
     cells, offsets = _cells_of(counts, codes)
     # Under `set` a cell takes l more columns while it is worked on.

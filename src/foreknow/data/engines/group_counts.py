@@ -6,8 +6,8 @@ person and value, or one row per person with a list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +31,7 @@ from foreknow.data.engines.columns import (
     settle_missing,
     to_python,
 )
+from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.table import Table, require
 from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.people import Members, Signatures
@@ -302,6 +303,17 @@ class PeopleTable:
         found = count_pairs(positions, one_of[codes], counts.n_groups, len(distinct), weights)
         return Signatures(tuple(attributes), tuple(distinct), *found)
 
+    def combinations(self) -> Combinations:
+        """Count people, of whom each has one row, by the columns of their groups."""
+        rows, weights = tallied(self.table, self._columns(*self.groups), self.groups)
+        if self.needed is not None and rows.column(self.needed).null_count:
+            kept = pc.is_valid(rows.column(self.needed))
+            rows = rows.filter(kept)
+            weights = None if weights is None else weights[kept.to_numpy()]
+        if not self.null_groups:
+            refuse_null_groups(self.table.name, rows, self.groups, in_order=weights is None)
+        return combinations_in(self.table, rows, self.groups, weights)
+
     def _columns(self, *names: str) -> list[str]:
         return list(dict.fromkeys([*names, *([] if self.needed is None else [self.needed])]))
 
@@ -334,6 +346,11 @@ class ValuesTable(PeopleTable):
     def seen(self) -> list[str]:
         """Columns that are judged."""
         return [*self.groups, self.sensitive]
+
+    def seen_as(self, sensitive: str, known: Sequence[str]) -> ValuesTable:
+        """The same for one sensitive column, in groups that known columns divide."""
+        groups, nulls = [*self.groups, *known], self.null_groups or bool(known)
+        return replace(self, groups=groups, null_groups=nulls, sensitive=sensitive)
 
     def count(self) -> GroupCounts:
         """Count people by group, and their values by group and value."""
@@ -389,16 +406,28 @@ class ValuesTable(PeopleTable):
             semantics=self.semantics,
         )
 
-    def _groups_of_people(self, held: Held) -> tuple[NDArray[Any], list[Label]]:
+    def _groups_of_people(self, held: Held) -> tuple[NDArray[Any], Sequence[Label]]:
         if not self.null_groups:
             refuse_null_groups(self.table.name, held.rows, self.groups)
+        return joined(self.groups, self._encoded(held), as_tuples=self.null_groups)
+
+    def _encoded(self, held: Held) -> list[tuple[NDArray[Any], pa.Array]]:
         encoded = []
         for name in self.groups:
             codes, found = codes_of(held.rows.column(name))
             labels = to_python(name, found)
             own = held.people.agreed(name, codes, labels.__getitem__, "everybody is in one group")
             encoded.append((own, found))
-        return joined(self.groups, encoded, as_tuples=self.null_groups)
+        return encoded
+
+    def combinations(self) -> Combinations:
+        """Count people by the columns of their groups."""
+        if self.semantics == "single":
+            return super().combinations()
+        held = self._held(self.groups)
+        if not self.null_groups:
+            refuse_null_groups(self.table.name, held.rows, self.groups)
+        return Combinations.of(self.groups, self._encoded(held))
 
     def _held(self, groups: Sequence[str]) -> Held:
         return read_held(self.table, groups, self.sensitive, self.person, self.semantics, groups)
@@ -444,6 +473,13 @@ class TallyTable:
         """Columns that are judged."""
         return [*self.groups, self.sensitive, self.amount]
 
+    def seen_as(self, sensitive: str, known: Sequence[str]) -> TallyTable:
+        """The same for one sensitive column, in groups that known columns divide."""
+        if not known:
+            return replace(self, sensitive=sensitive)
+        groups = [*self.groups, *known]
+        return replace(self, groups=groups, null_groups=True, sensitive=sensitive, people=None)
+
     def count(self) -> GroupCounts:
         """Read how often each value occurs in each group; how many people it has, if they say."""
         table, people = self.table, self.people
@@ -474,7 +510,17 @@ class TallyTable:
             semantics=self.semantics,
         )
 
-    def _groups_of(self, table: Table, rows: pa.Table) -> tuple[NDArray[Any], list[Label]]:
+    def combinations(self) -> Combinations:
+        """Count people by the columns of their groups."""
+        if self.people is not None:
+            return self.people.combinations()
+        rows = fetch(self.table, [*self.groups, self.amount], self.groups)
+        if not self.null_groups:
+            refuse_null_groups(self.table.name, rows, self.groups)
+        weights = _amounts(self.table, self.amount, rows.column(self.amount))
+        return combinations_in(self.table, rows, self.groups, weights)
+
+    def _groups_of(self, table: Table, rows: pa.Table) -> tuple[NDArray[Any], Sequence[Label]]:
         if not self.null_groups:
             refuse_null_groups(table.name, rows, self.groups)
         return group_codes(rows, self.groups, as_tuples=self.null_groups)
@@ -519,6 +565,21 @@ def no_signatures(table: Table, attributes: Sequence[str]) -> InputError:
     )
 
 
+def combinations_in(
+    table: Table, rows: pa.Table, columns: Sequence[str], people: IntArray | None
+) -> Combinations:
+    """Count equal rows of a table by some columns; each is so many people, or one."""
+    if not len(rows):
+        raise DataError(f"{table.name} has no rows")
+    return Combinations.of(columns, [codes_of(rows.column(name)) for name in columns], people)
+
+
+def combinations_of(table: Table, columns: Sequence[str]) -> Combinations:
+    """Count a table of one row for each person by some columns, where it lives."""
+    rows, people = tallied(table, list(columns), columns)
+    return combinations_in(table, rows, columns, people)
+
+
 def tallied(
     table: Table, columns: Sequence[str], groups: Sequence[str] = ()
 ) -> tuple[pa.Table, IntArray | None]:
@@ -561,7 +622,7 @@ def _values(sensitive: str, column: pa.ChunkedArray) -> tuple[NDArray[Any], Labe
 
 def group_codes(
     rows: pa.Table, groups: Sequence[str], *, as_tuples: bool
-) -> tuple[NDArray[Any], list[Label]]:
+) -> tuple[NDArray[Any], Sequence[Label]]:
     """Code and label of each row's group."""
     encoded = [codes_of(rows.column(column)) for column in groups]
     return joined(groups, encoded, as_tuples=as_tuples)
@@ -572,7 +633,7 @@ def joined(
     encoded: Sequence[tuple[NDArray[Any], pa.Array]],
     *,
     as_tuples: bool,
-) -> tuple[NDArray[Any], list[Label]]:
+) -> tuple[NDArray[Any], Sequence[Label]]:
     """Code and label of each group, from the codes and distinct values of its columns.
 
     Groups are in the order of their labels, whatever the order of rows: a null, then numbers by
@@ -582,17 +643,27 @@ def joined(
     if len(groups) == 1:
         codes, found = encoded[0]
         labels = to_python(groups[0], found)
-        return codes, GroupLabels([(label,) for label in labels], groups) if as_tuples else labels
+        if not as_tuples:
+            return codes, labels
+        return codes, GroupLabels.of([(label,) for label in labels], groups)
     keys, first = combine([codes for codes, _ in encoded], [len(found) for _, found in encoded])
-    columns = [
-        to_python(name, found.take(pa.array(codes[first])))
-        for name, (codes, found) in zip(groups, encoded, strict=True)
+    own = [
+        (name, found, codes[first]) for name, (codes, found) in zip(groups, encoded, strict=True)
     ]
-    return keys, GroupLabels(zip(*columns, strict=True), groups)
+
+    def named() -> Iterable[Label]:
+        parts = [to_python(name, found.take(pa.array(of))) for name, found, of in own]
+        return zip(*parts, strict=True)
+
+    return keys, GroupLabels(named, len(first), groups)
 
 
 def _places(
-    table: Table, labels: list[Label], people: Table, known: list[Label], of_row: NDArray[Any]
+    table: Table,
+    labels: Sequence[Label],
+    people: Table,
+    known: Sequence[Label],
+    of_row: NDArray[Any],
 ) -> IntArray:
     """Where each group of the tally is among those of the people."""
     as_texts = table.untyped != people.untyped  # a CSV file beside one that knows types

@@ -98,6 +98,7 @@ class ART:
     values: Sequence[Label] | None = None
     limits: Sequence[Limit] = ()
     key: ClassVar[str] = "art"
+    one_column: ClassVar[bool] = True
     settings: ClassVar[type[Settings]] = ArtSettings
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from foreknow.methods.decoy.guards import Guards, others_of
 from foreknow.methods.decoy.search import Search, Trial
 from foreknow.methods.likelihood import groups_of_people
 from foreknow.methods.points import Points
-from foreknow.methods.protocol import ADVICE, Traits, notes_of_seed
+from foreknow.methods.protocol import ADVICE, Traits, notes_of_seed, refuse_columns
 from foreknow.methods.random import generator
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
@@ -145,6 +145,7 @@ class Decoy:
                 f"{microdata.schema.semantics!r}. Mondrian serves several"
             )
         policy = replace(policy, schema=microdata.schema)
+        refuse_columns(self, policy)
         _check(policy)
         everybody = np.zeros(microdata.n_people, dtype=np.int64)
         everyone = microdata.counts(everybody)
@@ -164,6 +165,7 @@ class Decoy:
         return Traits(
             consults_policy=True,
             symmetric=True,
+            one_column=True,
             likelihood=self.chance,
             foresees=_is_kept,
             notes=lambda policy, seed: notes_of_seed(seed),

@@ -155,7 +155,7 @@ class GivenLoss(Loss):
     def of(self, number: int, view: View, outliers: Marks | None) -> float:
         """Loss of a node."""
         levels = dict(zip(self._names, view.levels, strict=True))
-        counts = view.counts
+        counts = view.counts.seen()
         if outliers is not None:
             counts = together(counts, outliers)
         given = self._objective(counts, levels)

@@ -281,6 +281,7 @@ class InOrder:
     def _traits(self) -> Traits:
         """What each of the three declares, in its own class."""
         return Traits(
+            one_column=True,
             symmetric=self.symmetric,
             foresees=self._foresees,
             notes=self._notes,

@@ -271,6 +271,7 @@ class Streamliner:
         """GSA goes by the order of rows; GDA's groups reveal more than frequencies."""
         proved = self.variant != "gda"
         return Traits(
+            one_column=True,
             symmetric=self.variant != "gsa",
             likelihood=self.chance,
             frequencies=proved,

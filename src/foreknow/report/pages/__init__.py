@@ -11,6 +11,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("LatticeResult", "foreknow.report.pages.lattice"),
     ("LatticeSurvey", "foreknow.report.pages.survey"),
     ("NamedWitness", "foreknow.report.pages.named_people"),
+    ("RiskReport", "foreknow.report.pages.risk"),
     ("SkylineReport", "foreknow.report.pages.skyline"),
     ("UtilityReport", "foreknow.report.pages.utility"),
 )

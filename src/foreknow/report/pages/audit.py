@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -19,6 +19,7 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit, Verdict
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import known_beside
 from foreknow.data.schema import Schema
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
@@ -166,6 +167,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         return f"Nobody in the release has any {noun} that this requirement is about."
     value, bound = named(found.value), _bound(verdict)
     used = describe(verdict.point.adversary, found.witness, noun)
+    known = "".join(f", and {said}" for said in _of_everybody(map(visible, verdict.known)))
     if found.probability == 0 and used.nobody:
         return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
     who, just = "Someone", reaches_just(found, limit)
@@ -179,7 +181,13 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         bound += ", which must not be reached"
     elif found.bounded:
         bound += "; that is an upper bound, since the group is out of reach of an exact answer"
-    return f"{who} who {used.knows} can be {sure} that {used.whose} has {value}; {bound}."
+    return f"{who} who {used.knows}{known} can be {sure} that {used.whose} has {value}; {bound}."
+
+
+def _of_everybody(columns: Iterable[str]) -> list[str]:
+    """Say which columns are known of everybody, if any are."""
+    names = list(columns)
+    return [f"the {listing(names, most=_EVERY)} of everybody"] if names else []
 
 
 def _bound(verdict: Verdict) -> str:
@@ -227,8 +235,10 @@ def _criterion_text(requirement: Requirement) -> str:
     return f"{key} = {setting_text(setting)}"
 
 
-def sensitive_noun(policy: Policy) -> str:
+def sensitive_noun(policy: Policy, requirement: Requirement | None = None) -> str:
     """Name the sensitive attribute as a noun; "sensitive value" where the policy does not."""
+    if requirement is not None and requirement.sensitive is not None:
+        return noun_of(requirement.sensitive)
     return NOUN if policy.schema is None else noun_of(policy.schema.sensitive)
 
 
@@ -304,13 +314,14 @@ def _is_learned(verdict: Verdict) -> bool:
 
 def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     """What is said of a requirement, whatever came of it."""
-    noun, point = sensitive_noun(audit.policy), verdict.point
+    noun, point = sensitive_noun(audit.policy, verdict.requirement), verdict.point
     allowed = describe(point.adversary, None, noun, audit.counts.semantics)
+    beside = [visible(name) for name in verdict.known]
     return {
         "about": values_phrase(verdict.requirement, noun),
         "safe": verdict.safe,
-        "knows": allowed.knows,
-        "short": allowed.short,
+        "knows": ", and ".join([allowed.knows, *(_of_everybody(beside) if beside else [])]),
+        "short": "\n".join([allowed.short, *(f"{name} of everybody" for name in beside)]),
         "value": "–",
         "group": "–",
     } | dict.fromkeys(("details", "figure", "groups", "every"), ())
@@ -331,8 +342,8 @@ def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
 
 
 def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
-    counts = counts_of(verdict.requirement.counted(audit.counts))
-    noun = sensitive_noun(audit.policy)
+    counts = verdict.counts or counts_of(verdict.requirement.counted(audit.counts))
+    noun = sensitive_noun(audit.policy, verdict.requirement)
     found, adversary = verdict.disclosure, verdict.point.adversary
     section = _heading(audit, verdict) | {
         "sentence": verdict_sentence(verdict, noun),
@@ -429,9 +440,9 @@ def policy_rows(
     policy: Policy, semantics: Semantics = "single", *, published: bool = False
 ) -> list[tuple[str, list[str]]]:
     """Say everything that a policy asks, and how it was published, where it was."""
-    noun = sensitive_noun(policy)
     rows = []
     for place, requirement in enumerate(policy.requirements, 1):
+        noun = sensitive_noun(policy, requirement)
         if requirement.criterion is not None:
             held = f"Every group must hold {visible(_criterion_text(requirement))}."
             rows.append((requirement_title(requirement, place), [held]))
@@ -442,13 +453,28 @@ def policy_rows(
             f"{_must(point)} that a particular person has it."
             for point in requirement.points
         ]
+        lines += _sight_lines(policy, requirement)
         rows.append((requirement_title(requirement, place), [f"About {about}.", *lines]))
     if policy.schema is not None:
         options = policy.options
         form = f"{visible(options.form)}, " if options.form else ""  # else as suits the method
         how = f"{form}by {visible(options.method)}"
+        apart = listing([visible(name) for name in options.unlinked], most=_EVERY)
+        how += f"; apart from each other and all else: {apart}" if options.unlinked else ""
         rows += [*schema_rows(policy.schema), *([("Published", [how])] if published else [])]
     return rows
+
+
+def _sight_lines(policy: Policy, requirement: Requirement) -> list[str]:
+    """Say what an adversary is taken to know of everybody, where columns stand beside a value."""
+    sensitive = requirement.sensitive or (policy.schema.sensitive if policy.schema else "")
+    known = [visible(name) for name in known_beside(policy.linked, sensitive, requirement.knowing)]
+    others = [visible(n) for n in policy.linked if n != sensitive and visible(n) not in known]
+    said = [f"They also know the {listing(known, most=_EVERY)} of everybody."] if known else []
+    if others and sensitive in policy.linked:
+        columns = listing(others, "or", most=_EVERY)
+        said.append(f"It is assumed that nobody knows the {columns} of anybody.")
+    return said
 
 
 def _must(point: Point) -> str:
@@ -459,9 +485,11 @@ def _must(point: Point) -> str:
 
 def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     """Say what each column is: what each row is about, and its lines."""
-    sensitive = [visible(schema.sensitive), *_SEVERAL.get(schema.semantics, [])]
+    sensitive = [visible(name) for name in schema.sensitives]
     known = [_column(schema, column) for column in schema.quasi_identifiers]
-    rows = [("Sensitive column", sensitive), ("Columns others may know", known)]
+    noun = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
+    sensitive += _SEVERAL.get(schema.semantics, [])
+    rows = [(noun, sensitive), ("Columns others may know", known)]
     for title, columns in (
         ("Identifiers, never published", schema.identifiers),
         ("Published as they are", schema.other),

@@ -1,0 +1,371 @@
+"""Several sensitive columns, and columns known beside them: counted, searched and published."""
+
+import csv
+import json
+import random
+from collections import Counter, defaultdict
+from fractions import Fraction
+from itertools import product
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import examples
+from tests.oracle.sights import joint_worlds, worst_over_worlds
+from tests.oracle.worlds import worlds
+
+import foreknow as fk
+from foreknow.errors import SchemaError, UnsupportedError
+
+COLUMNS = ("ill", "pay", "job")
+MOST = (1, 1, 1)
+rows = st.fixed_dictionaries(
+    {"ill": st.sampled_from("ab"), "pay": st.sampled_from("12"), "job": st.sampled_from("xy")}
+)
+releases = st.lists(st.lists(rows, min_size=1, max_size=4), min_size=1, max_size=3).filter(
+    lambda groups: sum(map(len, groups)) <= 5
+)
+sights = st.tuples(
+    st.sampled_from(["ill", "pay"]),
+    st.one_of(st.none(), st.sets(st.sampled_from(COLUMNS))),
+    st.sets(st.sampled_from(COLUMNS)),
+)
+
+
+def opened(groups, apart):
+    """A release as a reader has it: columns that are published apart are shuffled."""
+    draw = random.Random(str(groups))
+    table = defaultdict(list)
+    for number, members in enumerate(groups):
+        order = draw.sample(members, len(members))
+        for name in COLUMNS:
+            own = draw.sample(members, len(members)) if name in apart else order
+            table[name] += [row[name] for row in own]
+        table["qi"] += [str(number)] * len(members)
+    return fk.Release.from_generalized(
+        pa.table(dict(table)),
+        quasi_identifiers=["qi"],
+        sensitive=["ill", "pay"],
+        other=["job"],
+        unlinked=sorted(apart),
+    )
+
+
+def settled(secret, knowing):
+    """The columns that are known, where none were named: all beside."""
+    known = [name for name in COLUMNS if name != secret]
+    return known if knowing is None else [name for name in known if name in knowing]
+
+
+@examples(3000, deadline=None)
+@given(releases, sights)
+def test_worlds_of_rows_are_those_of_the_groups_that_are_counted(groups, sight):
+    secret, knowing, apart = sight
+    known = settled(secret, knowing)
+    truth = joint_worlds(groups, secret, known, apart)
+    counts = opened(groups, apart).seen(secret, None if knowing is None else known).counts
+    bags = [list(Counter(counts.bag(g)).elements()) for g in range(counts.n_groups)]
+    # Everybody by group, then by what is known of them, as the groups that are counted are.
+    people = [(str(number), row) for number, members in enumerate(groups) for row in members]
+    divide = [] if secret in apart else [name for name in known if name not in apart]
+    key = [(qi, *(row[name] for name in divide)) for qi, row in people]
+    order = sorted(range(len(key)), key=lambda i: key[i])
+    counted = [label if isinstance(label, tuple) else (label,) for label in counts.groups]
+    columns = list(
+        fk.Release.known(opened(groups, apart), secret, None if knowing is None else known)
+    )
+    place = [0, *(1 + columns.index(name) for name in divide)]
+    sizes = {tuple(label[i] for i in place): counts.sizes[g] for g, label in enumerate(counted)}
+    assert sizes == Counter(key)
+    rank = {tuple(label[i] for i in place): g for g, label in enumerate(counted)}
+    order = sorted(range(len(key)), key=lambda i: rank[key[i]])
+    found = Counter(tuple(world[i] for i in order) for world in truth)
+    assert found == Counter(worlds(bags))
+    assert len(set(truth.values())) == 1  # each as likely as any other
+
+
+@examples(600, deadline=None)
+@given(releases, sights)
+def test_facts_are_those_of_an_enumeration_of_rows(groups, sight):
+    secret, knowing, apart = sight
+    known = settled(secret, knowing)
+    truth = joint_worlds(groups, secret, known, apart)
+    release = opened(groups, apart)
+    values = sorted({row[secret] for members in groups for row in members})
+    worst = {value: worst_over_worlds(truth, value, MOST) for value in values}
+    for amounts in product(*(range(amount + 1) for amount in MOST)):
+        named = None if knowing is None else known
+        asked = fk.Requirement(fk.Facts(*amounts), below="1/2", sensitive=secret, knowing=named)
+        (verdict,) = fk.audit(release, fk.Policy([asked])).verdicts
+        expected = max(worst[value][amounts] for value in values)
+        assert verdict.disclosure.exact == expected
+        assert verdict.safe == (expected < Fraction(1, 2))
+
+
+def people(n=300, seed=1):
+    draw = random.Random(seed)
+    ill = draw.choices(["HIV", "flu", "cold", "gout", "none"], [1, 2, 3, 2, 4], k=n)
+    return pa.table(
+        {
+            "age": [draw.randint(20, 59) for _ in range(n)],
+            "sex": draw.choices("fm", k=n),
+            "job": draw.choices(["cook", "nurse"], k=n),
+            "ill": ill,
+            "pay": [draw.choice([1000, 2000, 3000, 4000, 5000]) for _ in range(n)],
+        }
+    )
+
+
+def schema(**more):
+    own = {"sensitive": ["ill", "pay"], "other": ["job"]} | more
+    return fk.Schema(
+        quasi_identifiers=["age", "sex"], hierarchies={"age": {"intervals": [5, 10, 20]}}, **own
+    )
+
+
+def policy(*, unlinked=(), knowing=None, below="9/10", **more):
+    both = [
+        fk.Requirement(fk.Facts(1), below=below, sensitive=name, knowing=knowing)
+        for name in ("ill", "pay")
+    ]
+    return fk.Policy(both, schema(**more), fk.PublishOptions(unlinked=unlinked))
+
+
+def bags_of(folder, form, secret, known, unlinked):
+    """Bags of a published release by a plain reading of its files."""
+    groups = ["age", "sex"] if form == "generalized" else ["group"]
+    part = "release" if form == "generalized" else "sensitive"
+    linked = [name for name in ("ill", "pay") if name not in unlinked]
+    if form == "bucketized":
+        blocks = ([linked] if linked else []) + [[n] for n in ("ill", "pay") if n in unlinked]
+        place = next(i for i, names in enumerate(blocks) if secret in names)
+        part = "sensitive" if not place else f"sensitive{place + 1}"
+        known = [name for name in known if name in blocks[place]]
+    elif secret in unlinked:
+        known = []
+    known = [name for name in known if name not in unlinked]
+    bags = defaultdict(Counter)
+    with (folder / f"{part}.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            bags[tuple(row[name] for name in (*groups, *known))][row[secret]] += int(
+                row.get("count", 1)
+            )
+    return list(bags.values())
+
+
+def worst_by_hand(bags):
+    """Of one fact that rules a value of the target out: the most frequent other one."""
+    worst = Fraction(0)
+    for bag in bags:
+        for value, own in bag.items():
+            others = [count for other, count in bag.items() if other != value]
+            worst = max(worst, Fraction(own, sum(bag.values()) - max(others, default=0)))
+    return worst
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+@pytest.mark.parametrize("unlinked", [(), ("pay",), ("job",), ("ill", "pay"), ("pay", "job")])
+def test_what_is_published_holds_by_a_plain_reading_of_the_files(form, method, unlinked, tmp_path):
+    for seed, knowing in enumerate([None, [], ["job"]]):
+        asked = policy(unlinked=unlinked, knowing=knowing)
+        table = people(seed=seed)
+        made = fk.publish(table, asked, method=method, form=form, seed=seed)
+        folder = tmp_path / f"{seed}"
+        made.write(folder)
+        fk.verify(folder)
+        fk.verify(folder, asked)
+        assert fk.audit(folder, asked).safe
+        for verdict, secret in zip(made.audit.verdicts, ("ill", "pay"), strict=True):
+            known = settled(secret, knowing)
+            found = worst_by_hand(bags_of(folder, form, secret, known, unlinked))
+            assert verdict.disclosure.exact == found < Fraction(9, 10)
+        published = Counter()
+        for part in sorted(folder.glob("*.csv")):
+            with part.open(newline="") as file:
+                for row in csv.DictReader(file):
+                    for name in COLUMNS:
+                        if name in row:
+                            published[name, row[name]] += int(row.get("count", 1))
+        for name in COLUMNS:  # nobody is lost, and nobody is there twice
+            for value, count in Counter(table.column(name).to_pylist()).items():
+                assert published[name, str(value)] == count
+
+
+def test_full_domain_takes_the_best_node():
+    table = people(200, 3)
+    asked = fk.Policy(
+        [
+            fk.Requirement(fk.Facts(1, 1, 1), below="9/10", sensitive="ill", knowing=["job"]),
+            fk.Requirement(fk.LDiversity(2), sensitive="pay", knowing=[]),
+            fk.Requirement(fk.KAnonymity(4)),
+        ],
+        schema(),
+    )
+    microdata = fk.Microdata(table, asked.schema)
+    found = fk.FullDomain().search(microdata, asked, explain=True)
+    tops = found.tops
+
+    def safe(node):
+        ages = [5, 10, 20]
+        age = [
+            str(a) if not node[0] else "*" if node[0] == tops[0] else str(a // ages[node[0] - 1])
+            for a in table["age"].to_pylist()
+        ]
+        sex = table["sex"].to_pylist() if not node[1] else ["*"] * len(age)
+        own = (
+            table.drop_columns(["age", "sex"])
+            .append_column("age", pa.array(age))
+            .append_column("sex", pa.array(sex))
+        )
+        release = fk.Release.from_generalized(
+            own, quasi_identifiers=["age", "sex"], sensitive=["ill", "pay"], other=["job"]
+        )
+        return fk.audit(release, fk.Policy(asked.requirements)).safe
+
+    nodes = list(product(*(range(top + 1) for top in tops)))
+    of = {node: safe(node) for node in nodes}
+    assert set(of.values()) == {True, False}
+    assert {node: found.status_of(node) for node in nodes} == {
+        node: "safe" if of[node] else "unsafe" for node in nodes
+    }
+    losses = [found.loss_of(node) for node in nodes if of[node]]
+    assert of[found.chosen]
+    assert found.loss_of(found.chosen) == min(loss for loss in losses if loss is not None)
+
+
+def test_other_columns_that_single_people_out_make_a_release_unsafe():
+    # Groups of four by age, all values in each, and a column beside that differs for everybody.
+    table = pa.table(
+        {
+            "age": ["20 to 39"] * 4 + ["40 to 59"] * 4,
+            "badge": [str(i) for i in range(8)],
+            "ill": ["flu", "hiv", "cold", "gout"] * 2,
+        }
+    )
+    release = fk.Release.from_generalized(
+        table, quasi_identifiers=["age"], sensitive="ill", other=["badge"]
+    )
+    asked = fk.Requirement(fk.Facts(), below="1/2")
+    found = fk.audit(release, fk.Policy([asked]))
+    assert not found.safe
+    assert found.verdicts[0].probability == 1
+    assert found.verdicts[0].known == ("badge",)
+    blind = fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(), below="1/2", knowing=[])]))
+    assert blind.safe
+    assert (
+        "Not judged: badge. An adversary who knows this of a person may find out more."
+        in blind.notes
+    )
+    undeclared = fk.Release.from_generalized(table, quasi_identifiers=["age"], sensitive="ill")
+    assert any("badge" in note for note in fk.audit(undeclared, fk.Policy([asked])).notes)
+    named = fk.Requirement(fk.Facts(), below="1/2", knowing=["badge"])
+    assert not fk.audit(undeclared, fk.Policy([named])).safe
+
+
+def test_a_policy_file_says_columns_and_sights(tmp_path):
+    path = tmp_path / "policy.toml"
+    path.write_text(
+        """
+[schema]
+quasi_identifiers = ["age", "sex"]
+sensitive = ["ill", "pay"]
+other = ["job"]
+
+[[require]]
+sensitive = "ill"
+facts = { l = 1 }
+below = 0.95
+
+[[require]]
+sensitive = "pay"
+knowing = []
+facts = { l = 1 }
+below = 0.95
+
+[[require]]
+k_anonymity = 3
+
+[publish]
+unlinked = ["pay"]
+"""
+    )
+    read = fk.Policy.load(path)
+    assert read.schema.sensitives == ("ill", "pay")
+    assert fk.Policy.from_dict(read.to_dict()).to_dict() == read.to_dict()
+    made = fk.publish(people(), read, seed=1)
+    made.write(tmp_path / "out")
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    require = certificate["policy"]["require"]
+    assert [table.get("knowing") for table in require] == [["job"], [], None]
+    assert certificate["version"] >= 6
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert "the job of everybody" in report
+
+
+def test_a_certificate_that_hides_what_is_known_is_told_or_refused(tmp_path):
+    asked = policy(below="99/100")
+    fk.publish(people(), asked, seed=1).write(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    whole = json.loads(path.read_text())
+    for change in ([], ["age"], ["nothing"], ["ill"]):
+        forged = json.loads(json.dumps(whole))
+        forged["policy"]["require"][0]["knowing"] = change
+        path.write_text(json.dumps(forged))
+        with pytest.raises(fk.ForeknowError):
+            fk.verify(tmp_path / "out")
+    forged = json.loads(json.dumps(whole))
+    forged["policy"]["require"][0]["sensitive"] = "job"
+    path.write_text(json.dumps(forged))
+    with pytest.raises(fk.ForeknowError):
+        fk.verify(tmp_path / "out")
+
+
+S = {"sensitive": ["ill", "pay"], "other": ["job"]}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "say which column it is about: sensitive = 'ill' or 'pay'"),
+        ({"sensitive": "il"}, "did you mean 'ill'?"),
+        ({"sensitive": "ill", "knowing": ["age"]}, "is a quasi-identifier"),
+        ({"sensitive": "ill", "knowing": ["jobs"]}, "did you mean 'job'?"),
+        ({"sensitive": "ill", "knowing": ["ill"]}, "cannot be both known and what must stay"),
+        ({"sensitive": "ill", "knowing": "job"}, "knowing must be a list, such as ['job']"),
+    ],
+)
+def test_requirements_that_name_no_such_column_are_refused(more, said):
+    with pytest.raises(fk.InputError, match="requirement: ") as caught:
+        fk.Policy([fk.Requirement(fk.Facts(1), below="1/2", **more)], schema(**S))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["anatomy", "streamliner", "safe"])
+def test_methods_that_look_at_one_column_name_those_that_serve_several(method):
+    with pytest.raises(UnsupportedError, match="Mondrian and FullDomain"):
+        fk.publish(people(), policy(), method=method)
+
+
+def test_an_attack_refuses_columns_beside():
+    with pytest.raises(UnsupportedError, match="knowing = \\[\\]"):
+        fk.attack(fk.Microdata(people(), schema()), fk.Mondrian(), policy())
+
+
+def test_several_columns_under_sets_are_refused():
+    with pytest.raises(SchemaError, match="one value in each"):
+        schema(semantics="set", person="id")
+
+
+@pytest.mark.parametrize(("knowing", "known"), [(None, "not judged"), ([], "as required")])
+def test_what_is_proved_of_a_method_is_not_claimed_with_columns_beside(knowing, known):
+    table = {
+        "age": range(40),
+        "job": ["cook", "nurse"] * 20,
+        "ill": ["flu", "flu", "gout", "gout"] * 10,
+    }
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["job"])
+    asked = fk.Requirement(fk.Facts(), below="9/10", knowing=knowing)
+    made = fk.publish(pa.table(table), fk.Policy([asked], roles), method="safe")
+    assert made.audit.scope.method == known
