@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow.errors import NoSafeRelease, PolicyError, UnsupportedError
+from foreknow.errors import DataError, NoSafeRelease, PolicyError, UnsupportedError
 
 ONE = fk.Schema(quasi_identifiers=["x"], sensitive="v")
 
@@ -206,6 +206,21 @@ def test_the_attack_settles_it_by_a_proof():
     assert found.to_dict()["kept"] is True
     with pytest.raises(UnsupportedError, match="reaches a limit of the policy"):
         found.posterior(1, "p")
+
+
+def test_groups_of_another_method_are_not_taken_for_its_own():
+    apart = fk.PublishOptions(form="bucketized")
+    policy = fk.Policy([fk.Requirement(fk.Facts(1), below="1/2")], ROLES, apart)
+    microdata = fk.Microdata(register(), ROLES)
+    groups = fk.Mondrian().partition(microdata, policy)
+    with pytest.raises(DataError, match="does not make these groups"):
+        fk.attack(microdata, fk.Decoy(), policy, groups=groups)
+    named = register().append_column("group", pa.array(groups))
+    release = fk.Release.from_groups(named, group="group", sensitive="cause")
+    with pytest.raises(DataError, match="does not make these groups"):
+        fk.Algorithm(fk.Decoy(), policy).disclosure(release, "p")
+    own = fk.Decoy().partition(microdata, policy)
+    assert fk.attack(microdata, fk.Decoy(), policy, groups=own).kept
 
 
 def test_a_seed_is_noted():

@@ -194,6 +194,7 @@ def _inferred(
     """Exact where there is time, else a proof, else an estimate; `true`: its own codes can be."""
     until, part = (None if seconds is None else start + seconds * x for x in (1, _EXACT))
     if worlds.n_people > _ENUMERABLE and (found := kept(worlds, runs)) is not None:
+        runs.check_made(worlds.codes)
         return found
     ways = runs.refined.number if runs.chances else 1
     share = len(runs.seeds) * (ways or 1)

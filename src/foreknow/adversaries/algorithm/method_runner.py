@@ -163,6 +163,18 @@ class Runs:
         self._refuse_random(codes)
         self.seen = self._reader.see(groups)
 
+    def check_made(self, codes: Codes) -> None:
+        """Refuse groups that the method with its chances makes of no table, where all are seen."""
+        try:
+            made = self._labelled or self._chance_of(codes, self.seen.groups) > 0
+        except UnsupportedError:  # too large a table for chances, but not to see that
+            made = True
+        if not made:
+            raise DataError(
+                f"{self.name} does not make these groups; is it the method, with the settings, "
+                "policy and quasi-identifiers, that made the release?"
+            )
+
     # ---- worlds --------------------------------------------------------------------------------
 
     def make(self, codes: Codes, seed: int | None = None) -> Observation | None:

@@ -134,6 +134,8 @@ class Decoy:
         # The same groups, if each of one lies in one of the other.
         pairs = len(np.unique(np.stack([made, of_point]), axis=1).T)
         same = pairs == len(np.unique(made)) == len(np.unique(of_point))
+        if same and replay.chance and replay.beyond is not None:
+            raise replay.beyond
         return replay.chance if same else Fraction(0)
 
     def _start(self, microdata: Microdata, policy: Policy | None) -> tuple[Points, Search]:
@@ -261,6 +263,7 @@ class _Replay:
 
     def __init__(self, of_point: IntArray) -> None:
         self.of_point, self.chance = of_point, Fraction(1)
+        self.beyond: UnsupportedError | None = None
 
     def __call__(self, search: Search, trial: Trial) -> Mask:
         """Go through the trials in order."""
@@ -276,11 +279,7 @@ class _Replay:
         for number in np.flatnonzero(allowed).tolist():
             parts = np.flatnonzero(trial.owner == number)
             bags = trial.bags[parts]
-            ways, times = every(bags.sum(axis=0), trial.people[parts].tolist())
-            each = np.array(ways, dtype=np.int64).reshape(-1, bags.shape[1])
-            held = search.safe(each, np.repeat(np.arange(len(ways)), len(parts)))
-            some = sum(many for many, one in zip(times, held.tolist(), strict=True) if one)
-            kept = Fraction(some, sum(times)) ** int(trial.decoys[number])
+            kept = self._kept(search, trial, parts, bags, number)
             is_safe = bool(search.safe(bags, np.zeros(len(parts), dtype=np.int64))[0])
             if whole[number]:
                 self.chance *= kept if is_safe else 0
@@ -290,3 +289,17 @@ class _Replay:
             elif is_safe:
                 self.chance *= 1 - kept
         return accepted
+
+    def _kept(
+        self, search: Search, trial: Trial, parts: IntArray, bags: IntArray, number: int
+    ) -> Fraction:
+        """How probable it is that all decoys of a trial are safe."""
+        try:
+            ways, times = every(bags.sum(axis=0), trial.people[parts].tolist())
+        except UnsupportedError as error:
+            self.beyond = error
+            return Fraction(1, 2)
+        each = np.array(ways, dtype=np.int64).reshape(-1, bags.shape[1])
+        held = search.safe(each, np.repeat(np.arange(len(ways)), len(parts)))
+        some = sum(many for many, one in zip(times, held.tolist(), strict=True) if one)
+        return Fraction(some, sum(times)) ** int(trial.decoys[number])
