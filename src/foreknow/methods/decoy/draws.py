@@ -39,19 +39,20 @@ def drawn(
 
 def _taken(bags: IntArray, people: IntArray, random: np.random.Generator) -> IntArray:
     """Take people out of each bag, value after value; the last value gets the rest."""
-    found = np.zeros_like(bags)
+    by_value = np.ascontiguousarray(bags.T)
+    found = np.zeros_like(by_value)
     rest, need = bags.sum(axis=1), people.copy()
-    order = np.argsort(-bags.sum(axis=0), kind="stable")
+    order = np.argsort(-by_value.sum(axis=1), kind="stable")
     for value in order[:-1]:
-        own = bags[:, value]
+        own = by_value[value]
         rest -= own
         some = np.flatnonzero((own > 0) & (need > 0))
         # Where nothing else is left, all that is needed is of this value.
         taken = random.hypergeometric(own[some], rest[some], need[some])
-        found[some, value] = taken
+        found[value, some] = taken
         need[some] -= taken
-    found[:, order[-1]] = need
-    return found
+    found[order[-1]] = need
+    return found.T
 
 
 def every(bag: IntArray, parts: list[int]) -> tuple[list[tuple[tuple[int, ...], ...]], list[int]]:
