@@ -272,3 +272,20 @@ def test_on_the_command_line(tmp_path):
     attacked = CliRunner().invoke(app, ["attack", *files, "--method", "decoy"])
     assert attacked.exit_code == 0, attacked.output
     assert "no posterior reaches a limit" in attacked.output
+
+
+def test_several_sets_and_what_it_does_not_look_at():
+    microdata = fk.Microdata(register(), ROLES)
+    sets = fk.Requirement(fk.Facts(1), below="2/3", any_of={"one": ["p", "q"], "two": ["q", "r"]})
+    made = fk.publish(microdata, fk.Policy([sets], ROLES), method="decoy")
+    assert made.audit.safe
+    assert len(made.groups) > 4
+    rows = register().append_column("job", pa.array(["a", "b"] * 600))
+    beside = fk.Schema(quasi_identifiers=["income", "district"], sensitive="cause", other=["job"])
+    policy = fk.Policy([fk.Requirement(fk.Facts(1), below="1/2")], beside)
+    with pytest.raises(UnsupportedError, match="looks at one sensitive column alone"):
+        fk.publish(fk.Microdata(rows, beside), policy, method="decoy")
+    near = fk.Requirement(fk.Facts(), below="1/2", sensitive="income", within=5)
+    schema = fk.Schema(quasi_identifiers=["district"], sensitive="income")
+    with pytest.raises(PolicyError, match="does not look at windows"):
+        fk.publish(fk.Microdata(register(), schema), fk.Policy([near], schema), method="decoy")

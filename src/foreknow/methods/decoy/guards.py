@@ -103,18 +103,20 @@ class Guards:
         found, rough = [], []
         for requirement in policy.requirements:
             others = others_of(requirement)
-            ledgers = requirement.ledgers(values, policy.semantics, everyone)
-            wanted = requirement.mask(requirement.labels(values))
-            if requirement.criterion is not None:
-                wanted = np.ones(len(values), dtype=bool)
-            for ledger, other in zip(ledgers, others, strict=True):
-                found.append(Guard(requirement, ledger, other, wanted))
-            for point, other in zip(requirement.points, others, strict=False):
-                adversary: Any = point.adversary
-                ledger = adversary.ledger(point.below * _STRICTER, wanted, policy.semantics)
-                rough.append(Guard(requirement, ledger, other, wanted))
-            if requirement.criterion is not None:
-                rough.append(found[-1])
+            for secret in requirement.secrets(values):
+                ledgers = secret.ledgers(values, policy.semantics, everyone)
+                labels = secret.labels(values)
+                wanted = np.ones(len(labels), dtype=bool)
+                if secret.criterion is None:
+                    wanted = secret.mask(labels)
+                for ledger, other in zip(ledgers, others, strict=True):
+                    found.append(Guard(secret, ledger, other, wanted))
+                if secret.criterion is not None:
+                    rough.append(found[-1])
+                for point, other in zip(secret.points, others, strict=False):
+                    adversary: Any = point.adversary
+                    ledger = adversary.ledger(point.below * _STRICTER, wanted, policy.semantics)
+                    rough.append(Guard(secret, ledger, other, wanted))
         made = cls(found, rough)
         made.commit(everyone)
         return made
@@ -195,6 +197,11 @@ def likelier(people: NDArray[Any], least: NDArray[Any], j: int) -> NDArray[np.fl
 
 def others_of(requirement: Requirement) -> list[tuple[int, int] | None]:
     """How many people beside the target each limit concerns; refused where that is not known."""
+    if requirement.within is not None:
+        raise PolicyError(
+            f"{requirement.name}: method decoy does not look at windows of numbers (within); "
+            'publish by method = "mondrian"'
+        )
     asked: list[Any] = [point.adversary for point in requirement.points]
     found: list[Any] = []
     for one in asked or [requirement.criterion]:
