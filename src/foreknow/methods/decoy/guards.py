@@ -32,8 +32,8 @@ from foreknow.policy.requirement import Requirement
 _UP = 1e-9
 # For estimates, limits are lowered by so little that a tie is surely above one.
 _STRICTER = 1 - Fraction(1, 10**6)
-# No more people than this are added; the group is refused long before.
-_MANY = 1 << 40
+# Where more people than this would be added, nothing is tried.
+_MANY = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +82,7 @@ class Guard:
             room = left - (1 + ratio) * have
             hopeless[group[room <= _UP * n]] = True
             more *= left / np.maximum(room, _UP * n)
+        hopeless[group[more > _MANY]] = True
         added = np.ceil(np.minimum(more, _MANY) * (1 + _UP) + _UP).astype(np.int64)
         chosen = counted.take(group)
         counts = chosen.counts.copy()

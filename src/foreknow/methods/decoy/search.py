@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 # How many decoys there may be.
 AMOUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 # Cuts that are considered, and draws by which it is foreseen how often one would be refused.
-_TURNS, _FEWEST, _MOST = 6, 8, 32
+_TURNS, _FEWEST, _MOST = 16, 8, 32
 # A cut that is accepted so often is tried, though another may have more gain at some risk.
 _OFTEN = 0.7
 # How much the gains of later cuts count beside that of the next one, once for each time that a
