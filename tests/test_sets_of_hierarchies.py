@@ -178,7 +178,7 @@ def test_a_release_is_verified_without_the_hierarchy(about, form, tmp_path):
         (lambda own: own.update(any_of={}), "malformed"),
         (lambda own: own.update(any_of="HIV"), "malformed"),
         (lambda own: own.update(at_level=1), "unknown key"),
-        (lambda own: own.update(values=["B20"]), "two of values, except and any_of"),
+        (lambda own: own.update(values=["B20"]), "two of values, except, any_of and within"),
     ],
 )
 def test_a_certificate_that_says_other_sets_is_refused(change, message, tmp_path):

@@ -45,7 +45,7 @@ def test_a_skyline_of_any_window_is_asked_for(pay):
     assert "l=0, k=1, m=0 is" in said
     assert "has a value between" in said
     refused = pay.refused("skyline", *columns, "--within", "2000", "--value", "30000")
-    assert "give --value or --within, not both" in refused
+    assert "give one of --value, --any-of and --within" in refused
     assert "name" in pay.refused("skyline", *columns, "--within", "2000", "--name-people")
     assert "cannot be read" in pay.refused("skyline", *columns, "--within", "wide")
 

@@ -139,7 +139,7 @@ class _RequireBase(Settings):
         given_values = [self.values, self.excluded, self.any_of, self.within]
         about = any(named is not None for named in given_values)
         if wanted:
-            merges = self.any_of is not None and given_values == [None, None, self.any_of]
+            merges = self.any_of is not None and given_values == [None, None, self.any_of, None]
             if given or len(wanted) > 1 or (about and not merges) or limits != [None] * 3:
                 raise ValueError(f"{wanted[0]} stands by itself")
             return self
