@@ -15,6 +15,7 @@ Data flows one way: a frame is *counted*, counts are *judged*, judgements are *s
 `skyline_report`       release x confidence -> the most knowledge that it withstands
 `Microdata`, `Schema`  the raw table and the roles of its columns
 `Mondrian`             a method that groups rows as far as the policy allows
+`Decoy`                the same for adversaries who know the method
 `FullDomain`           another: one level of generalization per column, the same for everybody
 `publish`              microdata x policy x method -> a verified release with its certificate
 =====================  ==========================================================================
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from foreknow.evidence import EvidenceReport, evidence_report
     from foreknow.methods.anatomy import Anatomy
     from foreknow.methods.art import ART, Limit
+    from foreknow.methods.decoy.decoy import Decoy
     from foreknow.methods.fulldomain.fulldomain import FullDomain
     from foreknow.methods.fulldomain.lattice import LatticeResult
     from foreknow.methods.fulldomain.rollup import counts_at
@@ -137,6 +139,7 @@ _ROOMS = {
     "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
     "methods.anatomy": ["Anatomy"],
     "methods.art": ["ART", "Limit"],
+    "methods.decoy.decoy": ["Decoy"],
     "methods.fulldomain.fulldomain": ["FullDomain"],
     "methods.fulldomain.rollup": ["counts_at"],
     "methods.fulldomain.lattice": ["LatticeResult"],
@@ -172,6 +175,7 @@ __all__ = [
     "BeyondReach",
     "Certificate",
     "DateLevels",
+    "Decoy",
     "DeltaDisclosure",
     "DeltaPresence",
     "Disclosure",

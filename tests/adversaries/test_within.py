@@ -218,7 +218,9 @@ def test_a_skyline_is_of_a_value_or_of_windows():
     counts = fk.GroupCounts.from_bags([[1, 2, 9]])
     half = {"confidence": "1/2"}
     for asked in (half, {"value": 1, "within": 1, **half}, {"within": 1}):
-        with pytest.raises(fk.InputError, match="give one of value, any_of and within, and a confidence"):
+        with pytest.raises(
+            fk.InputError, match="give one of value, any_of and within, and a confidence"
+        ):
             fk.knowledge_skyline(counts, **asked)
     with pytest.raises(fk.InputError, match="holds every"):
         fk.knowledge_skyline(counts, confidence="1/2", within=8)
