@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.oracle.transport import least_work, levels_apart
 
 import foreknow as fk
 
@@ -21,10 +22,18 @@ releases = st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=6), min_siz
 numbers = st.fractions(min_value="1/6", max_value=3, max_denominator=6)
 shares = numbers.filter(lambda x: x <= 1)
 ORDER = (3, 1, 5, 2, 4)
+TREES = (
+    ((1, "a", "x"), (2, "a", "x"), (3, "b", "x"), (4, "c", "y"), (5, "c", "y"), (9, "d", "y")),
+    ((1, "odd", "*"), (3, "odd", "*"), (5, "odd", "*"), (2, "even", "*"), (4, "even", "*")),
+    ((1, "1", "low"), (2, "2", "low"), (3, "2", "low"), (4, "3", "low"), (5, "4", "high")),
+)
 criteria = st.one_of(
     st.builds(fk.TCloseness, shares),
     st.builds(fk.TCloseness, shares, st.just("ordered")),
     st.builds(fk.TCloseness, shares, st.just("ordered"), st.just(ORDER)),
+    st.builds(
+        lambda t, tree: fk.TCloseness(t, "hierarchical", tree=tree), shares, st.sampled_from(TREES)
+    ),
     st.builds(fk.BetaLikeness, numbers, st.booleans()),
     st.builds(fk.DeltaDisclosure, numbers),
 )
@@ -46,6 +55,10 @@ def truth(criterion, bag, everybody):
     """How far one group is and whether it is near enough, from the definition."""
     p = {v: Fraction(n, len(bag)) for v, n in Counter(bag).items()}
     q = {v: Fraction(n, len(everybody)) for v, n in Counter(everybody).items()}
+    if getattr(criterion, "distance", None) == "hierarchical":
+        distance, height = levels_apart(criterion.tree)
+        far = least_work(p, q, sorted(q), distance, height)
+        return far, far <= criterion.t
     if isinstance(criterion, fk.TCloseness):
         order = [v for v in (criterion.order and ORDER) or sorted(q) if v in q]
         if criterion.distance == "ordered":
@@ -97,7 +110,77 @@ def test_examples_of_the_paper_on_t_closeness():
     assert ordered._exact(second, 1, whole) == Fraction(1, 6)  # 0.167, of {6k, 8k, 11k}
 
 
+DISEASES = [
+    ["gastric ulcer", "stomach", "digestive", "*"],
+    ["gastritis", "stomach", "digestive", "*"],
+    ["colitis", "colon", "digestive", "*"],
+    ["flu", "lung infection", "respiratory", "*"],
+    ["pneumonia", "lung infection", "respiratory", "*"],
+    ["pulmonary edema", "vascular lung", "respiratory", "*"],
+]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "levels"),
+    [("flu", "pneumonia", 1), ("flu", "pulmonary edema", 2), ("flu", "colitis", 3)],
+)
+def test_two_values_are_as_far_apart_as_the_lowest_node_above_both_is_high(one, other, levels):
+    """Half of the people go from one value to the other, by so many of three levels."""
+    counts = fk.GroupCounts.from_bags([[one], [other]])
+    criterion = fk.TCloseness(1, "hierarchical", tree=DISEASES)
+    assert criterion.measure(counts) == Fraction(levels, 6)
+    assert fk.TCloseness(Fraction(levels, 6), "hierarchical", tree=DISEASES).holds(counts)
+
+
+def test_the_tree_is_the_hierarchy_of_the_sensitive_column(tmp_path):
+    lines = [";".join(map(str, row)) for row in TREE]
+    (tmp_path / "grades.csv").write_text("\n".join(lines))
+    (tmp_path / "policy.toml").write_text(
+        """
+        [schema]
+        quasi_identifiers = ["age", "sex"]
+        sensitive = "grade"
+        [schema.hierarchies]
+        grade = { file = "grades.csv" }
+        [[require]]
+        t_closeness = { t = 0.25, distance = "hierarchical" }
+        """
+    )
+    policy = fk.Policy.load(tmp_path / "policy.toml")
+    stated = fk.TCloseness(0.25, "hierarchical", tree=TREE)
+    assert policy.requirements[0].criterion == stated
+    made = fk.publish(people(), policy, seed=1)
+    made.write(tmp_path / "out")
+    (tmp_path / "grades.csv").unlink()  # what the certificate states is enough
+    assert fk.verify(tmp_path / "out").findings[0].attained == stated.measure(made.release) > 0
+    assert {row["grade"] for row in made.to_arrow().to_pylist()} == set("12357")  # as it is
+    without = fk.Requirement(fk.TCloseness(0.25, "hierarchical"))
+    with pytest.raises(fk.InputError, match="tree of the values is unknown"):
+        fk.audit(made.release, fk.Policy([without]))
+    numbers = fk.Schema(
+        quasi_identifiers=["age"], sensitive="grade", hierarchies={"grade": {"intervals": [2]}}
+    )
+    with pytest.raises(fk.InputError, match="must be a tree"):
+        fk.Policy([without], numbers)
+
+
+@examples(300, deadline=None)
+@given(criteria, releases)
+def test_groups_that_are_near_enough_are_so_together(criterion, groups):
+    everybody = [value for bag in groups for value in bag]
+    counts = fk.GroupCounts.from_bags(groups)
+    assert criterion.monotone()
+    if all(truth(criterion, bag, everybody)[1] for bag in groups[:2]) and len(groups) > 1:
+        merged = fk.GroupCounts.from_bags([groups[0] + groups[1], *groups[2:]])
+        assert truth(criterion, groups[0] + groups[1], everybody)[1]
+        own = merged.take([0])
+        assert criterion.ledger(whole=merged.totals).admits(None, own)
+        assert criterion.measure(merged) <= criterion.measure(counts)
+
+
+TREE = ((1, "low"), (2, "low"), (3, "middle"), (5, "middle"), (7, "high"))
 CRITERIA = [
+    fk.TCloseness("1/4", "hierarchical", tree=TREE),
     fk.TCloseness("1/3"),
     fk.TCloseness("1/4", "ordered"),
     fk.TCloseness("1/5", "ordered", (7, 1, 3, 5, 2)),
@@ -137,7 +220,10 @@ def test_what_is_published_is_near_the_table_and_verifies(criterion, suppression
     ranked = {value: place for place, value in enumerate(order)}
     places = {key: [ranked[value] for value in bag] for key, bag in groups.items()}
     plain = fk.TCloseness(criterion.t, criterion.distance) if order != sorted(order) else criterion
-    found = [truth(plain, bag, [ranked[v] for v in everybody]) for bag in places.values()]
+    if getattr(criterion, "tree", None):
+        found = [truth(criterion, bag, everybody) for bag in groups.values()]
+    else:
+        found = [truth(plain, bag, [ranked[v] for v in everybody]) for bag in places.values()]
     assert len(groups) > 1 or suppression is not None
     assert all(near for _, near in found)
     assert made.audit.criteria[0].attained.amount == max(far for far, _ in found)
@@ -166,6 +252,14 @@ def test_a_certificate_that_promises_more_is_refused(criterion, tmp_path):
         (lambda: fk.TCloseness(0.1, "equals"), "there is no distance 'equals'.*equal"),
         (lambda: fk.TCloseness(0.1, order=["a"]), "order is a list"),
         (lambda: fk.TCloseness(0.1, "ordered", ["a", "a"]), "order names a value twice"),
+        (lambda: fk.TCloseness(0.1, tree=[["a", "b"]]), "tree is for"),
+        (lambda: fk.TCloseness(0.1, "hierarchical", tree=[["a"]]), "at least one level"),
+        (
+            lambda: fk.TCloseness(0.1, "hierarchical", tree=TREE).measure(
+                fk.GroupCounts.from_bags([["8"]])
+            ),
+            "does not list the value '8'",
+        ),
         (lambda: fk.BetaLikeness(0), "beta must be above 0"),
         (lambda: fk.BetaLikeness(1, enhanced=1), "enhanced is True or False"),
         (lambda: fk.DeltaDisclosure(0), "delta must be above 0"),

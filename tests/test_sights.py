@@ -353,3 +353,16 @@ def test_an_attack_refuses_columns_beside():
 def test_several_columns_under_sets_are_refused():
     with pytest.raises(SchemaError, match="one value in each"):
         schema(semantics="set", person="id")
+
+
+@pytest.mark.parametrize(("knowing", "known"), [(None, "not judged"), ([], "as required")])
+def test_what_is_proved_of_a_method_is_not_claimed_with_columns_beside(knowing, known):
+    table = {
+        "age": range(40),
+        "job": ["cook", "nurse"] * 20,
+        "ill": ["flu", "flu", "gout", "gout"] * 10,
+    }
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["job"])
+    asked = fk.Requirement(fk.Facts(), below="9/10", knowing=knowing)
+    made = fk.publish(pa.table(table), fk.Policy([asked], roles), method="safe")
+    assert made.audit.scope.method == known

@@ -7,6 +7,7 @@ Data flows one way: a frame is *counted*, counts are *judged*, judgements are *s
 `GroupCounts`          groups x sensitive values, sparse: what nearly every adversary needs
 `Facts`                an adversary, with `disclosure`, `disclosures`, `monotone` and `ledger`
 `Priors`               an adversary who knows how likely values are for people of each kind
+`Learned`              an adversary who learns that from the release itself: an estimate
 `Algorithm`            an adversary who can run the method that made the release
 `Statements`           an adversary who knows these very things about these very people
 `Policy`               requirements: values, adversary, limit; read from TOML or made in Python
@@ -14,6 +15,7 @@ Data flows one way: a frame is *counted*, counts are *judged*, judgements are *s
 `skyline_report`       release x confidence -> the most knowledge that it withstands
 `Microdata`, `Schema`  the raw table and the roles of its columns
 `Mondrian`             a method that groups rows as far as the policy allows
+`Decoy`                the same for adversaries who know the method
 `FullDomain`           another: one level of generalization per column, the same for everybody
 `publish`              microdata x policy x method -> a verified release with its certificate
 =====================  ==========================================================================
@@ -36,17 +38,21 @@ if TYPE_CHECKING:
     from foreknow.adversaries.facts.facts import Facts
     from foreknow.adversaries.facts.skyline import knowledge_skyline, knowledge_skylines
     from foreknow.adversaries.implications.implications import Implications, Negations
+    from foreknow.adversaries.learned.learned import Guesses, Learned
     from foreknow.adversaries.priors.priors import Priors
     from foreknow.adversaries.priors.table import PriorTable
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
     from foreknow.auditing.audit import Audit, Verdict, audit
     from foreknow.auditing.curves import DisclosureCurves, disclosure_curves
+    from foreknow.auditing.learning import LearnedReport, learned_report
     from foreknow.auditing.named_people import NamedWitness, name_people
+    from foreknow.auditing.risk import RiskReport, risk_report
     from foreknow.auditing.scope import Scope
     from foreknow.auditing.skyline import SkylineReport, skyline, skyline_report
     from foreknow.auditing.survey import LatticeSurvey, SurveyedNode, survey
     from foreknow.criteria.diversity import AlphaK, LDiversity
     from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
+    from foreknow.criteria.population import DeltaPresence, KMap
     from foreknow.criteria.properties import (
         All,
         Distinct,
@@ -65,8 +71,10 @@ if TYPE_CHECKING:
     from foreknow.data.release import Release
     from foreknow.data.schema import Schema
     from foreknow.errors import ForeknowError, InputError, NoSafeRelease
+    from foreknow.evidence import EvidenceReport, evidence_report
     from foreknow.methods.anatomy import Anatomy
     from foreknow.methods.art import ART, Limit
+    from foreknow.methods.decoy.decoy import Decoy
     from foreknow.methods.fulldomain.fulldomain import FullDomain
     from foreknow.methods.fulldomain.lattice import LatticeResult
     from foreknow.methods.fulldomain.rollup import counts_at
@@ -95,17 +103,21 @@ _ROOMS = {
     "adversaries.facts.facts": ["Facts"],
     "adversaries.facts.skyline": ["knowledge_skyline", "knowledge_skylines"],
     "adversaries.implications.implications": ["Implications", "Negations"],
+    "adversaries.learned.learned": ["Guesses", "Learned"],
     "adversaries.priors.priors": ["Priors"],
     "adversaries.priors.table": ["PriorTable"],
     "adversaries.statements": ["Has", "Posterior", "Statements", "same"],
     "auditing.audit": ["Audit", "Verdict", "audit"],
     "auditing.curves": ["DisclosureCurves", "disclosure_curves"],
+    "auditing.learning": ["LearnedReport", "learned_report"],
     "auditing.named_people": ["NamedWitness", "name_people"],
+    "auditing.risk": ["RiskReport", "risk_report"],
     "auditing.scope": ["Scope"],
     "auditing.skyline": ["SkylineReport", "skyline", "skyline_report"],
     "auditing.survey": ["LatticeSurvey", "SurveyedNode", "survey"],
     "criteria.diversity": ["AlphaK", "LDiversity"],
     "criteria.likeness": ["BetaLikeness", "DeltaDisclosure", "TCloseness"],
+    "criteria.population": ["DeltaPresence", "KMap"],
     "criteria.properties": [
         "All",
         "Distinct",
@@ -123,9 +135,11 @@ _ROOMS = {
     "data.reading": ["Reading"],
     "data.release": ["Release"],
     "data.schema": ["Schema"],
+    "evidence": ["EvidenceReport", "evidence_report"],
     "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
     "methods.anatomy": ["Anatomy"],
     "methods.art": ["ART", "Limit"],
+    "methods.decoy.decoy": ["Decoy"],
     "methods.fulldomain.fulldomain": ["FullDomain"],
     "methods.fulldomain.rollup": ["counts_at"],
     "methods.fulldomain.lattice": ["LatticeResult"],
@@ -161,7 +175,9 @@ __all__ = [
     "BeyondReach",
     "Certificate",
     "DateLevels",
+    "Decoy",
     "DeltaDisclosure",
+    "DeltaPresence",
     "Disclosure",
     "DisclosureCurves",
     "DisclosureSet",
@@ -169,19 +185,24 @@ __all__ = [
     "Each",
     "Entropy",
     "EstimatedSet",
+    "EvidenceReport",
     "Facts",
     "ForeknowError",
     "FullDomain",
     "GroupCounts",
+    "Guesses",
     "Has",
     "Implications",
     "InputError",
     "Intervals",
     "Jump",
     "KAnonymity",
+    "KMap",
     "LDiversity",
     "LatticeResult",
     "LatticeSurvey",
+    "Learned",
+    "LearnedReport",
     "Limit",
     "Mask",
     "MaxRatio",
@@ -203,6 +224,7 @@ __all__ = [
     "Recursive",
     "Release",
     "Requirement",
+    "RiskReport",
     "Run",
     "Safe",
     "Schema",
@@ -224,16 +246,19 @@ __all__ = [
     "audit",
     "counts_at",
     "disclosure_curves",
+    "evidence_report",
     "is_recursively_diverse",
     "k_anonymity",
     "knowledge_skyline",
     "knowledge_skylines",
+    "learned_report",
     "name_people",
     "named_release",
     "optimal_discernibility",
     "publish",
     "query_error",
     "query_error_of_groups",
+    "risk_report",
     "same",
     "skyline",
     "skyline_report",

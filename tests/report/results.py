@@ -1,13 +1,24 @@
 """Results that the tests of the report show: ordinary ones, and ones of hostile labels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 
 import foreknow as fk
-from foreknow import Disclosure, Facts, GroupCounts, Policy, Requirement, Schema, Verdict, audit
+from foreknow import (
+    Disclosure,
+    Facts,
+    GroupCounts,
+    Policy,
+    Requirement,
+    Schema,
+    Verdict,
+    audit,
+    sample,
+)
 from foreknow.adversaries.facts.witness import FactsWitness
 
 BAGS = [
@@ -200,11 +211,89 @@ def attacked(name="age", sensitive="disease", values=("Flu", "Cold")):
     return fk.attack(microdata, splits, fk.Policy([fk.Requirement(fk.Facts(), "0.9")]))
 
 
+def learned(name="job", sensitive="disease", values=("Flu", "Cold"), called="small.csv"):
+    """What can be learned of people whose value goes with what is known of them."""
+    values = [value.replace("\ud800", "") for value in values]
+    table = pa.table(
+        {
+            name: [values[row % 2] for row in range(60)],
+            "group": [row // 6 for row in range(60)],
+            sensitive: [values[row % 2 if row % 5 else 0] for row in range(60)],
+        }
+    )
+    release = fk.Release.from_groups(table, group="group", sensitive=sensitive)
+    return fk.learned_report(release, [name], below="1/2", name=called)
+
+
+def evidenced():
+    """Evidence of the sample, with the table that it was made of."""
+    with TemporaryDirectory() as place:
+        fk.publish(sample.table_path(), sample.policy_path(), seed=1).write(f"{place}/out")
+        rules = sample.policy_path()
+        found = fk.evidence_report(f"{place}/out", sample.table_path(), rules, queries=20)
+    # The key of the source's digest is another each time.
+    source = {**found.certificate.source, "digest": "0" * 64}
+    return replace(found, digest="1" * 64, certificate=replace(found.certificate, source=source))
+
+
+def evil_evidence():
+    """Evidence of which every label is an attack."""
+    one, two, three, four, five, six = EVIL
+    found = evil()
+    certificate = fk.Certificate(
+        policy={"schema": found.policy.schema.to_dict()},
+        form="generalized",
+        format="csv",
+        groups=(one, two),
+        sensitive=four,
+        people=44,
+        n_groups=2,
+        method={"name": one, five: two},
+        findings=(),
+        source={"rows": 44, "digest": three, "digest_kind": six},
+        seeded=True,
+        notes=(five,),
+        files={six: one},
+        grids={one: two},
+        versions={two: three},
+    )
+    verification = fk.Verification((six,), 44, 2, (one, two), four, (six,), (), ())
+    worth = utility(evil_raw(), EVIL[2])
+    return fk.EvidenceReport(one, certificate, two, True, verification, found, found, worth, True)
+
+
 # By the name in PAGES: an ordinary result, and one of hostile labels.
+def risk(columns=("age", "sex", "zip"), odd="x", name="small.csv"):
+    """A risk report with estimates, of which the people of the highest scores are listed."""
+    draw = np.random.default_rng(3)
+    table = pa.table(
+        {
+            columns[0]: [*map(str, draw.integers(20, 40, 80)), odd, None],
+            columns[1]: draw.choice(["f", "m"], 82),
+            columns[2]: [*map(str, draw.integers(1, 9, 80)), "7", odd],
+            "illness": ["Flu"] * 82,
+        }
+    )
+    return fk.risk_report(
+        table, quasi_identifiers=list(columns), sampling_fraction="1/5", name=name
+    )
+
+
+def evil_risk():
+    """A risk report whose columns, values and table are attacks."""
+    columns = [text.encode("utf-8", "replace").decode() for text in (EVIL[0], EVIL[2], EVIL[5])]
+    return risk(columns, EVIL[3], EVIL[1])
+
+
 RESULTS = {
     "Audit": (lambda: small(safe=False), evil),
     "Attack": (attacked, lambda: attacked(EVIL[0], EVIL[1], EVIL[2:4])),
     "DisclosureCurves": (curves, evil_curves),
+    "EvidenceReport": (evidenced, evil_evidence),
+    "LearnedReport": (
+        learned,
+        lambda: learned(EVIL[0], EVIL[1], EVIL[2:5], EVIL[2]),
+    ),
     "LatticeResult": (
         lambda: fk.FullDomain(suppression=0.1).search(raw(), LIMIT, explain=True),
         lambda: fk.FullDomain().search(evil_raw(), LOOSE, explain=True),
@@ -214,6 +303,7 @@ RESULTS = {
         lambda: fk.survey(evil_raw(), [1], name=EVIL[2]),
     ),
     "NamedWitness": (named_witness, lambda: named_witness(EVIL[4])),
+    "RiskReport": (risk, evil_risk),
     "SkylineReport": (three_values, evil_skyline),
     "UtilityReport": (
         lambda: utility(raw(), "small.csv"),

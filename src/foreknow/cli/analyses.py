@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from foreknow.cli.inputs import (
     Columns,
     is_published,
+    named_set,
     open_by,
     open_own,
     open_raw,
@@ -22,6 +24,7 @@ from foreknow.cli.inputs import (
 )
 from foreknow.cli.options import (
     UNSAFE,
+    AnyOf,
     Group,
     Html,
     Json,
@@ -65,6 +68,19 @@ def audit(
         str | None,
         typer.Option("--group", "-g", help="The column with the group of each row, if any."),
     ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            "--people", help="The exact quasi-identifiers of everybody, if they are generalized."
+        ),
+    ] = None,
+    learned: Annotated[
+        bool, typer.Option(help="Estimate what can be learned from the release itself.")
+    ] = True,
+    exposed: Annotated[
+        Path | None,
+        typer.Option("--exposed", help="Write the groups with people over a limit, as CSV."),
+    ] = None,
     html: Html = None,
     json: Json = None,
     verbose: Verbose = False,
@@ -78,13 +94,18 @@ def audit(
     wrote.
     """
     from foreknow.auditing import audit as auditing
+    from foreknow.data.microdata import Microdata
     from foreknow.policy.policy import Policy
 
     rules = read_by(Policy.load(policy), reading)
-    refuse_inputs(html, json, (release, policy))
+    refuse_inputs(html, json, (release, policy, people), exposed)
     with progress("Counting the release", quiet):
         judged = open_release(release, rules, group)
-        found = auditing.audit(judged, rules)
+        known = None if people is None else Microdata(people, schema_of(rules))
+        found = auditing.audit(judged, rules, people=known, learned=learned)
+    if exposed is not None:
+        with progress("Listing the groups over a limit", quiet):
+            found.exposed_to_csv(exposed)
     show_result(found, html, json, quiet)
     if not quiet:
         say_index(judged)
@@ -105,6 +126,11 @@ def skyline(
     value: Annotated[
         list[str] | None,
         typer.Option("--value", "-v", help="A sensitive value; repeatable. All when left out."),
+    ] = None,
+    any_of: AnyOf = None,
+    within: Annotated[
+        str | None,
+        typer.Option("--within", help='For numbers and dates: any so near, as 5000 or "10%".'),
     ] = None,
     above: Annotated[
         str | None,
@@ -138,9 +164,16 @@ def skyline(
     --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
     """
     from foreknow.auditing.skyline import skyline_report
+    from foreknow.policy.policy import Policy
 
-    if (above is not None or name_people) and not value:
+    if sum(map(bool, (value, any_of, within))) > 1:
+        raise InputError("give one of --value, --any-of and --within: each is a secret of its own")
+    if (name_people and not value) or (above is not None and not (value or any_of or within)):
         raise InputError("--above and --name-people are about values; add --value")
+    if value and any_of:
+        raise InputError("--any-of is one secret; give it or --value, not both")
+    if name_people and any_of:
+        raise InputError("--name-people is about single values; give --value in place of --any-of")
     columns = Columns(group, quasi_identifiers, sensitive, person, semantics, knowing)
     refuse_inputs(html, json, (release, policy, table, members))
     own = name_people and is_published(release)
@@ -161,10 +194,16 @@ def skyline(
             _refuse_nameless(opened)
         texts = list(dict.fromkeys(value or ()))
         wanted = [value_named(opened.counts, text) for text in texts] or None
-        report = skyline_report(opened, wanted, confidence=confidence)
-    show_result(report, html, json, quiet or bool(wanted))
+        one = None if not any_of else named_set(opened.counts, any_of, policy)
+        rules = None if policy is None else Policy.load(policy)
+        report = skyline_report(
+            opened, wanted, confidence=confidence, any_of=one, policy=rules, within=within
+        )
+        wanted = wanted or (None if one is None else list(report.values))
+    by_itself = bool(wanted) or point is not None
+    show_result(report, html, json, quiet or by_itself)
     if not quiet:
-        if wanted:
+        if by_itself:
             _print_each(report, opened, point, name_people)
         say_scope(opened)
 
@@ -227,6 +266,7 @@ def curves(
         str | None,
         typer.Option("--value", "-v", help="A sensitive value; default: any."),
     ] = None,
+    any_of: AnyOf = None,
     policy: SomePolicy = None,
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
@@ -244,7 +284,10 @@ def curves(
     options --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
     """
     from foreknow.auditing.curves import disclosure_curves
+    from foreknow.auditing.scope import Scope
+    from foreknow.auditing.skyline import counted_as_one
     from foreknow.methods.fulldomain.rollup import counts_at
+    from foreknow.policy.policy import Policy
 
     columns = Columns(group, quasi_identifiers, sensitive, knowing=knowing)
     refuse_inputs(html, json, (release, policy))
@@ -256,13 +299,20 @@ def curves(
         if wanted is None:
             opened = open_by(release, policy, columns, reading)
             counts, name, column = opened.counts, opened.name, opened.sensitive
-            judged: Any = opened
         else:
             raw = open_raw(release, policy, columns, reading)
-            judged = counts = counts_at(raw, wanted)
+            counts = counts_at(raw, wanted)
             name, column = f"{raw.name} at {levels}", raw.schema.sensitive
+        if any_of and value is not None:
+            raise InputError("--any-of is one secret; give it or --value, not both")
         about = None if value is None else value_named(counts, value)
-        found = disclosure_curves(judged, upto, about, name=name, sensitive=column)
+        if any_of:
+            rules = None if policy is None else Policy.load(policy)
+            known = named_set(counts, any_of, policy)
+            counts, about = counted_as_one(counts, known, rules)
+        found = disclosure_curves(counts, upto, about, name=name, sensitive=column)
+        if opened is not None:
+            found = replace(found, scope=Scope.of(opened))
     show_result(found, html, json, quiet)
     if opened is not None and not quiet:
         say_scope(opened)
@@ -319,6 +369,75 @@ def survey(
     show_result(found, html, json, quiet)
     if not quiet:
         say_readings(raw)
+
+
+# ---- risk -----------------------------------------------------------------------------------
+
+
+@reads
+def risk(
+    table: _Release,
+    population: Annotated[
+        Path | None,
+        typer.Option("--population", help="A table of everybody that TABLE could be about."),
+    ] = None,
+    sampling_fraction: Annotated[
+        str | None,
+        typer.Option(
+            "--sampling-fraction", help="In its place: how much of a population is in TABLE."
+        ),
+    ] = None,
+    threshold: Annotated[
+        str, typer.Option("--threshold", "-t", help="Which risk is too high, such as 0.2 or 1/11.")
+    ] = "0.2",
+    subsets: Annotated[
+        int, typer.Option("--subsets", help="Measure sets of up to so many columns.")
+    ] = 2,
+    suda: Annotated[
+        int,
+        typer.Option("--suda", help="Seek minimal uniques of up to so many columns; 0: none."),
+    ] = 3,
+    policy: SomePolicy = None,
+    group: Group = None,
+    quasi_identifiers: QuasiIdentifiers = None,
+    html: Html = None,
+    json: Json = None,
+    quiet: Quiet = False,
+    reading: Reading = NOTHING,
+) -> None:
+    """Measure how easily people are found again, and which columns make them unique.
+
+    TABLE is a raw table or a release, also a folder that "foreknow publish" wrote. Which columns
+    others may know is said by --quasi-identifiers, by the policy, or by the certificate.
+    """
+    from foreknow.auditing.risk import risk_report
+
+    refuse_inputs(html, json, (table, policy, population))
+    opened: Release | None = None
+    names: list[str] | None = None
+    if policy is None and not is_published(table):
+        if quasi_identifiers is None or group is not None:
+            raise SchemaError(
+                "say which columns others may know: --quasi-identifiers COLUMN,COLUMN; or "
+                "--policy FILE, beside which --group COLUMN may name groups"
+            )
+        names = [name.strip() for name in quasi_identifiers.split(",")]
+    with progress("Counting the table", quiet):
+        if names is None:
+            opened = open_by(table, policy, Columns(group, quasi_identifiers), reading)
+        found = risk_report(
+            table if opened is None else opened,
+            population,
+            quasi_identifiers=names,
+            sampling_fraction=sampling_fraction,
+            threshold=threshold,
+            subsets=subsets,
+            suda=suda,
+            reading=reading,
+        )
+    show_result(found, html, json, quiet)
+    if opened is not None and not quiet:
+        say_index(opened)
 
 
 # ---- utility --------------------------------------------------------------------------------

@@ -11,9 +11,11 @@ from typing import Annotated
 import typer
 
 from foreknow._version import __version__
-from foreknow.cli.analyses import audit, curves, skyline, survey, utility
+from foreknow.cli.analyses import audit, curves, risk, skyline, survey, utility
 from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
+from foreknow.cli.evidence import evidence
+from foreknow.cli.learned import learned
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
 from foreknow.cli.priors import priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
@@ -30,7 +32,7 @@ from foreknow.errors import (
 from foreknow.text import one_line
 
 # Commands whose exit code or files are the outcome; what the others print is.
-_SETTLED = ("audit", "attack", "publish", "verify", "demo", "priors")
+_SETTLED = ("audit", "attack", "publish", "verify", "evidence", "demo", "priors")
 
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20
@@ -45,7 +47,22 @@ app = typer.Typer(
     "or full.",
 )
 
-_COMMANDS = audit, skyline, curves, survey, ask, attack, utility, priors, publish, verify, demo
+_COMMANDS = (
+    audit,
+    skyline,
+    curves,
+    survey,
+    risk,
+    ask,
+    attack,
+    learned,
+    utility,
+    priors,
+    publish,
+    verify,
+    evidence,
+    demo,
+)
 for command in _COMMANDS:
     app.command(cls=WithMethods if command in (attack, publish) else None)(command)
 

@@ -7,7 +7,7 @@ and each distance is convex in the shares. The whole table stays the same while 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
@@ -21,13 +21,15 @@ from foreknow.criteria.diversity import counted, plain, require_single, shortene
 from foreknow.criteria.ledger import EachGroup
 from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.hierarchy import Tree
 from foreknow.data.labels import Label
+from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean
 from foreknow.numbers import CLOSE, Number, as_fraction
 from foreknow.settings import Settings
 
-Distance = Literal["equal", "ordered"]
+Distance = Literal["equal", "ordered", "hierarchical"]
 # Numbers of a table of groups by values that is made at once.
 _AT_ONCE = 1 << 20
 
@@ -36,6 +38,7 @@ class _OfTable:
     """A criterion that compares each group with the whole table."""
 
     compares_table: ClassVar[bool] = True
+    counts_values: bool = True
 
     def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """How far each group is, nearly."""
@@ -121,6 +124,7 @@ class TClosenessSettings(Settings):
     t: Any
     distance: Distance = "equal"
     order: list[Any] | None = None
+    tree: list[list[Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -129,27 +133,37 @@ class TCloseness(_OfTable):
 
     Distance is the least work that moves the group's shares to those of the table (earth mover's;
     Li, Li and Venkatasubramanian, "t-Closeness"). It costs 1 to move a person to another value
-    (equal); or the number of places between the values, as a share of all places (ordered).
+    (equal); the number of places between the values, as a share of all places (ordered); or the
+    number of levels up to the lowest node that both values are under, as a share of all levels
+    (hierarchical).
 
     Parameters
     ----------
     t : number
         From 0 to 1; may be reached.
-    distance : {"equal", "ordered"}
+    distance : {"equal", "ordered", "hierarchical"}
     order : list, optional
         For ordered: all values, from first to last. Left out where all are numbers, which are
         ordered by size. Compared as they print.
+    tree : Tree or its rows, optional
+        For hierarchical: a row for each value, with the nodes above it. Left out where the schema
+        has a hierarchy of the sensitive column, which a policy then takes. A certificate states it.
 
     Examples
     --------
     >>> counts = GroupCounts.from_bags([[3, 4, 5], [6, 11, 8], [7, 9, 10]])
     >>> TCloseness(0.5, "ordered").measure(counts)
     Fraction(3, 8)
+    >>> tree = [["flu", "lung"], ["cold", "lung"], ["ulcer", "stomach"]]
+    >>> counts = GroupCounts.from_bags([["flu", "ulcer"], ["cold", "ulcer"]])
+    >>> TCloseness(0.5, "hierarchical", tree=tree).measure(counts)  # half of the way for 1/4
+    Fraction(1, 8)
     """
 
     t: Number
     distance: Distance = "equal"
     order: Sequence[Label] | None = None
+    tree: Any = field(default=None, kw_only=True, repr=False)
     key: ClassVar[str] = "t_closeness"
     settings: ClassVar[Any] = TClosenessSettings
 
@@ -166,16 +180,43 @@ class TCloseness(_OfTable):
             object.__setattr__(self, "order", tuple(str(label) for label in self.order))
             if len(set(self.order)) < len(self.order):
                 raise InputError("TCloseness: order names a value twice")
+        if self.tree is not None:
+            if self.distance != "hierarchical":
+                raise InputError('TCloseness: tree is for distance="hierarchical"')
+            tree = self.tree if isinstance(self.tree, Tree) else Tree(self.tree)
+            object.__setattr__(self, "tree", tuple(sorted(set(tree.rows))))
 
     @classmethod
     def from_settings(cls, read: TClosenessSettings, folder: Path) -> TCloseness:
         """Make it of ``t_closeness = { t = 0.2, distance = "ordered" }`` in a policy file."""
-        return cls(read.t, read.distance, read.order)
+        return cls(read.t, read.distance, read.order, tree=read.tree)
+
+    def under(self, schema: Schema, sensitive: str | None = None) -> TCloseness:
+        """The same with the tree of a schema's sensitive column, where it has none of its own."""
+        sensitive = sensitive or schema.sensitive
+        given = schema.hierarchies.get(sensitive)
+        if self.distance != "hierarchical" or self.tree is not None or given is None:
+            return self
+        if not isinstance(given, Tree):
+            raise InputError(
+                f"TCloseness: the hierarchy of {sensitive!r} must be a tree, by file or "
+                'rows; numbers have distance = "ordered"'
+            )
+        return replace(self, tree=given)
+
+    @property
+    def counts_values(self) -> bool:  # type: ignore[override]
+        """Whether values may be counted as one: a set has no place in an order."""
+        return self.distance == "equal"
 
     def to_dict(self) -> dict[str, Any]:
         """``{"t_closeness": {...}}``, as in a policy file."""
         table: dict[str, Any] = {"t": plain(as_fraction(self.t)), "distance": self.distance}
-        return {self.key: table if self.order is None else {**table, "order": list(self.order)}}
+        if self.order is not None:
+            table["order"] = list(self.order)
+        if self.tree is not None:
+            table["tree"] = [list(row) for row in self.tree]
+        return {self.key: table}
 
     def _keeps(self, amount: Fraction | float) -> bool:
         return amount <= as_fraction(self.t)
@@ -191,6 +232,8 @@ class TCloseness(_OfTable):
             of_group, of_table = _shares(counts, whole)
             above = np.maximum(of_group - of_table, 0)
             return np.add.reduceat(above, counts.offsets[:-1])
+        if self.distance == "hierarchical":
+            return self._far_in_tree(counts, whole)
         places, steps = self._places(counts)
         expected = np.zeros(len(places))
         expected[places] = whole / whole.sum()
@@ -212,6 +255,17 @@ class TCloseness(_OfTable):
         if self.distance == "equal":
             moved = sum(max(own * everybody - of * people, 0) for _, own, of in cells)
             return Fraction(moved, people * everybody)
+        if self.distance == "hierarchical":
+            levels = self._levels(counts)
+            work = 0
+            for nodes in levels:
+                extra = [0] * (int(nodes.max()) + 1)
+                for node, of in zip(nodes.tolist(), whole.tolist(), strict=True):
+                    extra[node] -= of * people
+                for code, own, _ in cells:
+                    extra[int(nodes[code])] += own * everybody
+                work += sum(map(abs, extra))
+            return Fraction(work, people * everybody * 2 * len(levels))
         places, steps = self._places(counts)
         expected = [0] * len(places)
         for code, of in enumerate(whole.tolist()):
@@ -223,6 +277,47 @@ class TCloseness(_OfTable):
             running += gap
             work += abs(running)
         return Fraction(work, people * everybody * steps)
+
+    def _far_in_tree(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+        """Half the differences of shares at all nodes but the root, as a share of the levels.
+
+        The way between two values goes up and down the tree; of the edge above each node so much is
+        carried as the shares below it differ.
+        """
+        levels = self._levels(counts)
+        leaves = np.empty(counts.n_values, dtype=np.int64)
+        leaves[np.lexsort(levels)] = np.arange(counts.n_values)
+        order = np.argsort(counts.cell_groups * counts.n_values + leaves[counts.codes])
+        groups, codes, own = counts.cell_groups[order], counts.codes[order], counts.counts[order]
+        far = np.full(counts.n_groups, float(len(levels)))  # of the table's shares, once a level
+        for nodes in levels:
+            expected = np.bincount(nodes, whole) / whole.sum()
+            at = nodes[codes]
+            first = np.ones(len(at), dtype=bool)
+            first[1:] = (groups[1:] != groups[:-1]) | (at[1:] != at[:-1])
+            starts = np.flatnonzero(first)
+            share = np.add.reduceat(own, starts) / counts.sizes[groups[starts]]
+            of = expected[at[starts]]
+            far += np.bincount(groups[starts], np.abs(share - of) - of, counts.n_groups)
+        return far / (2 * len(levels))
+
+    def _levels(self, counts: GroupCounts) -> list[NDArray[np.int64]]:
+        """The node of each value at each level below the root, values themselves first."""
+        if self.tree is None:
+            raise InputError(
+                "TCloseness: the tree of the values is unknown; give the schema a hierarchy of "
+                "the sensitive column, or TCloseness tree=[[value, node, ...], ...]"
+            )
+        rows = {row[0]: row for row in self.tree}
+        found = []
+        for text in map(str, counts.values):
+            if text not in rows:
+                hint = did_you_mean(text, list(rows)[:1000])
+                raise InputError(f"TCloseness: the tree does not list the value {text!r}{hint}")
+            found.append(rows[text])
+        rooted = len({row[-1] for row in self.tree}) == 1
+        columns = list(zip(*found, strict=True))[: -1 if rooted else None]
+        return [np.unique(column, return_inverse=True)[1].reshape(-1) for column in columns]
 
     def _places(self, counts: GroupCounts) -> tuple[NDArray[np.int64], int]:
         """The place of each value in order, and how many steps there are from first to last."""

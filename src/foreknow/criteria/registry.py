@@ -6,6 +6,7 @@ from typing import Any
 
 from foreknow.criteria.diversity import AlphaK, LDiversity
 from foreknow.criteria.likeness import BetaLikeness, DeltaDisclosure, TCloseness
+from foreknow.criteria.population import DeltaPresence, KMap
 from foreknow.criteria.properties import KAnonymity
 
 CRITERIA: tuple[Any, ...] = (
@@ -15,4 +16,6 @@ CRITERIA: tuple[Any, ...] = (
     TCloseness,
     BetaLikeness,
     DeltaDisclosure,
+    KMap,
+    DeltaPresence,
 )

@@ -15,10 +15,9 @@ gets a level (`* (level 1)`) or plus signs.
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
@@ -26,6 +25,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.labels import GroupLabels, text_of
 from foreknow.data.microdata import Attribute
 from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.errors import InternalError, PolicyError, did_you_mean
@@ -196,15 +196,26 @@ def labels_of(
     return found.labels, found.places
 
 
-def text_of(value: Any) -> str:
-    """Write one value.
-
-    >>> text_of(dt.date(2024, 1, 31)), text_of(7)
-    ('2024-01-31', '7')
-    """
-    if value is None:
-        return "missing"
-    return value.isoformat(" ") if isinstance(value, dt.datetime) else str(value)
+def labels_of_groups(
+    attributes: Sequence[Attribute],
+    codes: Sequence[NDArray[Any]],
+    groups: IntArray,
+    n_groups: int,
+    styles: Mapping[str, str],
+) -> GroupLabels:
+    """The labels of groups of points, by `codes` along each attribute; group -1 is left out."""
+    inside = groups >= 0
+    columns = [
+        coarsened(
+            replace(attribute, codes=own[inside]),
+            groups[inside],
+            n_groups,
+            style_of(attribute, styles.get(attribute.name)),
+        ).labels
+        for attribute, own in zip(attributes, codes, strict=True)
+    ]
+    names = [attribute.name for attribute in attributes]
+    return GroupLabels.of(zip(*columns, strict=True), names)
 
 
 def exact_labels(attribute: Attribute) -> list[str | None]:

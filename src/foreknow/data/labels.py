@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -38,16 +39,21 @@ class Labels(tuple[Label, ...]):
         return {label: code for code, label in enumerate(self)}
 
     @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What was worked out about the labels, kept so that it is worked out once."""
+        return {}
+
+    @cached_property
     def first_missing(self) -> int | None:
         """Position of the first label that stands for a missing value, if there is one."""
         return next((code for code, label in enumerate(self) if is_missing(label)), None)
 
 
-class Combinations(Labels):
+class JointLabels(Labels):
     """Combinations of the values of several columns, by number; each column can be counted alone.
 
     >>> rows = {"job": (np.array([0, 1]), Labels(["Cook", "Nurse"]))}
-    >>> Combinations.of(rows).columns["job"][1]
+    >>> JointLabels.of(rows).columns["job"][1]
     ('Cook', 'Nurse')
     """
 
@@ -57,7 +63,7 @@ class Combinations(Labels):
     @classmethod
     def of(
         cls, columns: Mapping[str, tuple[NDArray[Any], Labels]], linked: Iterable[str] = ()
-    ) -> Combinations:
+    ) -> JointLabels:
         """Take the codes of distinct combinations in each column."""
         first, _ = next(iter(columns.values()))
         made = cls(range(len(first)))
@@ -147,6 +153,18 @@ class GroupLabels(Sequence[Any]):
         return repr(self._labels)
 
 
+def text_of(value: Any) -> str:
+    """Write one value.
+
+    >>> from datetime import date
+    >>> text_of(date(2024, 1, 31)), text_of(7)
+    ('2024-01-31', '7')
+    """
+    if value is None:
+        return "missing"
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
+
+
 def is_missing(label: Any) -> bool:
     """Whether a label stands for a missing value: None, NaN, NaT or NA, of any library.
 
@@ -205,3 +223,15 @@ def in_order(labels: Iterable[Label]) -> list[Label]:
         return (2, type(label).__name__, str(label))
 
     return sorted(labels, key=key)
+
+
+def name_of_set(members: Iterable[Any], others: Iterable[str]) -> str:
+    """What a set is called beside other values, so that no value has its name.
+
+    >>> name_of_set(["B20", "Z21"], ["Flu"])
+    'B20 or Z21'
+    """
+    name, taken = " or ".join(map(str, members)), set(others)
+    while name in taken:
+        name += "+"
+    return name

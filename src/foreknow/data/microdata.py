@@ -30,7 +30,7 @@ from foreknow.data.engines.group_counts import People, read_held, refuse_repeats
 from foreknow.data.engines.table import require, settled
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
-from foreknow.data.labels import Combinations, Labels
+from foreknow.data.labels import JointLabels, Labels
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
 from foreknow.data.sparse import IntArray, combine
@@ -397,7 +397,7 @@ class Microdata:
         sizes = [len(labels) for _, labels in found.values()]
         of_row, first = combine([codes for codes, _ in found.values()], sizes)
         of = {name: (codes[first], labels) for name, (codes, labels) in found.items()}
-        values = Combinations.of(of, linked)
+        values = JointLabels.of(of, linked)
         other = copy(self)
         codes = of_row.astype(narrowest(len(values)), copy=False)
         joint = Column(" and ".join(columns), codes, list(values), "text")

@@ -13,6 +13,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, open_table
 from foreknow.data.engines.advice import described
 from foreknow.data.engines.columns import Missing, as_missing, refuse_missing
+from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import (
     PeopleTable,
     TallyTable,
@@ -524,6 +525,16 @@ class Release:
         labels = [tuple(part and rearmed(part) for part in label) for label in found.labels]
         return replace(found, labels=labels)
 
+    def combinations(self) -> Combinations:
+        """How many people share each combination of `group_columns`; one GROUP BY."""
+        found = self._tables.combinations()
+        return found.rearmed() if self._escaped else found
+
+    @property
+    def by_values(self) -> bool:
+        """Whether a group is everybody with equal `group_columns`, not one that a column names."""
+        return self._tables.null_groups
+
     @property
     def groups(self) -> dict[Label, int]:
         """How many people each group has, by its label."""
@@ -554,6 +565,13 @@ class Release:
             apart = [name for name in tables.people.table.columns if name not in tables.groups]
             found += [name for name in map(self._bare, apart) if name not in quasi_identifiers]
         return [name for name in found if name not in known]
+
+    @property
+    def people_columns(self) -> tuple[str, ...]:
+        """The columns of the table with a row for each person; none where there is none."""
+        tables = self._tables
+        people = tables.people if isinstance(tables, TallyTable) else tables
+        return () if people is None else tuple(map(self._bare, people.table.columns))
 
     @property
     def left_out(self) -> int:

@@ -41,7 +41,9 @@ class Schema:
         In a release: the column with the group of each row. Without it, rows with equal
         quasi-identifiers are a group.
     hierarchies : mapping of column to Hierarchy, or to the table that stands for one in a policy
-        How values of a quasi-identifier coarsen.
+        How values of a quasi-identifier coarsen. One of the sensitive column says which of its
+        values are alike, or one secret (`Requirement.any_of`, `at_level`), for requirements that
+        ask that; it is published as it is.
     types : mapping of column to "number", "text" or "date"
         Overrules what a column looks like; zip codes without leading zeros are ``"text"``.
     missing : "error", "drop" or {"label": ...}
@@ -184,6 +186,8 @@ class Schema:
     def _check_hierarchies(self) -> None:
         for column in (*self.hierarchies, *self.types):
             if column not in self.quasi_identifiers:
+                if column in self.sensitives and column not in self.types:
+                    continue  # it names sets of values, and generalizes nothing
                 dotted = [name for name in self.quasi_identifiers if name.startswith(f"{column}.")]
                 hint = did_you_mean(column, self.quasi_identifiers)
                 if dotted:

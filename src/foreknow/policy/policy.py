@@ -153,7 +153,9 @@ class Policy:
             schema, options = schema or read.schema, options or read.options
         if isinstance(requirements, Requirement) or not isinstance(requirements, Iterable):
             raise PolicyError("requirements must be a list, such as [Requirement(...)]")
-        object.__setattr__(self, "requirements", tuple(requirements))
+        object.__setattr__(
+            self, "requirements", tuple(_named(each, schema) for each in requirements)
+        )
         object.__setattr__(self, "schema", schema)
         object.__setattr__(self, "options", options or PublishOptions())
         for requirement in self.requirements:
@@ -162,6 +164,9 @@ class Policy:
                     f"expected a Requirement, not {type(requirement).__name__}; a policy of plain "
                     "tables is made by Policy.from_dict"
                 )
+        if schema is not None:
+            ours = tuple(requirement.under(schema) for requirement in self.requirements)
+            object.__setattr__(self, "requirements", ours)
         if not self.requirements:
             raise PolicyError("the policy requires nothing; add at least one [[require]] table")
         if self.schema is not None:
@@ -212,9 +217,10 @@ class Policy:
         `everyone` is the whole table, for criteria that compare groups with it.
         """
         parts = [
-            Part(requirement.counted, ledger)
+            Part(secret.counted, ledger)
             for requirement in self.requirements
-            for ledger in requirement.ledgers(values, self.semantics, everyone)
+            for secret in requirement.secrets(values)
+            for ledger in secret.ledgers(values, self.semantics, everyone)
         ]
         return PolicyLedger(parts, self.monotone())
 
@@ -283,6 +289,19 @@ class Policy:
         """Every adversary with its limit, of all requirements."""
         return [point for requirement in self.requirements for point in requirement.points]
 
+    @property
+    def by_labels(self) -> bool:
+        """Whether a requirement asks how groups are written."""
+        return any(requirement.by_labels for requirement in self.requirements)
+
+    @property
+    def populations(self) -> dict[str, Any]:
+        """By its digest, each population that groups are compared with, for the verifier."""
+        found = [
+            getattr(requirement.criterion, "population", None) for requirement in self.requirements
+        ]
+        return {own.digest(): own.written() for own in found if own is not None}
+
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words which requirements a release fails, and by how much."""
         return [said for requirement in self.requirements for said in requirement.failures(release)]
@@ -294,6 +313,14 @@ class Policy:
         return [table for a in known if isinstance(a, Gaining) for table in a.tables]
 
     @property
+    def settled(self) -> Policy | None:
+        """The policy without requirements that are estimated; None where no other is left."""
+        left = [r for r in self.requirements if not any(point.estimated for point in r.points)]
+        if len(left) == len(self.requirements):
+            return self
+        return replace(self, requirements=left) if left else None
+
+    @property
     def attributes(self) -> set[str]:
         """Columns that adversaries with priors know of everybody."""
         return {name for table in self.priors for name in table.attributes}
@@ -302,12 +329,13 @@ class Policy:
         """Whether merging groups can never make a safe release unsafe."""
         return all(required.monotone(self.semantics) for required in self.requirements)
 
-    def published(self) -> dict[str, Any]:
+    def published(self, values: Any = None) -> dict[str, Any]:
         """As `to_dict`, without what is about the owner's files: of hierarchies, only their names.
 
         A certificate holds this. It cannot be read as a policy where hierarchies are in files.
         """
-        table = self.to_dict()
+        table = self.to_dict(values)
+        table["require"] = [requirement.published(values) for requirement in self.requirements]
         for requirement, required in zip(self.requirements, table["require"], strict=True):
             schema = self.schema
             if (
@@ -327,11 +355,21 @@ class Policy:
                 hierarchies[column] = {**hierarchy, "file": name}
         return table
 
-    def to_dict(self) -> dict[str, Any]:
-        """The tables of a policy file."""
+    def to_dict(self, values: Any = None) -> dict[str, Any]:
+        """The tables of a policy file; with values (of each column, of several), labels as sets."""
         table: dict[str, Any] = {}
         if self.schema is not None:
             table["schema"] = self.schema.to_dict()
-        table["require"] = [requirement.to_dict() for requirement in self.requirements]
+        table["require"] = [requirement.to_dict(values) for requirement in self.requirements]
         table["publish"] = self.options.to_dict()
         return table
+
+
+def _named(requirement: Requirement, schema: Schema | None) -> Requirement:
+    """A requirement that knows what labels of the sensitive column stand for."""
+    if schema is None or not isinstance(requirement, Requirement):
+        return requirement
+    known: Any = schema.hierarchies.get(requirement.sensitive or schema.sensitive)
+    if not requirement.about_sets or known is None or requirement.hierarchy is known:
+        return requirement
+    return replace(requirement, hierarchy=known)

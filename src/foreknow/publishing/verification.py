@@ -21,24 +21,38 @@ from foreknow.auditing.scope import NOT_JUDGED, Scope, assumptions
 from foreknow.criteria import registry as criteria
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import disarm_name
-from foreknow.data.labels import known_beside
+from foreknow.data.labels import Labels, known_beside
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema, check_semantics
 from foreknow.engine import Stamp
 from foreknow.errors import CertificateError, InputError, SchemaError, hinted, memory_for
 from foreknow.policy.policy import Policy
-from foreknow.publishing import CERTIFICATE, LATTICE, MEMBERS, OWNER, PRIORS, owners_folder
+from foreknow.publishing import (
+    CERTIFICATE,
+    LATTICE,
+    MEMBERS,
+    OWNER,
+    PRIORS,
+    SIGNATURE,
+    owners_folder,
+)
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
 from foreknow.publishing.certificate_file import is_kept, parts_of_sensitive
+from foreknow.publishing.learned import TOLERANCE, in_files, same
 from foreknow.publishing.priors import KeptPriors
+from foreknow.publishing.signature import check_signature
 from foreknow.verifier.verify import (
     GAUGES,
     OF_PEOPLE,
+    OF_POPULATION,
     VERIFIERS,
+    Estimated,
     Finding,
     Reached,
     Written,
     count_people,
+    estimates,
+    read_population,
     scope_of,
 )
 from foreknow.verifier.verify import verify as verify_written
@@ -87,6 +101,8 @@ class Verification:
         What no requirement looks at, as far as the files tell.
     claimed_scope : Scope
         What the publisher says beyond that: who was left out, and what is proved of the method.
+    estimates : tuple of Estimated
+        What can be learned from the release, as the verifier estimates it itself; no findings.
     """
 
     files: tuple[str, ...]
@@ -105,6 +121,7 @@ class Verification:
     claimed_scope: Scope = field(default_factory=Scope)
     semantics: str = "single"
     sensitives: tuple[str, ...] = ()
+    estimates: tuple[Estimated, ...] = ()
 
     def __repr__(self) -> str:
         columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
@@ -120,6 +137,8 @@ def verify(
     policy: Policy | str | Path | None = None,
     *,
     priors: str | Path | None = None,
+    population: str | Path | Sequence[str | Path] | None = None,
+    key: str | Path | None = None,
 ) -> Verification:
     """Judge a written release afresh, from its files, and compare it with its certificate.
 
@@ -133,6 +152,11 @@ def verify(
     priors : path, optional
         The owner's ``priors.json``, where priors were learned and so are not in the certificate;
         the one in ``FOLDER.owner`` when left out.
+    population : path or list of these, optional
+        The population that groups were compared with (`k_map`, `delta_presence`), as CSV or
+        Parquet: the certificate has its digest only.
+    key : path, optional
+        The public Ed25519 key of who must have signed the certificate; needs ``foreknow[sign]``.
 
     Returns
     -------
@@ -168,15 +192,25 @@ def verify(
         raise InputError(f"expected the path of priors.json, not {type(priors).__name__}")
     path = Path(folder)
     path = path / CERTIFICATE if path.is_dir() else path
-    known = Certificate.load(path)
+    known = load_signed(path, key)
     if isinstance(policy, (str, Path)):
         policy = Policy.load(policy)
     elif policy is not None and not isinstance(policy, Policy):
         raise InputError(f"expected a Policy or its path, not {type(policy).__name__}")
-    found, problems = judge(known, path.parent, policy, priors)
+    found, problems = judge(known, path.parent, policy, priors, population)
     if found is None or problems:
         raise CertificateError("; ".join(problems))
     return found
+
+
+def load_signed(path: Path, key: str | Path | None = None) -> Certificate:
+    """Read a certificate; with a key, only if its owner has signed it as it is."""
+    if key is None:
+        return Certificate.load(path)
+    check_signature(path, key)
+    known = Certificate.load(path)
+    check_signature(path, key)  # what was read is what was signed
+    return known
 
 
 @memory_for("judging the release afresh")
@@ -185,6 +219,7 @@ def judge(
     release: Path,
     policy: Policy | None = None,
     priors: str | Path | None = None,
+    population: str | Path | Sequence[str | Path] | None = None,
 ) -> tuple[Verification | None, list[str]]:
     """Judge a written release; return what was found, and what is wrong."""
     if not known.files:
@@ -198,12 +233,13 @@ def judge(
     else:
         folder = release if release.is_dir() else release.parent
         paths = {part: folder / f"{part}.{known.format}" for part in known.parts}
-        own = {CERTIFICATE, *(path.name for path in paths.values())}
+        own = {CERTIFICATE, SIGNATURE, *(path.name for path in paths.values())}
         others = sorted(path.name for path in folder.iterdir() if path.name not in own)
     stamp = Stamp(list(paths.values()))  # what is digested is what is judged
     problems = [*_uncertified(folder, others), *_changed(known, paths, release)]
     if policy is not None:
-        known = _by_policy(known, policy)
+        policy = _as_published(known, policy)
+        known = replace(known, policy=policy.published())
     required, unjudged, kept = known.policy["require"], set(), None
     if policy is None:
         # What needs priors of the owner is judged where these are at hand.
@@ -218,14 +254,29 @@ def judge(
         raise CertificateError(
             "no requirement needs priors that are kept with the owner; leave --priors out"
         )
-    written = known.written(paths)
+    populations = {} if policy is None else policy.populations
+    compared: set[int] = set()
+    if policy is None:
+        populations = populations_of(known, population)
+        compared = {place for place, of in _digests(required) if of not in populations}
+        unjudged |= compared
+    written = replace(known.written(paths), populations=populations)
     try:
+        if policy is not None:  # labels of a hierarchy stand for values of the release
+            every = {
+                column: Labels(
+                    sorted({v for _, bag in written.held_by(column, ()).values() for v in bag})
+                )
+                for column in (written.parts or (written.sensitive,))
+            }
+            required = policy.published(every)["require"]
         findings = [
             replace(finding, requirement=place)
             for place, table in enumerate(required)
             if place not in unjudged
             for finding in findings_of(written, [table])
         ]
+        learned = _estimates(known, written, required)
         people, n_groups = count_people(written)
         scope = _scope_of(known, written, required)
         stamp.check()
@@ -236,10 +287,11 @@ def judge(
         return None, [*problems, f"the release cannot be read: {why}"]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         raise CertificateError("the policy or findings of the certificate are malformed") from None
-    values = {value for _, bag in written.held.values() for value in bag}
-    problems += _unknown(required, values)
+    problems += _unknown(required, written)
     problems += [_excess(finding, known.groups) for finding in findings if not finding.safe]
+    problems += [_beyond(one, known.groups) for one in learned if not one.within]
     if policy is None:
+        problems += _other_estimates(known, learned)
         certified = [then for then in known.findings if then["requirement"] not in unjudged]
         problems += _differences(known, findings, certified, kept)
         if (people, n_groups) != (known.people, known.n_groups):
@@ -247,12 +299,20 @@ def judge(
                 f"the release has {people} people in {n_groups} groups; certified are "
                 f"{known.people} in {known.n_groups}"
             )
-        problems += [] if problems else _lies(known.scope or {}, scope)
+        problems += [] if problems else _lies(known, scope)
     if unjudged:
-        named = " and ".join(f"require[{place}]" for place in sorted(unjudged))
-        lacking = (
-            f"{named} cannot be checked without the priors, which are kept with the owner: ask "
-            f"for {PRIORS}, and name it by --priors FILE"
+        lacking = "; ".join(
+            f"{' and '.join(f'require[{place}]' for place in sorted(places))} cannot be checked "
+            f"without {what}"
+            for places, what in (
+                (
+                    unjudged - compared,
+                    f"the priors, which are kept with the owner: ask for {PRIORS}, and name it by "
+                    "--priors FILE",
+                ),
+                (compared, "the population, which is not published: name it by --population FILE"),
+            )
+            if places
         )
         if not problems:
             raise CertificateError(f"not verified: all else is as certified, but {lacking}")
@@ -269,22 +329,54 @@ def judge(
         own_policy=policy is not None,
         not_judged=tuple(others),
         to_keep=tuple(name for name in others if name in _FOR_THE_OWNER),
-        claimed=known.notes if policy is None else (),
+        claimed=(*known.notes, *_unchecked(known)) if policy is None else (),
         scope=scope,
         claimed_scope=Scope() if policy is not None else _claims(known.scope),
         semantics=known.semantics,
         sensitives=known.sensitives,
+        estimates=tuple(learned),
     )
     return found, problems
 
 
-def _by_policy(known: Certificate, policy: Policy) -> Certificate:
-    """The certificate with the columns and requirements of another policy."""
+def _digests(required: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
+    """Requirements that compare groups with a population, and its digest."""
+    return [
+        (place, str(table[key].get("digest")))
+        for place, table in enumerate(required)
+        for key in OF_POPULATION & table.keys()
+    ]
+
+
+def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
+    """The populations that are given, by their digests."""
+    if given is None:
+        return {}
+    wanted = {digest for _, digest in _digests(known.policy["require"])}
+    if not wanted:
+        raise CertificateError(
+            "no requirement compares groups with a population; leave --population out"
+        )
+    found: dict[str, Any] = {}
+    for path in [given] if isinstance(given, (str, Path)) else given:
+        path = Path(path)
+        if not path.is_file():
+            raise CertificateError(f"there is no file {str(path)!r}")
+        digest = read_population(path, known.groups).digest
+        if digest not in wanted:
+            raise CertificateError(
+                f"{path.name} is not the population that was certified (digest differs)"
+            )
+        found[digest] = path
+    return found
+
+
+def _as_published(known: Certificate, policy: Policy) -> Policy:
+    """Another policy for the release of a certificate, which says how it is written."""
     refuse_other_schema(known, policy.needed_schema)
     # What is published apart is said by how it is written.
     how: dict[str, Any] = {"form": known.form, "unlinked": known.unlinked}
-    options = replace(policy.options, **how)
-    return replace(known, policy=replace(policy, options=options).published())
+    return replace(policy, options=replace(policy.options, **how))
 
 
 def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Finding | Reached]:
@@ -293,6 +385,71 @@ def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list
     judges = {kind.key: kind.judge for kind in beyond}
     gauges = {c.key: c.gauge for c in criteria.CRITERIA if c.key not in GAUGES}
     return verify_written(written, required, judges, gauges)
+
+
+def _estimates(
+    known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]
+) -> list[Estimated]:
+    """What the verifier estimates itself; by columns that the files have exactly."""
+    schema = known.policy.get("schema", {})
+    certified = {each["requirement"]: each for each in known.estimates}
+    asked = []
+    for table in required:
+        own = table.get("learned", ())
+        several = own if isinstance(own, (list, tuple)) else [own]
+        seen = all(in_files({"adversary": {"": one}}, known.form, schema) for one in several)
+        asked.append(table if several and seen else {})
+    smoothings = {place: each["smoothing"] for place, each in certified.items()}
+    return estimates(written, asked, smoothings)
+
+
+def _beyond(found: Estimated, groups: Sequence[str]) -> str:
+    return (
+        f"require[{found.requirement}]: somebody who learns from the release would be about "
+        f"{found.probability:.4g} sure of {found.value!r} in group {found.group} "
+        f"({', '.join(groups)}), by an estimate; the limit is {float(found.below):.4g}"
+    )
+
+
+def _other_estimates(known: Certificate, found: Sequence[Estimated]) -> Iterator[str]:
+    """Where a certificate has another estimate than the files give, beyond what steps differ."""
+    own = {(each.requirement, _plain(dict(each.adversary))): each for each in found}
+    for then in known.estimates:
+        now = own.get((then["requirement"], _plain(then["adversary"])))
+        if then["checked"] and (now is None or not same(then, now.probability)):
+            what = "nothing" if now is None else f"about {now.probability:.4g}"
+            yield (
+                f"require[{then['requirement']}]: what can be learned is estimated at {what}; "
+                f"certified is {then['probability']:.4g}, which is more than {TOLERANCE:g} off"
+            )
+
+
+def _unchecked(known: Certificate) -> list[str]:
+    """What a certificate says of learning that was not estimated again."""
+    learned, said = known.learned, []
+    if learned is not None:
+        guesses = learned["guesses"]
+        right, groups = (guesses[key] / guesses["people"] for key in ("learned", "groups"))
+        said = [
+            "by an estimate that nothing limits, somebody who learns from the release by "
+            f"{', '.join(learned['by'])} would be up to {learned['probability']:.1%} sure of a "
+            f"value ({right:.0%} of guesses right; {groups:.0%} by the groups alone)"
+        ]
+    return said + [_unconfirmed(each) for each in known.estimates if not each["checked"]]
+
+
+def _unconfirmed(estimate: Mapping[str, Any]) -> str:
+    place, by = estimate["requirement"], ", ".join(estimate["adversary"]["learned"]["by"])
+    if estimate["probability"] is None:
+        return (
+            f"require[{place}] holds by an estimate: what somebody can learn from the release who "
+            f"knows {by} of everybody, exactly, is within the limit"
+        )
+    return (
+        f"require[{place}] holds by the publisher's estimate: what somebody can learn from the "
+        f"release by {by} makes them up to {estimate['probability']:.1%} sure; the verifier's own "
+        "estimate differs"
+    )
 
 
 def _uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
@@ -333,15 +490,23 @@ def _is_table(path: Path) -> bool:
     return stem in _NAMES or not _SUFFIXES.isdisjoint(suffixes)
 
 
-def _unknown(required: Sequence[Mapping[str, Any]], values: set[str]) -> list[str]:
+def _unknown(required: Sequence[Mapping[str, Any]], written: Written) -> Iterator[str]:
     """Values that nobody has: what is required of them is required of nothing."""
-    return [
-        f"require[{position}]: {key}: nobody in the release has the sensitive value {value!r}"
-        for position, table in enumerate(required)
-        for key in ("values", "except")
-        for value in map(str, table.get(key, ()))
-        if value not in values
-    ]
+    for position, table in enumerate(required):
+        held = written.held_by(table.get("sensitive", written.sensitive), ())
+        values = {value for _, bag in held.values() for value in bag}
+        for key in ("values", "except", "any_of"):
+            for value in map(str, _listed(table.get(key, ()))):
+                if value not in values:
+                    yield (
+                        f"require[{position}]: {key}: nobody in the release has the sensitive "
+                        f"value {value!r}"
+                    )
+
+
+def _listed(given: Any) -> list[Any]:
+    """Values in a list, or in the lists of several names."""
+    return [x for own in given.values() for x in own] if isinstance(given, Mapping) else [*given]
 
 
 def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]) -> Scope:
@@ -384,10 +549,13 @@ def _assumed(
 
 def _attributes(required: Mapping[str, Any]) -> set[str]:
     """Columns that each adversary of a requirement knows of everybody, to have priors by them."""
-    if any(kind.key in required for kind in adversaries.ADVERSARIES if kind.key != "priors"):
-        return set()
-    points = [point["tables"] for point in _each(required.get("priors", ()))]
-    named = [{name for table in tables for name in table["attributes"]} for tables in points]
+    kinds = [kind.key for kind in adversaries.ADVERSARIES if kind.key in required]
+    named = [
+        {name for table in point.get("tables", ()) for name in table["attributes"]}
+        | {*point.get("by", ())}
+        for kind in kinds
+        for point in _each(required[kind])
+    ]
     return set.intersection(*named) if named else set()
 
 
@@ -410,11 +578,12 @@ def _claims(certified: Mapping[str, Any] | None) -> Scope:
     return Scope(left_out=certified["left_out"], method=None if method == NOT_JUDGED else method)
 
 
-def _lies(certified: Mapping[str, Any], scope: Scope) -> Iterator[str]:
+def _lies(known: Certificate, scope: Scope) -> Iterator[str]:
     """Where a certificate says something else of what nothing looked at than the files do."""
-    found = scope.to_dict()
-    for key, then in certified.items():
-        now = found.get(key, type(then)())  # some are left out where they are empty
+    found, certified = scope.to_dict(), known.scope or {}
+    newer = found if known.version >= 6 and certified else {}
+    for key in dict.fromkeys([*certified, *newer]):
+        now, then = found.get(key), certified.get(key)
         if key not in ("left_out", "method") and now != then:
             yield f"scope: {key} is {_shown(now)}; certified is {_shown(then)}"
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.labels import GroupLabel, Label
+from foreknow.data.windows import Window
 from foreknow.numbers import CLOSE, Rounding, fixed, percentage, rounded
 from foreknow.policy.requirement import Point
 from foreknow.text import visible as visible
@@ -19,10 +20,12 @@ _COMMON_NOUN = re.compile(r"[A-Za-z]?[a-z]+(?:[ _-][a-z]+)*")
 def named(label: Label) -> str:
     """Write a value inside a sentence, in quotes where its end would not be seen.
 
-    >>> named("Flu"), named("Flu, or worse"), named("")
-    ('Flu', '“Flu, or worse”', '“”')
+    >>> named("Flu"), named("Flu, or worse"), named(""), named(Window("between 1 and 2", 0))
+    ('Flu', '“Flu, or worse”', '“”', 'a value between 1 and 2')
     """
     text = visible(label)
+    if isinstance(label, Window):
+        return text if text.startswith("a value ") else f"a value {text}"
     clear = text and text == text.strip() and not set(",;“”") & set(text)
     return text if clear else f"“{text}”"
 
@@ -64,14 +67,25 @@ def listing(parts: Sequence[str], last: str = "and", most: int = 6) -> str:
 
 
 def setting_text(setting: object) -> str:
-    """Write a setting as a policy file has it.
+    """Write a setting as a policy file has it; of tables in it, only how long they are.
 
     >>> setting_text({"alpha": "1/4", "k": 20}), setting_text(5)
     ('{ alpha = 1/4, k = 20 }', '5')
+    >>> setting_text({"t": "1/4", "tree": [["flu", "lung"], ["cold", "lung"]]})
+    '{ t = 1/4, tree = 2 rows }'
     """
     if not isinstance(setting, Mapping):
         return visible(setting)
-    return "{ " + ", ".join(f"{key} = {visible(own)}" for key, own in setting.items()) + " }"
+    return "{ " + ", ".join(f"{key} = {_brief(key, own)}" for key, own in setting.items()) + " }"
+
+
+def _brief(key: str, setting: object) -> str:
+    if key == "population":  # of a path only the name: where files lie is the owner's
+        return visible(re.split(r"[/\\]", str(setting))[-1])
+    if isinstance(setting, Mapping):
+        return f"of {', '.join(map(visible, setting))}"
+    tables = isinstance(setting, list) and setting and isinstance(setting[0], list)
+    return f"{len(setting)} rows" if tables else visible(setting)  # type: ignore[arg-type]
 
 
 def number(amount: int) -> str:

@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.generalization import Coarsened, Meaning, Style, Wording, coarsened, text_of
+from foreknow.data.generalization import Coarsened, Meaning, Style, Wording, coarsened
 from foreknow.data.hierarchy import DateLevels, Intervals, Ordered, Tree, period_of
+from foreknow.data.labels import text_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import DataError

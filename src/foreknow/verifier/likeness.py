@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from foreknow.errors import CertificateError
@@ -20,19 +21,22 @@ Bag = Mapping[str, int]
 
 def gauge_t_closeness(held: Held, table: Any) -> tuple[Fraction, Group, bool]:
     """The group whose values are farthest from those of all, by the work of moving them."""
-    _require(table, "t_closeness", {"t"}, {"t", "distance", "order"})
+    _require(table, "t_closeness", {"t"}, {"t", "distance", "order", "tree"})
     most, distance = number_of(table["t"]), table.get("distance", "equal")
     everybody = _all(held)
-    if distance == "ordered":
+    order, branches = None, None
+    if distance == "ordered" and "tree" not in table:
         order = _order(list(everybody), table.get("order"))
-    elif distance == "equal" and "order" not in table:
-        order = None
-    else:
+    elif distance == "hierarchical" and "order" not in table:
+        branches = _branches(list(everybody), table.get("tree"))
+    elif distance != "equal" or "order" in table or "tree" in table:
         raise CertificateError(f"t_closeness cannot be {dict(table)}")
 
     def far(bag: Bag) -> Fraction:
         own, total = sum(bag.values()), sum(everybody.values())
         gaps = {v: bag.get(v, 0) * total - n * own for v, n in everybody.items()}
+        if branches is not None:
+            return Fraction(_carried(gaps, *branches), own * total * branches[1])
         if order is None:
             return Fraction(sum(map(abs, gaps.values())), 2 * own * total)
         moved = carried = 0
@@ -132,6 +136,49 @@ def _order(values: Sequence[str], given: Any) -> list[str]:
     if missing:
         raise CertificateError(f"the order of t_closeness does not name {missing[0]!r}")
     return sorted(values, key=lambda value: places[value])
+
+
+def _branches(values: Sequence[str], tree: Any) -> tuple[dict[str, list[str]], int]:
+    """The nodes above each value of the release, up to the root, and how many levels there are."""
+    if not isinstance(tree, (list, tuple)) or not tree:
+        raise CertificateError("t_closeness needs its tree: a row for each value")
+    above: dict[str, list[str]] = {}
+    parents: dict[tuple[int, str], str] = {}
+    for row in tree:
+        if not isinstance(row, (list, tuple)) or not 2 <= len(row) == len(tree[0]):
+            raise CertificateError("the rows of a tree are lists of one length, from 2 on")
+        value, *nodes = map(str, row)
+        if above.setdefault(value, nodes) != nodes:
+            raise CertificateError(f"the tree of t_closeness has {value!r} twice")
+        for level, pair in enumerate(pairwise(nodes)):
+            if parents.setdefault((level, pair[0]), pair[1]) != pair[1]:
+                raise CertificateError(f"the tree of t_closeness has two nodes above {pair[0]!r}")
+    if len({nodes[-1] for nodes in above.values()}) > 1:
+        above = {value: [*nodes, "root"] for value, nodes in above.items()}
+    missing = [value for value in values if value not in above]
+    if missing:
+        raise CertificateError(f"the tree of t_closeness does not list {missing[0]!r}")
+    return above, len(tree[0]) - 1 + (len(above[str(tree[0][0])]) == len(tree[0]))
+
+
+def _carried(gaps: Mapping[str, int], above: Mapping[str, Sequence[str]], height: int) -> int:
+    """What is carried within each node, bottom up: all that can be, before the rest goes higher."""
+    open_: dict[str, int] = dict(gaps)  # what is left at each node of a level
+    upward: dict[str, str] = {value: value for value in gaps}
+    work = 0
+    for level in range(height):
+        into: dict[str, list[int]] = {}
+        for value, at in upward.items():
+            parent = above[value][level]
+            if at in open_:
+                into.setdefault(parent, []).append(open_.pop(at))
+            upward[value] = parent
+        for parent, extras in into.items():
+            surplus = sum(extra for extra in extras if extra > 0)
+            lack = -sum(extra for extra in extras if extra < 0)
+            work += (level + 1) * min(surplus, lack)
+            open_[parent] = surplus - lack
+    return work
 
 
 def _exceeds(number: Fraction, limit: Fraction) -> bool:

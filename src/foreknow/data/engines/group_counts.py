@@ -31,6 +31,7 @@ from foreknow.data.engines.columns import (
     settle_missing,
     to_python,
 )
+from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.table import Table, require
 from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.people import Members, Signatures
@@ -302,6 +303,17 @@ class PeopleTable:
         found = count_pairs(positions, one_of[codes], counts.n_groups, len(distinct), weights)
         return Signatures(tuple(attributes), tuple(distinct), *found)
 
+    def combinations(self) -> Combinations:
+        """Count people, of whom each has one row, by the columns of their groups."""
+        rows, weights = tallied(self.table, self._columns(*self.groups), self.groups)
+        if self.needed is not None and rows.column(self.needed).null_count:
+            kept = pc.is_valid(rows.column(self.needed))
+            rows = rows.filter(kept)
+            weights = None if weights is None else weights[kept.to_numpy()]
+        if not self.null_groups:
+            refuse_null_groups(self.table.name, rows, self.groups, in_order=weights is None)
+        return combinations_in(self.table, rows, self.groups, weights)
+
     def _columns(self, *names: str) -> list[str]:
         return list(dict.fromkeys([*names, *([] if self.needed is None else [self.needed])]))
 
@@ -397,13 +409,25 @@ class ValuesTable(PeopleTable):
     def _groups_of_people(self, held: Held) -> tuple[NDArray[Any], Sequence[Label]]:
         if not self.null_groups:
             refuse_null_groups(self.table.name, held.rows, self.groups)
+        return joined(self.groups, self._encoded(held), as_tuples=self.null_groups)
+
+    def _encoded(self, held: Held) -> list[tuple[NDArray[Any], pa.Array]]:
         encoded = []
         for name in self.groups:
             codes, found = codes_of(held.rows.column(name))
             labels = to_python(name, found)
             own = held.people.agreed(name, codes, labels.__getitem__, "everybody is in one group")
             encoded.append((own, found))
-        return joined(self.groups, encoded, as_tuples=self.null_groups)
+        return encoded
+
+    def combinations(self) -> Combinations:
+        """Count people by the columns of their groups."""
+        if self.semantics == "single":
+            return super().combinations()
+        held = self._held(self.groups)
+        if not self.null_groups:
+            refuse_null_groups(self.table.name, held.rows, self.groups)
+        return Combinations.of(self.groups, self._encoded(held))
 
     def _held(self, groups: Sequence[str]) -> Held:
         return read_held(self.table, groups, self.sensitive, self.person, self.semantics, groups)
@@ -486,6 +510,16 @@ class TallyTable:
             semantics=self.semantics,
         )
 
+    def combinations(self) -> Combinations:
+        """Count people by the columns of their groups."""
+        if self.people is not None:
+            return self.people.combinations()
+        rows = fetch(self.table, [*self.groups, self.amount], self.groups)
+        if not self.null_groups:
+            refuse_null_groups(self.table.name, rows, self.groups)
+        weights = _amounts(self.table, self.amount, rows.column(self.amount))
+        return combinations_in(self.table, rows, self.groups, weights)
+
     def _groups_of(self, table: Table, rows: pa.Table) -> tuple[NDArray[Any], Sequence[Label]]:
         if not self.null_groups:
             refuse_null_groups(table.name, rows, self.groups)
@@ -529,6 +563,21 @@ def no_signatures(table: Table, attributes: Sequence[str]) -> InputError:
         f"{table.name}: {', '.join(attributes)} of each person are unavailable; give a "
         "table of people and their one value, as from_bucketized(..., people=...) does"
     )
+
+
+def combinations_in(
+    table: Table, rows: pa.Table, columns: Sequence[str], people: IntArray | None
+) -> Combinations:
+    """Count equal rows of a table by some columns; each is so many people, or one."""
+    if not len(rows):
+        raise DataError(f"{table.name} has no rows")
+    return Combinations.of(columns, [codes_of(rows.column(name)) for name in columns], people)
+
+
+def combinations_of(table: Table, columns: Sequence[str]) -> Combinations:
+    """Count a table of one row for each person by some columns, where it lives."""
+    rows, people = tallied(table, list(columns), columns)
+    return combinations_in(table, rows, columns, people)
 
 
 def tallied(

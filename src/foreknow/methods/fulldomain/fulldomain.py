@@ -182,7 +182,13 @@ class FullDomain:
         rollup = Rollup(microdata)
         lattice = Lattice(rollup.tops)
         most = int(self._share * rollup.n_people)
-        judge = Judge(policy, microdata.counts(np.zeros(microdata.n_people, dtype=np.int64)), most)
+        everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
+        judge = Judge(
+            policy,
+            everyone,
+            most,
+            rollup.labelled if policy.by_labels else lambda view: view.counts,
+        )
         loss = loss_by(self.objective, rollup, lattice)
         search = LatticeSearch(lattice, rollup, judge, loss, until)
         if not search.check(lattice.top) and judge.monotone:

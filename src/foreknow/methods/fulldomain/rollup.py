@@ -113,6 +113,14 @@ class Rollup:
         counts = GroupCounts.counted(people, *found, values=values, semantics=semantics)
         return View(node, columns, counts)
 
+    def labelled(self, view: View) -> GroupCounts:
+        """The counts of a view, of groups that are named by what would be published of them."""
+        columns, names = [], [attribute.name for attribute in self.attributes]
+        for attribute, level, codes in zip(self.attributes, view.levels, view.codes, strict=True):
+            labels = label_of_level(attribute, level)
+            columns.append([labels[code] for code in codes.tolist()])
+        return replace(view.counts, groups=GroupLabels.of(zip(*columns, strict=True), names))
+
     def _varying(self, node: Node) -> list[int]:
         """The attributes that are not suppressed; the first where all are."""
         return [a for a, level in enumerate(node) if level < self.tops[a]] or [0]
@@ -187,12 +195,7 @@ def counts_at(microdata: Microdata, levels: Mapping[str, int | str]) -> GroupCou
         _level(name, levels.get(name, SUPPRESSED), top)
         for name, top in zip(names, rollup.tops, strict=True)
     )
-    view = rollup.view(node)
-    columns = []
-    for attribute, level, codes in zip(rollup.attributes, node, view.codes, strict=True):
-        labels = label_of_level(attribute, level)
-        columns.append([labels[code] for code in codes.tolist()])
-    return replace(view.counts, groups=GroupLabels.of(zip(*columns, strict=True), names))
+    return rollup.labelled(rollup.view(node))
 
 
 def _level(name: str, given: Any, top: int) -> int:

@@ -6,6 +6,7 @@ a group like the others: it is judged with them, and published.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import IntArray
+from foreknow.errors import UnsupportedError
 from foreknow.methods.fulldomain.losses import together
 from foreknow.methods.fulldomain.rollup import View
 from foreknow.policy.ledger import PolicyLedger
@@ -38,7 +40,19 @@ class Judge:
     release unsafe that it is a part of; most unsafe nodes show by their smallest groups.
     """
 
-    def __init__(self, policy: Policy, everyone: GroupCounts, most: int) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        everyone: GroupCounts,
+        most: int,
+        labelled: Callable[[View], GroupCounts] = lambda view: view.counts,
+    ) -> None:
+        self._labelled = labelled
+        if policy.by_labels and most:
+            raise UnsupportedError(
+                "k_map and delta_presence are compared with the labels of groups, and those of "
+                "suppressed people would cover everybody: set suppression = 0"
+            )
         self.monotone = policy.monotone()
         self._policy, self._most = policy, most
         # Nothing is committed to it: for it, every release is the first one.
@@ -47,13 +61,13 @@ class Judge:
 
     def failures(self, view: View) -> str:
         """Which requirements the groups of a view fail, in words."""
-        return "; ".join(self._policy.failures(view.counts))
+        return "; ".join(self._policy.failures(self._labelled(view)))
 
     def judge(self, view: View) -> Judged:
         """Judge the groups at a node."""
         if self._most:
             return self._with_outliers(view)
-        safe = self._safe(view.counts)
+        safe = self._safe(self._labelled(view))
         return Judged(safe, hopeless=not safe)
 
     def _safe(self, counts: GroupCounts) -> bool:

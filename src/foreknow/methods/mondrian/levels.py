@@ -7,13 +7,15 @@ proposals keep the release safe, and what was divided is the next level.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
+from foreknow.data.generalization import labels_of_groups
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.methods.mondrian.cuts import Cuts, Tally, cuts_of
@@ -28,12 +30,19 @@ _CELLS = 1 << 16  # of counts weighed at once
 class Level:
     """The groups of one level, and the points that belong to them; at first one of everybody.
 
-    `cuts` candidates per attribute and group; `groups`: the group of each point to begin with.
+    `cuts` candidates per attribute and group; `groups`: the group of each point to begin with;
+    `styles`: how columns are written, where the ledger asks for the labels of groups.
     """
 
     def __init__(
-        self, points: Points, microdata: Microdata, cuts: int, groups: IntArray | None = None
+        self,
+        points: Points,
+        microdata: Microdata,
+        cuts: int,
+        groups: IntArray | None = None,
+        styles: Mapping[str, str] | None = None,
     ) -> None:
+        self.styles = styles
         self.attributes = microdata.attributes
         self.labels = microdata.values
         self.semantics = microdata.schema.semantics
@@ -50,7 +59,8 @@ class Level:
 
     def everyone(self) -> GroupCounts:
         """Count one group of everybody."""
-        return self._tally(np.zeros(len(self.node), dtype=np.int64), 1).part(0, 1)
+        one = np.zeros(len(self.node), dtype=np.int64)
+        return self._labelled(self._tally(one, 1).part(0, 1), one)
 
     def divide(self, ledger: PolicyLedger) -> None:
         """Divide every group of the level that can be; the others become final."""
@@ -148,8 +158,20 @@ class Level:
             stop = int(ends[max(within, one)])
             part, own = tally.part(start, stop), owner[start:stop] - owner[start]
             # What a proposal replaces is what its children have together.
-            yield ledger.evaluate(None if ledger.monotone else part.merge(own), part, own)
+            whole = None if ledger.monotone and self.styles is None else part.merge(own)
+            if self.styles is not None and whole is not None:
+                mine = np.where((child >= start) & (child < stop), child - start, -1)
+                part = self._labelled(part, mine)
+                whole = self._labelled(whole, np.where(mine >= 0, own[mine], -1))
+            yield ledger.evaluate(whole, part, own)
             start = stop
+
+    def _labelled(self, counts: GroupCounts, groups: IntArray) -> GroupCounts:
+        """Counts of groups of points with their labels, where these are asked for."""
+        if self.styles is None:
+            return counts
+        found = labels_of_groups(self.attributes, self.codes, groups, counts.n_groups, self.styles)
+        return replace(counts, groups=found)
 
     def _tally(self, child: IntArray, n_children: int) -> Tally:
         """Count the sensitive values of each child; points of child -1 are left out."""

@@ -99,7 +99,8 @@ class Mondrian:
         policy = replace(policy, schema=microdata.schema)
         microdata = policy.combined(microdata)
         points = Points.of(microdata)
-        level = Level(points, microdata, self.cuts)
+        styles = policy.options.labels if policy.by_labels else None
+        level = Level(points, microdata, self.cuts, styles=styles)
         everyone = level.everyone()
         ledger = policy.ledger(microdata.values, everyone)
         safe = ledger.admits(None, everyone)
@@ -114,7 +115,7 @@ class Mondrian:
             if policy.monotone() or level.n_final == n_groups:
                 return microdata.rows_of(points.spread(level.final))
             n_groups = level.n_final
-            level = Level(points, microdata, self.cuts, level.final)
+            level = Level(points, microdata, self.cuts, level.final, styles)
 
     @property
     def traits(self) -> Traits:

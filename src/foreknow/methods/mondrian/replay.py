@@ -111,7 +111,8 @@ class Replay:
     def of(cls, method: Mondrian, microdata: Microdata, policy: Policy) -> Replay | None:
         """Run the method, and keep the cuts that it refused; None where that says too little."""
         policy = replace(policy, schema=microdata.schema)
-        if microdata.schema.semantics != "single" or not policy.monotone():
+        several = microdata.schema.semantics != "single"
+        if several or policy.by_labels or not policy.monotone():
             return None
         points = Points.of(microdata)
         level = _Refusals(points, microdata, method.cuts)

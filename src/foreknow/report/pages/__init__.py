@@ -8,9 +8,12 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("Audit", "foreknow.report.pages.audit"),
     ("Attack", "foreknow.report.pages.attack"),
     ("DisclosureCurves", "foreknow.report.pages.curves"),
+    ("LearnedReport", "foreknow.report.pages.learned"),
+    ("EvidenceReport", "foreknow.report.pages.evidence"),
     ("LatticeResult", "foreknow.report.pages.lattice"),
     ("LatticeSurvey", "foreknow.report.pages.survey"),
     ("NamedWitness", "foreknow.report.pages.named_people"),
+    ("RiskReport", "foreknow.report.pages.risk"),
     ("SkylineReport", "foreknow.report.pages.skyline"),
     ("UtilityReport", "foreknow.report.pages.utility"),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -17,13 +17,21 @@ from foreknow.adversaries.implications.witness import ImplicationsWitness
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import counts_of
-from foreknow.auditing.audit import Audit, Verdict
+from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
+from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import known_beside
 from foreknow.data.schema import Schema
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.report.exposed import (
+    MEANING,
+    exposed_csv,
+    exposed_figure,
+    exposed_grid,
+    exposed_sentence,
+)
 from foreknow.report.figures import (
     knowledge_figure,
     limit_holds,
@@ -33,6 +41,7 @@ from foreknow.report.figures import (
     worst_groups,
 )
 from foreknow.report.knowledge import NOUN, Terms, describe, share_text
+from foreknow.report.learned import estimate_sentences, learnt_sentences
 from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document, script_json
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
@@ -80,6 +89,16 @@ class AuditPage(Page[Audit]):
         """Say whether the release is safe, and how many requirements hold."""
         safe = [all(v.safe for v in own) for own in by_requirement(self.result)]
         safe += [each.safe for each in self.result.criteria]
+        estimated = [each.within for each in self.result.estimates]
+        if not safe:  # nothing is settled
+            ends = "is within its limit" if all(estimated) else "is NOT within its limit"
+            return f"By an estimate, and no verdict: what can be learned {ends}"
+        if not all(estimated):
+            return "Too much can be learned from the release, by an estimate"
+        beside = "; what can be learned is within its limit, by an estimate" if estimated else ""
+        return self._settled(safe) + beside
+
+    def _settled(self, safe: list[bool]) -> str:
         total, failing = len(safe), safe.count(False)
         if total == 1:
             return "Not safe: the requirement fails" if failing else "Safe: the requirement holds"
@@ -93,8 +112,14 @@ class AuditPage(Page[Audit]):
     @property
     def notes(self) -> list[str]:
         """What the verdicts did not look at."""
-        audit = self.result
-        return sentences(audit.scope, sensitive_noun(audit.policy), audit.counts.semantics)
+        return self._notes(published=False)
+
+    def _notes(self, *, published: bool) -> list[str]:
+        audit, noun = self.result, sensitive_noun(self.result.policy)
+        # Of a generalized release, it is by columns that are not published exactly.
+        kept = published and audit.policy.options.written == "generalized"
+        learnt = [] if kept else learnt_sentences(audit.learnt, noun)
+        return [*learnt, *sentences(audit.scope, noun, audit.counts.semantics)]
 
     def html(self, *, published: bool = False) -> str:
         """Write the page; one that is published does not show what learned priors disclose."""
@@ -107,12 +132,15 @@ class AuditPage(Page[Audit]):
             name=audit.name,
             mood=self.mood,
             scope=utility_line(worth),
-            notes=self.notes,
+            notes=self._notes(published=published),
             notes_heading=HEADING,
             terms=Terms(noun, audit.counts.semantics),
             legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
             sections=_sections(audit, published=published),
-            criteria=_criteria(audit),
+            exposed=None if published else exposed_grid(titled_exposed(audit)),
+            exposed_meaning=MEANING,
+            criteria=_criteria(audit, published=published),
+            estimates=_estimates(audit, published=published),
             sizes=script_json(sizes_figure(audit.counts)),
             utility=worth,
             sizes_caption=_sizes_caption(worth),
@@ -127,6 +155,10 @@ class AuditPage(Page[Audit]):
             levels=audit.lattice and chosen_sentence(audit.lattice, audit.policy.options.written),
             policy=policy_rows(audit.policy, audit.counts.semantics, published=published),
         )
+
+    def exposed_csv(self) -> str:
+        """The groups over each limit, for the owner's spreadsheet."""
+        return exposed_csv(titled_exposed(self.result))
 
     def brief(self) -> Iterator[Block]:
         """A row for each verdict, a sentence for each failing one, what it is worth."""
@@ -143,9 +175,11 @@ class AuditPage(Page[Audit]):
         if rows:
             head = ("", "what must stay hidden", "from who knows", "worst", "limit")
             yield Grid((*head, "value, and in which group"), rows, left=(0, 1, 2, 5))
-        failing = [(False, s["sentence"]) for s in sections if not s["safe"]]
+        failing = [(False, f"{s['sentence']} {s['exposed']}") for s in sections if not s["safe"]]
         for safe, said in (*_criteria(audit), *failing):
             yield Sentence(f"{'✓' if safe else '✗'} {said}", "safe" if safe else "unsafe")
+        for within, each in _estimates(audit):
+            yield Sentence(f"{'≈' if within else '✗'} {' '.join(each)}", "" if within else "unsafe")
         if self.notes:
             yield Sentence(HEADING, "strong")
             yield from [Sentence(f"– {said}") for said in self.notes]
@@ -218,16 +252,46 @@ def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
     return [
         tuple(next(verdicts) for _ in requirement.points)
         for requirement in audit.policy.requirements
-        if requirement.points
+        if requirement.points and not requirement.points[0].estimated
     ]
 
 
-def _criteria(audit: Audit) -> list[tuple[bool, str]]:
-    """Whether each criterion holds, and what the release attains of it."""
-    return [
-        (each.safe, f"{_criterion_text(each.requirement)}: {visible(each.attained)}.")
-        for each in audit.criteria
-    ]
+def titled_exposed(audit: Audit) -> list[tuple[str, Exposed]]:
+    """Who is exposed by each requirement and point, by its title."""
+    places = {id(own): place for place, own in enumerate(audit.policy.requirements, 1)}
+    titled: list[tuple[str, Exposed]] = []
+    part = 0
+    for found in audit.exposed:
+        own = found.requirement
+        part = part + 1 if titled and titled[-1][1].requirement is own else 1
+        title = requirement_title(own, places[id(own)])
+        titled.append((f"{title}, point {part}" if len(own.points) > 1 else title, found))
+    return titled
+
+
+def _criteria(audit: Audit, *, published: bool = False) -> list[tuple[bool, str]]:
+    """Whether each criterion holds, what the release attains, and who is in groups that fail."""
+    said = []
+    for each in audit.criteria:
+        sentence = criterion_sentence(each)
+        if not each.safe and not published:
+            exposed = [one for one in audit.exposed if one.requirement is each.requirement]
+            sentence = " ".join([sentence, *map(exposed_sentence, exposed)])
+        said.append((each.safe, sentence))
+    return said
+
+
+def criterion_sentence(verdict: CriterionVerdict) -> str:
+    """Say what a release attains of a criterion."""
+    return f"{_criterion_text(verdict.requirement)}: {visible(verdict.attained)}."
+
+
+def _estimates(audit: Audit, *, published: bool = False) -> list[tuple[bool, list[str]]]:
+    """Whether each estimate of what is learned is within its limit, and what it is."""
+    noun = sensitive_noun(audit.policy)
+    # Of a generalized release, what was found is by columns that are not published exactly.
+    kept = published and audit.policy.options.written == "generalized"
+    return [(each.within, estimate_sentences(each, noun, kept=kept)) for each in audit.estimates]
 
 
 def _criterion_text(requirement: Requirement) -> str:
@@ -252,16 +316,33 @@ def requirement_title(requirement: Requirement, place: int) -> str:
 
 
 def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> str:
-    """Say which values a requirement is about."""
-    if requirement.any_of is not None:
-        members = listing([named(value) for value in requirement.any_of], "or", most=most)
-        return f"any of {members}"
+    """Say which values a requirement is about, and which of a table a label stands for."""
+    of = requirement.any_of
+    if isinstance(of, str):
+        members = requirement.counted_sets.get(of, ())
+        listed = f" ({_either(members, most)})" if members else ""
+        return f"any {noun} under {named(of)}{listed}"
+    if isinstance(of, Mapping):
+        sets = [f"any of {named(name)} ({_either(own, most)})" for name, own in of.items()]
+        return listing(sets, most=most)
+    if of is not None:
+        return f"any of {_either(of, most)}"
+    if requirement.at_level is not None:
+        labels = f"every label of level {requirement.at_level} in the hierarchy of {noun}"
+        excepted = [named(label) for label in requirement.excluded]
+        return f"{labels} except {listing(excepted, most=most)}" if excepted else labels
+    if requirement.within is not None:
+        return f"every {noun} to within {requirement.within.words()}"
     if requirement.values is not None:
         return listing([named(value) for value in requirement.values], most=most)
     if not requirement.excluded:
         return f"every {noun}" if requirement.sensitive is None else f"every value of {noun}"
     excluded = listing([named(value) for value in requirement.excluded], most=most)
     return f"every {noun} except {excluded}"
+
+
+def _either(members: Sequence[Any], most: int) -> str:
+    return listing([named(value) for value in members], "or", most=most)
 
 
 def utility_line(utility: Utility) -> str:
@@ -303,14 +384,21 @@ def _sections(audit: Audit, brief: bool = False, published: bool = False) -> lis
             title, anchor = requirement_title(verdict.requirement, place), f"requirement-{place}"
             if len(verdicts) > 1:
                 title, anchor = f"{title}, point {part}", f"{anchor}-{part}"
-            withheld = published and _is_learned(verdict)
+            withheld = published and is_learned(verdict.point.adversary)
             section = _withheld(audit, verdict) if withheld else _section(audit, verdict, brief)
             made.append({"title": title, "anchor": anchor, **section})
+    if published or (brief and audit.safe):
+        return made
+    exposed = [found for found in audit.exposed if found.point is not None]
+    for section, found in zip(made, exposed, strict=False):
+        section["exposed"] = "" if section["safe"] else exposed_sentence(found)
+        drawn = None if brief else exposed_figure(found)
+        section["people"] = drawn and (script_json(drawn[0]), drawn[1])
     return made
 
 
-def _is_learned(verdict: Verdict) -> bool:
-    adversary = verdict.point.adversary
+def is_learned(adversary: Any) -> bool:
+    """Whether it knows priors that were learned from the table, and are kept with its owner."""
     return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
 
 
@@ -326,7 +414,7 @@ def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
         "short": ", ".join([allowed.short, *_of_everybody(beside)]),
         "value": "–",
         "group": "–",
-    } | dict.fromkeys(("details", "figure", "groups", "every"), ())
+    } | dict.fromkeys(("details", "figure", "groups", "every", "people", "exposed"), "")
 
 
 def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
@@ -357,11 +445,12 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     }
     if brief or found.value is None:
         return section
+    counts = verdict.requirement.shown(counts, found)
     figure, caption = _figure(counts, verdict, noun)
     every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
     rows = [
-        (visible(d.value), number(int(counts.totals[counts.code(d.value)])), _worst(d, verdict))
+        (visible(d.value), _holders(verdict, counts, d.value), _worst(d, verdict))
         for d in every[:_MOST_VALUES]
     ]
     return section | {
@@ -377,6 +466,16 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
             note=f"And {some(left, 'other', 'others')}, none of them higher." if left > 0 else "",
         ),
     }
+
+
+def _holders(verdict: Verdict, counts: GroupCounts, value: Any) -> str:
+    """How many have a value, or one of a set."""
+    if value in counts.values.codes:
+        return number(int(counts.totals[counts.code(value)]))
+    members = set(verdict.requirement.counted_sets.get(str(value), ()))
+    codes = [code for code, label in enumerate(counts.values) if str(label) in members]
+    whole = len(codes) == len(members) > 0  # or some are in the set that is counted as one
+    return number(int(counts.totals[codes].sum())) if whole else "–"
 
 
 def _worst(found: Disclosure, verdict: Verdict) -> Cell:
@@ -491,6 +590,8 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     known = [_column(schema, column) for column in schema.quasi_identifiers]
     noun = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
     sensitive += _SEVERAL.get(schema.semantics, [])
+    named_sets = [name for name in schema.sensitives if name in schema.hierarchies]
+    sensitive += [f"Sets of values have names, {_coarsened(schema, name)}" for name in named_sets]
     rows = [(noun, sensitive), ("Columns others may know", known)]
     for title, columns in (
         ("Identifiers, never published", schema.identifiers),
@@ -503,11 +604,14 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
 
 
 def _column(schema: Schema, column: str) -> str:
-    hierarchy: Any = schema.hierarchies.get(column)
-    if hierarchy is None:
+    if column not in schema.hierarchies:
         return visible(column)
-    table = hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict()
-    return f"{visible(column)}: {coarsening(table)}"
+    return f"{visible(column)}: {_coarsened(schema, column)}"
+
+
+def _coarsened(schema: Schema, column: str) -> str:
+    hierarchy: Any = schema.hierarchies[column]
+    return coarsening(hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict())
 
 
 def coarsening(table: Mapping[str, Any]) -> str:

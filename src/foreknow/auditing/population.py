@@ -1,0 +1,409 @@
+"""Population uniqueness: how many people are unique in a population, estimated from a sample.
+
+F. K. Dankar, K. El Emam, A. Neisa, T. Roffey, "Estimating the re-identification risk of clinical
+data sets", BMC Medical Informatics and Decision Making 12:66, 2012, compares the three models and
+gives the rule that chooses between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.sparse import IntArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Model: TypeAlias = Literal["pitman", "zayatz", "snb"]
+
+# Up to this sampling fraction the published rule takes Pitman's model.
+SMALL = Fraction(1, 10)
+_STEPS = 200  # of halving: more than the digits of a float
+_LATTICE = 24  # places at which an equation is looked at for changes of sign
+
+ASSUMED: dict[Model, str] = {
+    "pitman": "the sizes of classes follow Ewens' and Pitman's sampling formula, whose two "
+    "parameters are the likeliest for this sample",
+    "zayatz": "classes of the population have sizes as frequently as those of the sample",
+    "snb": "one less than the size of a class is negative binomial, and Shlosser's formula gives "
+    "the number of classes",
+}
+
+
+@dataclass(frozen=True)
+class UniquesEstimate:
+    """What one model says of a population; an estimate, never a verdict.
+
+    Attributes
+    ----------
+    model : {"pitman", "zayatz", "snb"}
+    uniques : float or None
+        How many people of the population are unique in it; None where the model gives no answer.
+    share : float or None
+        The same as a share of the population.
+    in_table : float or None
+        How many people of the table are expected to be unique in the population, too.
+    parameters : mapping of str to float
+        What was fitted.
+    reason : str or None
+        Why there is no answer.
+    """
+
+    model: Model
+    uniques: float | None
+    share: float | None
+    in_table: float | None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    reason: str | None = None
+
+    @property
+    def assumption(self) -> str:
+        """What the model takes for granted, beside that the table is a simple random sample."""
+        return ASSUMED[self.model]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        plain = {**vars(self), "parameters": dict(self.parameters)}
+        return {**plain, "assumption": self.assumption}
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many classes of a sample have which size, and the sampling fraction.
+
+    >>> Histogram.of(np.array([1, 1, 1, 2, 5]), Fraction(1, 10)).population
+    100
+    """
+
+    sizes: IntArray  # distinct, ascending
+    classes: IntArray  # of each size
+    fraction: Fraction
+
+    @classmethod
+    def of(cls, people: IntArray, fraction: Fraction) -> Histogram:
+        """Count the classes of each size."""
+        sizes, classes = np.unique(people, return_counts=True)
+        return cls(sizes, classes.astype(np.int64), fraction)
+
+    @property
+    def people(self) -> int:
+        """People of the sample."""
+        return int(self.sizes @ self.classes)
+
+    @property
+    def n_classes(self) -> int:
+        """Classes of the sample."""
+        return int(self.classes.sum())
+
+    @property
+    def population(self) -> int:
+        """People of the population, to the next whole number."""
+        return max(round(self.people / self.fraction), self.people)
+
+    def of_size(self, size: int) -> int:
+        """Classes of a size."""
+        return int(self.classes[self.sizes == size].sum())
+
+
+def estimates(sample: Histogram) -> tuple[UniquesEstimate, ...]:
+    """Pitman's, Zayatz' and the negative binomial estimate.
+
+    Examples
+    --------
+    >>> sample = Histogram.of(np.repeat([1, 2, 3, 10], [60, 25, 10, 6]), Fraction(1, 5))
+    >>> [(each.model, round(each.uniques)) for each in estimates(sample)]
+    [('pitman', 115), ('zayatz', 141), ('snb', 79)]
+    """
+    return tuple(_estimate(model, sample) for model in _MODELS)
+
+
+def chosen(found: tuple[UniquesEstimate, ...], fraction: Fraction) -> UniquesEstimate | None:
+    """The estimate that the published rule takes.
+
+    Pitman's model up to a sampling fraction of a tenth; above it the lower of Zayatz' and the
+    negative binomial one. Where the model that is wanted gives no answer, Zayatz' stands in, as
+    it does in ARX.
+    """
+    by_model = {each.model: each for each in found}
+    zayatz, wanted = by_model["zayatz"], by_model["pitman" if fraction <= SMALL else "snb"]
+    if wanted.uniques is None or zayatz.uniques is None:
+        return None if zayatz.uniques is None else zayatz
+    if wanted.model == "snb" and zayatz.uniques < wanted.uniques:
+        return zayatz
+    return wanted
+
+
+class _NoAnswer(Exception):
+    """A model does not fit the sample; the message is said to the user."""
+
+
+def _estimate(model: Model, sample: Histogram) -> UniquesEstimate:
+    try:
+        if not sample.of_size(1):
+            raise _NoAnswer("nobody in the table is unique")
+        uniques, parameters = _MODELS[model](sample)
+        if not math.isfinite(uniques) or not 0 <= uniques <= sample.population * (1 + 1e-9):
+            raise _NoAnswer("it gives more uniques than people, outside of its domain")
+    except _NoAnswer as reason:
+        return UniquesEstimate(model, None, None, None, {}, str(reason))
+    uniques = min(uniques, float(sample.population))
+    expected = min(uniques * float(sample.fraction), float(sample.of_size(1)))
+    return UniquesEstimate(model, uniques, uniques / sample.population, expected, parameters)
+
+
+# ---- Zayatz ----------------------------------------------------------------------------------
+
+
+def _zayatz(sample: Histogram) -> tuple[float, dict[str, float]]:
+    """Bayes' rule: of classes of size 1 in the sample, how many are so in the population."""
+    n_people, population = sample.people, sample.population
+    chances = _drawn_once(sample.sizes, n_people, population)
+    total = float(sample.classes @ chances)
+    alone = sample.of_size(1)
+    chance = alone * float(chances[0]) / total
+    return alone * chance * population / n_people, {"chance": chance}
+
+
+def _drawn_once(sizes: IntArray, n_people: int, population: int) -> FloatArray:
+    """How likely exactly one person of a class of each size is drawn, without putting back."""
+    steps = np.arange(int(sizes[-1]) - 1, dtype=np.float64)
+    missed = np.minimum((n_people - 1) / (population - 1 - steps), 1)
+    with np.errstate(divide="ignore"):
+        logs = np.concatenate(([0.0], np.cumsum(np.log1p(-missed))))
+    chances: Any = np.exp(logs[sizes - 1]) * sizes * (n_people / population)
+    return chances  # type: ignore[no-any-return]
+
+
+# ---- Pitman ----------------------------------------------------------------------------------
+
+
+def _pitman(sample: Histogram) -> tuple[float, dict[str, float]]:
+    """The likeliest parameters, then the expected number of uniques among the population.
+
+    For a large population it is Γ(θ + 1) / Γ(θ + α) N^α, which is how the model is often written.
+    """
+    n_people, n_classes = sample.people, sample.n_classes
+    if n_classes == n_people:
+        raise _NoAnswer("everybody in the table is unique, so its parameters have no likeliest")
+    if n_classes == 1:
+        raise _NoAnswer("there is only one class")
+
+    def slope(alpha: float) -> float:
+        """How the likelihood changes with alpha, at the likeliest theta."""
+        theta = _theta(alpha, sample)
+        inverse = _reciprocals(theta + 1, n_people - 1)
+        among = ((n_classes - 1) - theta * inverse) / alpha
+        return among - math.fsum(n * _reciprocals(1 - alpha, size - 1) for size, n in pairs)
+
+    pairs = list(zip(sample.sizes.tolist(), sample.classes.tolist(), strict=True))
+    places = [place / _LATTICE for place in range(1, _LATTICE)]
+    falls = _crossings(slope, [1e-6, *places, 1 - 1e-9], falling=True)
+    if not falls:
+        raise _NoAnswer("its likeliest parameters are at the edge of its domain (alpha = 0)")
+    alpha = max(falls, key=lambda a: _log_likelihood(_theta(a, sample), a, sample))
+    theta = _theta(alpha, sample)
+    logs = _log_gammas(theta + alpha, sample.population - 1)
+    logs -= _log_gammas(theta + 1, sample.population - 1)
+    return sample.population * math.exp(logs), {"theta": theta, "alpha": alpha}
+
+
+def _theta(alpha: float, sample: Histogram) -> float:
+    """The likeliest theta at an alpha."""
+    n_people, n_classes = sample.people, sample.n_classes
+
+    def slope(above: float) -> float:
+        theta = above - alpha
+        opened = _reciprocals(theta / alpha + 1, n_classes - 1) / alpha
+        return opened - _reciprocals(theta + 1, n_people - 1)
+
+    low, high = 1e-9, 1.0
+    while slope(high) > 0 and high < 1e300:
+        low, high = high, high * 4
+    return _halved(slope, low, high) - alpha
+
+
+def _log_likelihood(theta: float, alpha: float, sample: Histogram) -> float:
+    """Of a sample, apart from a constant."""
+    opened = _log_gammas(theta / alpha + 1, sample.n_classes - 1)
+    opened += (sample.n_classes - 1) * math.log(alpha)
+    pairs = zip(sample.sizes.tolist(), sample.classes.tolist(), strict=True)
+    joined = math.fsum(count * _log_gammas(1 - alpha, size - 1) for size, count in pairs)
+    return opened - _log_gammas(theta + 1, sample.people - 1) + joined
+
+
+# ---- negative binomial -----------------------------------------------------------------------
+
+
+def _snb(sample: Histogram) -> tuple[float, dict[str, float]]:
+    """Classes of one and of two people as expected; the uniques are K times beta to the alpha."""
+    fraction, ones, twos = float(sample.fraction), sample.of_size(1), sample.of_size(2)
+    if not twos:
+        raise _NoAnswer("it needs classes of two people, and there are none")
+    n_classes = _shlosser(sample)
+    once = ones / (n_classes * fraction)
+    ratio = 2 * twos / (ones * fraction)
+
+    def alpha_of(place: float) -> float:
+        """The alpha at which ones and twos have the right ratio: of a quadratic, its one root."""
+        rest = _logistic(-place)
+        missed = (1 - fraction) * rest
+        target = ratio * (1 - missed) / rest
+        middle = 2 - missed - target * missed
+        root = math.hypot(middle, 2 * math.sqrt(missed * target * (1 - missed)))
+        if middle > 0:  # the form without a difference of near numbers
+            return 2 * target * (1 - missed) / (middle + root)
+        return (root - middle) / (2 * missed)
+
+    def excess(place: float) -> float:
+        """Classes of one person beyond those of the sample; beta is the logistic of a place."""
+        alpha, missed = alpha_of(place), (1 - fraction) * _logistic(-place)
+        log = -alpha * (math.log1p(math.exp(-place)) + math.log1p(-missed))
+        return math.exp(log) * (1 + alpha * missed / (1 - missed)) - once
+
+    roots = _crossings(excess, np.linspace(-30, 30, 10 * _LATTICE + 1).tolist(), falling=None)
+    if not roots:
+        raise _NoAnswer("its equations have no solution for this sample")
+    if len(roots) > 1:
+        raise _NoAnswer("its equations have several solutions for this sample")
+    alpha, beta = alpha_of(roots[0]), _logistic(roots[0])
+    return n_classes * beta**alpha, {"alpha": alpha, "beta": beta, "classes": n_classes}
+
+
+def _shlosser(sample: Histogram) -> float:
+    """Classes of the population, by the third estimator of Haas and Stokes (1998)."""
+    sizes, counts, q = sample.sizes.astype(float), sample.classes, float(sample.fraction)
+    unseen = (1 - q) ** sizes
+    seen_once = float(counts @ (sizes * q * (1 - q) ** (sizes - 1)))
+    first = float(counts @ (sizes * q * q * (1 - q * q) ** (sizes - 1)))
+    second = float(counts @ ((1 - q * q) ** sizes - unseen))
+    return (
+        sample.n_classes
+        + sample.of_size(1) * (first / second) * (float(counts @ unseen) / seen_once) ** 2
+    )
+
+
+_MODELS: dict[Model, Callable[[Histogram], tuple[float, dict[str, float]]]] = {
+    "pitman": _pitman,
+    "zayatz": _zayatz,
+    "snb": _snb,
+}
+
+
+# ---- the risk of one class ---------------------------------------------------------------------
+
+
+def inverse_sizes(sizes: IntArray, fraction: Fraction) -> FloatArray:
+    """Expected 1 / F of a class with f people in a sample, F in the population.
+
+    F - f is negative binomial with the parameters f and the sampling fraction, as μ-Argus has it
+    (Benedetti and Franconi, 1998; Polettini, 2003).
+
+    >>> inverse_sizes(np.array([1, 10]), Fraction(1, 2)).round(4)
+    array([0.6931, 0.0525])
+    """
+    keep, lose = float(fraction), float(1 - fraction)
+    if not lose:
+        return np.reciprocal(sizes.astype(np.float64))
+    found = np.empty(len(sizes))
+    # The integral of keep w^(f-1) / (keep + lose w) from 0 to 1: by its recurrence, which is
+    # stable forwards where more is lost than kept, or by its series around w = 1.
+    forwards = 64 if keep < lose else 0
+    each = -keep / lose * math.log(keep)
+    for size in range(1, forwards + 1):
+        found[sizes == size] = each
+        each = keep / lose * (1 / size - each)
+    rest = sizes > forwards
+    large = sizes[rest].astype(np.float64)
+    term = keep / large
+    total = term.copy()
+    for step in range(1, 400):
+        term = term * (lose * step / (large + step))
+        total += term
+        if not len(term) or float(term.max()) < 1e-18 * keep:
+            break
+    found[rest] = total
+    return found
+
+
+# ---- numbers ---------------------------------------------------------------------------------
+
+
+def _crossings(
+    function: Callable[[float], float], places: list[float], *, falling: bool | None
+) -> list[float]:
+    """Where a function is 0 between places in order; only where it falls, if asked for."""
+    values = [function(place) for place in places]
+    roots = []
+    for at, (one, two) in enumerate(pairwise(values)):
+        if (one > 0) != (two > 0) and falling in (None, one > 0):
+            low, high = places[at], places[at + 1]
+            down = function if one > 0 else lambda x: -function(x)
+            roots.append(_halved(down, low, high))
+    return roots
+
+
+def _halved(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function that is above 0 at `low`, and not at `high`, crosses 0."""
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        if function(middle) > 0:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _logistic(place: float) -> float:
+    return 1 / (1 + math.exp(-place))
+
+
+_SHIFT = 12  # from here on the asymptotic series have all digits of a float
+
+
+def _reciprocals(start: float, steps: int) -> float:
+    """1/start + 1/(start + 1) + ..., of so many terms.
+
+    >>> math.isclose(_reciprocals(2.5, 3), 1 / 2.5 + 1 / 3.5 + 1 / 4.5)
+    True
+    """
+    total = 0.0
+    while steps and start < _SHIFT:
+        total += 1 / start
+        start, steps = start + 1, steps - 1
+    if not steps:
+        return total
+    return total + math.log1p(steps / start) + _digamma(start + steps) - _digamma(start)
+
+
+def _digamma(x: float) -> float:
+    """The digamma of a large number, but for its logarithm."""
+    y = 1 / (x * x)
+    return -0.5 / x - y * (1 / 12 - y * (1 / 120 - y * (1 / 252 - y * (1 / 240 - y / 132))))
+
+
+def _log_gammas(start: float, steps: int) -> float:
+    """log(start) + log(start + 1) + ..., of so many terms.
+
+    >>> math.isclose(_log_gammas(2.5, 3), math.log(2.5 * 3.5 * 4.5))
+    True
+    """
+    total = 0.0
+    while steps and start < _SHIFT:
+        total += math.log(start)
+        start, steps = start + 1, steps - 1
+    end = start + steps
+    power = steps * math.log(end) + (start - 0.5) * math.log1p(steps / start) - steps
+    return total + power + _stirling(end) - _stirling(start)
+
+
+def _stirling(x: float) -> float:
+    y = 1 / (x * x)
+    return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))) / x

@@ -1,0 +1,225 @@
+"""Minimal sample uniques: few values that single somebody out, and how special each person is.
+
+The scores are those of M. J. Elliot, A. Manning, K. Mayes, J. Gurd, M. Bane, "SUDA: a program for
+detecting special uniques", 2005, as sdcMicro has them: a minimal unique of k of m columns adds
+(m - k)! to a person's score. Here they are sought up to a size, which sdcMicro does not limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.engines.combinations import Combinations
+from foreknow.data.sparse import IntArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+
+# Where a table of DIS scores is cut.
+INTERVALS = tuple(Fraction(tenth, 10) for tenth in range(1, 8))
+
+
+@dataclass(frozen=True)
+class SpecialUnique:
+    """Somebody whom few values single out.
+
+    Attributes
+    ----------
+    values : tuple
+        Of each column.
+    score : int
+    dis : float or None
+        The DIS score; None where no sampling fraction is known.
+    minimal : tuple of tuples of str
+        The columns of each minimal unique, the fewest first.
+    """
+
+    values: tuple[Any, ...]
+    score: int
+    dis: float | None
+    minimal: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SpecialUniques:
+    """Everybody whom up to `size` values single out, and what columns add to it.
+
+    Attributes
+    ----------
+    size : int
+        The most columns of a minimal unique that was sought.
+    minimal : tuple of int
+        How many minimal uniques have 1, 2, ... columns.
+    people : tuple of int
+        How many people have a smallest one of 1, 2, ... columns.
+    contributions : dict of str to Fraction
+        Which share of all scores is of minimal uniques with a column; a minimal unique of several
+        columns counts for each, so they add up to more than 1.
+    scores : int array
+        Of everybody who has one, the highest first.
+    dis : float or None
+        How likely a unique match with somebody of the table is right (Skinner and Elliot, 2002);
+        None where no sampling fraction is known.
+    dis_scores : float64 array or None
+        Of everybody who has one, in the order of `scores`.
+    """
+
+    size: int
+    minimal: tuple[int, ...]
+    people: tuple[int, ...]
+    contributions: dict[str, Fraction]
+    scores: NDArray[Any]
+    dis: float | None
+    dis_scores: FloatArray | None
+    _rows: IntArray
+    _table: Combinations
+
+    @property
+    def n_people(self) -> int:
+        """How many people have a minimal unique."""
+        return len(self.scores)
+
+    def listed(self, most: int | None = None) -> Iterator[SpecialUnique]:
+        """The people of the highest scores, by the values of their columns."""
+        for at, row in enumerate(self._rows[:most].tolist()):
+            dis = None if self.dis_scores is None else float(self.dis_scores[at])
+            minimal = tuple(self._minimal(row))
+            yield SpecialUnique(self._table.values(row), int(self.scores[at]), dis, minimal)
+
+    def _minimal(self, row: int) -> Iterator[tuple[str, ...]]:
+        """The columns of the minimal uniques of a combination."""
+        columns, found = self._table.columns, list[set[int]]()
+        alike = [codes == codes[row] for codes in self._table.codes]
+        for size in range(1, self.size + 1):
+            for places in combinations(range(len(columns)), size):
+                if any(known <= set(places) for known in found):
+                    continue
+                if np.count_nonzero(np.logical_and.reduce([alike[at] for at in places])) == 1:
+                    found.append(set(places))
+                    yield tuple(columns[place] for place in places)
+
+    def intervals(self) -> list[tuple[str, int]]:
+        """How many people have which DIS score; empty where there are none."""
+        if self.dis_scores is None:
+            return []
+        ends = [0.0, *map(float, INTERVALS), 1.0]
+        above = [int((self.dis_scores > end).sum()) for end in ends]
+        names = [f"above {low:g} up to {high:g}" for low, high in pairwise(ends)]
+        return list(zip(names, (a - b for a, b in pairwise(above)), strict=True))
+
+    def to_dict(self, listed: int) -> dict[str, Any]:
+        """Plain values for JSON, with the people of the highest scores."""
+        return {
+            "size": self.size,
+            "people": self.n_people,
+            "people_by_size": list(self.people),
+            "minimal_uniques": list(self.minimal),
+            "contributions": {name: float(share) for name, share in self.contributions.items()},
+            "dis": self.dis,
+            "dis_intervals": dict(self.intervals()),
+            "worst": [
+                {
+                    "values": dict(zip(self._table.columns, map(_plain, each.values), strict=True)),
+                    "score": each.score,
+                    "dis": each.dis,
+                    "minimal": [list(names) for names in each.minimal],
+                }
+                for each in self.listed(listed)
+            ],
+        }
+
+
+def special_uniques(
+    table: Combinations, size: int, fraction: Fraction | None = None
+) -> SpecialUniques:
+    """Seek the minimal uniques of up to so many columns, level by level."""
+    n_columns = len(table.columns)
+    size = min(size, n_columns)
+    candidates = np.flatnonzero(table.people == 1)
+    score = np.zeros(len(candidates), dtype=_whole(n_columns, size))
+    smallest = np.zeros(len(candidates), dtype=np.int64)
+    minimal: list[int] = []
+    shares = [0] * n_columns
+    below: dict[tuple[int, ...], NDArray[np.uint8]] = {}
+    for level in range(1, size + 1):
+        here: dict[tuple[int, ...], NDArray[np.uint8]] = {}
+        minimal.append(0)
+        for places in combinations(range(n_columns), level):
+            alone = table.alone(places)[candidates]
+            new = alone.copy()
+            for left_out in combinations(places, level - 1):
+                if left_out:
+                    new &= ~_unpacked(below[left_out], len(candidates))
+            if level < size:
+                here[places] = np.packbits(alone)
+            times, weight = int(new.sum()), math.factorial(n_columns - level)
+            minimal[-1] += times
+            score[new] += weight
+            smallest[new & (smallest == 0)] = level
+            for place in places:
+                shares[place] += times * weight
+        below = here
+    kept = np.flatnonzero(smallest)
+    order = kept[np.argsort(-score[kept], kind="stable")]
+    total = int(score.sum())
+    dis, of_each = _dis(table, score[order], fraction)
+    return SpecialUniques(
+        size,
+        tuple(minimal),
+        tuple(int((smallest == level).sum()) for level in range(1, size + 1)),
+        {
+            name: Fraction(share, total) if total else Fraction(0)
+            for name, share in zip(table.columns, shares, strict=True)
+        },
+        score[order],
+        dis,
+        of_each,
+        candidates[order],
+        table,
+    )
+
+
+def _dis(
+    table: Combinations, scores: NDArray[Any], fraction: Fraction | None
+) -> tuple[float | None, FloatArray | None]:
+    """How likely a unique match is right, and how likely for each score."""
+    if fraction is None:
+        return None, None
+    unique, paired = int((table.people == 1).sum()), 2 * int((table.people == 2).sum())
+    right, wrong = unique * fraction, paired * (1 - fraction)
+    dis = float(right / (right + wrong)) if unique else 0.0
+    if not len(scores):
+        return dis, np.empty(0)
+    # Powers of scores, as shares of the highest: those of many columns are beyond a float.
+    distinct, of_each = np.unique(scores, return_inverse=True)
+    highest = distinct.tolist()[-1]
+    shares = [float(Fraction(score, highest)) for score in distinct.tolist()]
+    powers = (np.array(shares) ** (1 + (8 - len(table.columns)) / 20))[of_each]
+    odds = float(wrong / fraction) / (powers * (1 / powers).sum())
+    return dis, 1 / (1 + odds)
+
+
+def _whole(n_columns: int, size: int) -> Any:
+    """What holds a score: Python's whole numbers where 64 bits might not."""
+    most = sum(math.comb(n_columns, k) * math.factorial(n_columns - k) for k in range(1, size + 1))
+    return np.int64 if most < 2**62 else object
+
+
+def _unpacked(bits: NDArray[np.uint8], size: int) -> NDArray[np.bool_]:
+    return np.unpackbits(bits, count=size).astype(bool)
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
+
+
+def levels(n_columns: int, size: int) -> int:
+    """How many sets of up to so many columns there are."""
+    return sum(math.comb(n_columns, k) for k in range(1, min(size, n_columns) + 1))

@@ -1,0 +1,544 @@
+"""Groups compared with the population that their people come from: k-map and delta-presence.
+
+Who of the population belongs to a group is read from the group's labels. A label of a merged group
+covers what the labels of its parts cover, so k-map is kept by merging. Delta-presence is, too,
+where no two groups cover the same person: the share of a merged group is a mean of the shares of
+its parts and of 0, for people in neither; and if a presence is required of everybody there are
+none of these. So full-domain generalization and cuts of disjoint groups are searched as if merging
+never hurt; where labels overlap, delta-presence does not hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
+from foreknow.criteria.diversity import plain
+from foreknow.criteria.ledger import EachGroup, EachGroupEvaluation
+from foreknow.criteria.protocol import Attained
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.hierarchy import Mask as Masked
+from foreknow.data.hierarchy import Ordered, Tree
+from foreknow.data.labels import GroupLabels
+from foreknow.data.matching import Falling
+from foreknow.data.schema import Schema
+from foreknow.data.sparse import IntArray
+from foreknow.errors import DataError, InputError
+from foreknow.numbers import Number, as_fraction, whole_number
+from foreknow.settings import Settings
+
+# Bytes of groups by people of the population that are weighed at once.
+_AT_ONCE = 1 << 24
+# Bytes of labels by people that are kept.
+_KEPT = 1 << 28
+
+
+class _Points(NamedTuple):
+    """The people of a population: of each column the code of everybody, and what falls in what."""
+
+    columns: list[NDArray[Any]]
+    falling: list[Falling]
+    people: int
+
+
+class Population:
+    """A table of everybody whom a release could be about; read when it is needed.
+
+    Parameters
+    ----------
+    source : path or frame
+        With the quasi-identifiers of the release, as exact as they are known.
+    folder : Path
+        Where a relative path starts.
+    """
+
+    def __init__(self, source: Any, folder: Path = Path()) -> None:
+        self.source = source
+        self.at = folder / source if isinstance(source, (str, Path)) else source
+        self.trees: dict[str, tuple[tuple[str, ...], ...]] = {}
+        self.orders: dict[str, tuple[str, ...]] = {}
+        self.columns: tuple[str, ...] = ()
+        self.expected: str | None = None
+        self._read: dict[tuple[str, ...], _Points] = {}
+        self._packed: dict[tuple[str, Any], NDArray[np.uint8]] = {}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Population):
+            return NotImplemented
+        same = self.at is other.at or (isinstance(self.at, Path) and self.at == other.at)
+        return same and (self.trees, self.orders) == (other.trees, other.orders)
+
+    def __hash__(self) -> int:
+        return hash(str(self.at)) if isinstance(self.at, Path) else id(self.at)
+
+    def __repr__(self) -> str:
+        return repr(str(self.source)) if isinstance(self.at, Path) else "<table>"
+
+    @property
+    def name(self) -> str:
+        """What a policy file and messages call it."""
+        return str(self.source) if isinstance(self.at, Path) else "a table"
+
+    def under(self, schema: Schema) -> Population:
+        """The same with the hierarchies of a schema, and the columns that matter."""
+        own = Population(self.at)
+        own.source, own._read = self.source, self._read if not schema.hierarchies else {}
+        own.columns, own.expected = tuple(schema.quasi_identifiers), self.expected
+        own.trees, own.orders = dict(self.trees), dict(self.orders)
+        for column, hierarchy in schema.hierarchies.items():
+            if column not in schema.quasi_identifiers:
+                continue
+            if isinstance(hierarchy, Tree):
+                own.trees[column] = tuple(sorted({tuple(map(str, row)) for row in hierarchy.rows}))
+            elif isinstance(hierarchy, Ordered):
+                own.orders[column] = tuple(map(str, hierarchy.values))
+            elif isinstance(hierarchy, Masked) and hierarchy.character != "*":
+                raise InputError(
+                    f"a population is compared with codes masked by '*', and those of {column!r} "
+                    f"are masked by {hierarchy.character!r}"
+                )
+        return own
+
+    def written(self) -> Any:
+        """What a verifier can read: the file as it is, or the columns as texts."""
+        if isinstance(self.at, Path) and self.at.suffix.lower() in (".csv", ".parquet"):
+            return self.at
+        from foreknow.data.engines.population import table_of_texts
+
+        points = self._points(self.columns)
+        texts = [falling.texts for falling in points.falling]
+        return table_of_texts(list(zip(self.columns, points.columns, texts, strict=True)))
+
+    def digest(self) -> str:
+        """What the columns hold, whatever the order of rows: a BLAKE2b digest."""
+        columns = sorted(self.columns)
+        points = self._points(columns)
+        keys, many = np.unique(
+            np.stack([codes.astype(np.int64) for codes in points.columns], 1),
+            axis=0,
+            return_counts=True,
+        )
+        rows = [
+            [*(f.texts[c] for f, c in zip(points.falling, key, strict=True)), times]
+            for key, times in zip(keys.tolist(), many.tolist(), strict=True)
+        ]
+        rows.sort(key=lambda row: [(part is not None, str(part)) for part in row])
+        found = hashlib.blake2b(json.dumps([columns, rows]).encode(), digest_size=32).hexdigest()
+        if self.expected not in (None, found):
+            raise DataError(f"the population {self.name} is not the one whose digest is given")
+        return found
+
+    def __deepcopy__(self, memo: Any) -> Population:
+        return self
+
+    def __len__(self) -> int:
+        return next(iter(self._read.values())).people if self._read else 0
+
+    def covered(self, groups: GroupLabels) -> list[NDArray[np.uint8]]:
+        """By column, one bit for each group and everybody: whether the label covers their value."""
+        points, found = self._points(groups.columns), []
+        for place, (codes, falling) in enumerate(zip(points.columns, points.falling, strict=True)):
+            labels = [label[place] for label in groups]
+            at = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+            if len(self._packed) * points.people > 8 * _KEPT:
+                self._packed.clear()
+            kept = [(groups.columns[place], label) for label in at]
+            for key in kept:
+                if key not in self._packed:
+                    self._packed[key] = np.packbits(falling.within(key[1])[codes])
+            bits = np.stack([self._packed[key] for key in kept])
+            found.append(bits[np.array([at[label] for label in labels], dtype=np.int64)])
+        return found
+
+    def match(self, counts: GroupCounts) -> tuple[IntArray, NDArray[np.uint8]]:
+        """How many people each group covers, and one bit each for those that any does."""
+        return self.match_each(counts, np.zeros(counts.n_groups, dtype=np.int64), 1)
+
+    def _by_label(self, groups: GroupLabels) -> tuple[IntArray, NDArray[np.uint8]] | None:
+        """The same by the one label that each value falls in; None where some fall in several."""
+        points = self._points(groups.columns)
+        of_group = np.zeros(len(groups), dtype=np.int64)
+        of_person = np.zeros(points.people, dtype=np.int64)
+        keys = 1
+        for place, (codes, falling) in enumerate(zip(points.columns, points.falling, strict=True)):
+            labels = [label[place] for label in groups]
+            at = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+            of_value = np.full(len(falling.texts), len(at), dtype=np.int64)
+            for label, i in at.items():
+                inside = falling.within(label)
+                if (of_value[inside] < len(at)).any():
+                    return None
+                of_value[inside] = i
+            keys *= len(at) + 1
+            if keys >= 2**62:
+                return None
+            of_group *= len(at) + 1
+            of_group += np.array([at[label] for label in labels], dtype=np.int64)
+            of_person *= len(at) + 1
+            of_person += of_value[codes]
+        order = np.argsort(of_group)
+        if keys <= max(1 << 16, 4 * points.people):
+            table = np.full(keys, -1, dtype=np.int64)
+            table[of_group] = np.arange(len(groups))
+            found = table[of_person]
+        else:
+            near = np.searchsorted(of_group[order], of_person).clip(max=len(groups) - 1)
+            found = np.where(of_group[order][near] == of_person, order[near], -1)
+        inside = found >= 0
+        return np.bincount(found[inside], minlength=len(groups)), np.packbits(inside)[None]
+
+    def match_each(
+        self, counts: GroupCounts, owner: NDArray[Any], n_owners: int
+    ) -> tuple[IntArray, NDArray[np.uint8]]:
+        """The same for many releases; `owner` says which each group is of, in order."""
+        groups = labels_of(counts)
+        found = self._by_label(groups) if n_owners == 1 else None
+        if found is not None:
+            return found
+        points = self._points(groups.columns)
+        wide = -(-points.people // 8)
+        many = np.zeros(len(groups), dtype=np.int64)
+        union = np.zeros((n_owners, wide), dtype=np.uint8)
+        step = max(1, _AT_ONCE // max(1, wide))
+        for start in range(0, len(groups), step):
+            part = GroupLabels.of(groups[start : start + step], groups.columns)
+            bits = np.bitwise_and.reduce(self.covered(part))
+            many[start : start + step] = np.bitwise_count(bits).sum(axis=1)
+            own = owner[start : start + step]
+            first = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
+            union[own[first]] |= np.bitwise_or.reduceat(bits, first, axis=0)
+        return many, union
+
+    def _points(self, columns: Sequence[str]) -> _Points:
+        key = tuple(columns)
+        if key not in self._read:
+            from foreknow.data.engines.population import read_everybody
+
+            found = read_everybody(self.at, key, self.name)
+            falling = [
+                Falling(values, name, self.trees.get(name), self.orders.get(name))
+                for name, (_, values) in zip(key, found, strict=True)
+            ]
+            codes = [own for own, _ in found]
+            self._read[key] = _Points(codes, falling, len(codes[0]))
+        return self._read[key]
+
+
+def labels_of(counts: GroupCounts) -> GroupLabels:
+    """What the groups have in common, by column."""
+    if not isinstance(counts.groups, GroupLabels):
+        raise InputError(
+            "a population is compared with groups by their published quasi-identifiers; this "
+            "release has none, but ids of groups: publish it generalized, or open it by "
+            "Release.from_generalized"
+        )
+    return counts.groups
+
+
+class _OfPopulation:
+    """What both criteria share."""
+
+    population: Any
+    by_labels: ClassVar[bool] = True
+    of_people: ClassVar[bool] = True
+
+    def under(self, schema: Schema, sensitive: str | None = None) -> Any:
+        """The same with the hierarchies of a schema."""
+        own: Any = self
+        return replace(own, population=self.population.under(schema))
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Always, as far as a search by merging or dividing goes: see the module."""
+        return True
+
+    def measure(self, release: HasCounts) -> int | Fraction | float:
+        """What the release attains; exact."""
+        return self.attained(release).amount
+
+    def holds(self, release: HasCounts) -> bool:
+        """Whether a release attains what is required."""
+        return self.attained(release).holds
+
+    def attained(self, release: HasCounts) -> Attained:
+        """What the release attains, where, and in words."""
+        raise NotImplementedError
+
+    def _own(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """What stands for it in a policy file."""
+        return {self.key: {**self._own(), "population": self.population.name}}  # type: ignore[attr-defined]
+
+    def published(self) -> dict[str, Any]:
+        """What stands for it in a certificate: the population's digest, and how it is compared."""
+        population, own = self.population, self._own()
+        own["population"] = Path(population.name).name
+        own["digest"] = population.digest()
+        if population.trees:
+            own["trees"] = {c: [list(row) for row in rows] for c, rows in population.trees.items()}
+        if population.orders:
+            own["orders"] = {c: list(order) for c, order in population.orders.items()}
+        return {self.key: own}  # type: ignore[attr-defined]
+
+
+def _population(given: Any, folder: Path = Path()) -> Population:
+    if given is None or isinstance(given, (int, float, Mapping)):
+        raise InputError(f"a population is a table, or the path of one, not {given!r}")
+    return given if isinstance(given, Population) else Population(given, folder)
+
+
+def _stated(read: Any, folder: Path) -> Population:
+    """The population of a policy file, or of what a certificate states of one."""
+    made = _population(read.population, folder)
+    made.expected = read.digest
+    made.trees = {c: tuple(map(tuple, rows)) for c, rows in (read.trees or {}).items()}
+    made.orders = {c: tuple(order) for c, order in (read.orders or {}).items()}
+    return made
+
+
+class KMapSettings(Settings):
+    """``k_map`` in a policy file; the last three are a certificate's."""
+
+    k: int
+    population: str
+    digest: str | None = None
+    trees: dict[str, list[list[str]]] | None = None
+    orders: dict[str, list[str]] | None = None
+
+
+@dataclass(frozen=True)
+class KMap(_OfPopulation):
+    """Everybody looks like at least k people of the population, by the labels of their group.
+
+    K-anonymity counts the people of the table; k-map those of the population that they come from
+    (Sweeney, "k-Anonymity: A Model for Protecting Privacy").
+
+    Parameters
+    ----------
+    k : int
+        From 1.
+    population : path or frame
+        One row per person, with the quasi-identifiers of the release. Never published: a
+        certificate has its digest, and the verifier asks for it.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.data.release import Release
+    >>> release = Release.from_generalized(
+    ...     pa.table({"age": ["20 to 24", "25 to 29"], "disease": ["Flu", "AIDS"]}),
+    ...     quasi_identifiers=["age"],
+    ...     sensitive="disease",
+    ... )
+    >>> KMap(2, pa.table({"age": [20, 22, 24, 25, 29, 40]})).measure(release)
+    2
+    """
+
+    k: int
+    population: Any
+    key: ClassVar[str] = "k_map"
+    settings: ClassVar[Any] = KMapSettings
+
+    def __init__(self, k: int, population: Any) -> None:
+        object.__setattr__(self, "k", whole_number(k, "KMap: k", 1))
+        object.__setattr__(self, "population", _population(population))
+
+    @classmethod
+    def from_settings(cls, read: KMapSettings, folder: Path) -> KMap:
+        """Make it of ``k_map = { k = 5, population = "people.csv" }`` in a policy file."""
+        return cls(read.k, _stated(read, folder))
+
+    def attained(self, release: HasCounts) -> Attained:
+        """The group that looks like the fewest people of the population."""
+        counts = counts_of(release)
+        if not counts.n_groups:
+            raise DataError("the release has no groups")
+        many, _ = self.population.match(counts)
+        group, least = int(np.argmin(many)), int(many.min())
+        words = (
+            f"the group that fewest of the population could be in has {least} of them, the least "
+            f"is {self.k}"
+        )
+        return Attained(least, least >= self.k, words, counts.group_label(group))
+
+    def ledger(self, semantics: Semantics = "single") -> EachGroup:
+        """Start a ledger for a search."""
+        return EachGroup(lambda counts: self.population.match(counts)[0] < self.k)
+
+    def _own(self) -> dict[str, Any]:
+        return {"k": self.k}
+
+
+class DeltaPresenceSettings(Settings):
+    """``delta_presence`` in a policy file; the last three are a certificate's."""
+
+    lowest: Any
+    highest: Any
+    population: str
+    digest: str | None = None
+    trees: dict[str, list[list[str]]] | None = None
+    orders: dict[str, list[str]] | None = None
+
+
+@dataclass(frozen=True)
+class DeltaPresence(_OfPopulation):
+    """How sure anybody can be that a person of the population is in the table, from below and above.
+
+    For a person whom one group covers it is the people of the group, over all of the population
+    whom its labels cover; for one whom none covers, 0 (Nergiz, Atzori and Clifton, "Hiding the
+    Presence of Individuals from Shared Databases"). `measure` is the highest; see `presence`.
+
+    Parameters
+    ----------
+    lowest, highest : number
+        From 0 to 1, and lowest at most highest; both may be reached.
+    population : path or frame
+        One row per person, with the quasi-identifiers of the release: everybody of the table, and
+        others. Never published: a certificate has its digest, and the verifier asks for it.
+
+    Notes
+    -----
+    Where the labels of two groups cover the same person, who is in which cannot be settled by
+    counting: then nothing below 1 is claimed, nor anything above 0.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.data.release import Release
+    >>> release = Release.from_generalized(
+    ...     pa.table({"age": ["20 to 24", "25 to 29"], "disease": ["Flu", "AIDS"]}),
+    ...     quasi_identifiers=["age"],
+    ...     sensitive="disease",
+    ... )
+    >>> criterion = DeltaPresence(0, 0.5, pa.table({"age": [20, 22, 24, 25, 29]}))
+    >>> criterion.presence(release), criterion.holds(release)
+    ((Fraction(1, 3), Fraction(1, 2)), True)
+    """  # noqa: E501
+
+    lowest: Number
+    highest: Number
+    population: Any
+    key: ClassVar[str] = "delta_presence"
+    settings: ClassVar[Any] = DeltaPresenceSettings
+
+    def __init__(self, lowest: Number, highest: Number, population: Any) -> None:
+        object.__setattr__(self, "lowest", as_fraction(lowest))
+        object.__setattr__(self, "highest", as_fraction(highest))
+        if not 0 <= self.lowest <= self.highest <= 1:  # type: ignore[operator]
+            raise InputError(
+                "DeltaPresence: lowest and highest must be from 0 to 1, in this order, not "
+                f"{lowest} and {highest}"
+            )
+        object.__setattr__(self, "population", _population(population))
+
+    @classmethod
+    def from_settings(cls, read: DeltaPresenceSettings, folder: Path) -> DeltaPresence:
+        """Make it of ``delta_presence = { lowest = 0, highest = 0.5, population = ... }``."""
+        return cls(read.lowest, read.highest, _stated(read, folder))
+
+    def presence(self, release: HasCounts) -> tuple[Fraction, Fraction]:
+        """The lowest and the highest probability that somebody of the population is in the table.
+
+        Raises
+        ------
+        DataError
+            If fewer of the population fall in a group than it has people.
+        """
+        return self._found(counts_of(release))[:2]
+
+    def attained(self, release: HasCounts) -> Attained:
+        """The group whose people are most surely in the table."""
+        counts = counts_of(release)
+        lowest, highest, group, words = self._found(counts)
+        holds = as_fraction(self.lowest) <= lowest and highest <= as_fraction(self.highest)
+        words = (
+            "that somebody of the population is in the table has a probability of "
+            f"{lowest} to {highest}, {self.lowest} to {self.highest} is allowed{words}"
+        )
+        return Attained(highest, holds, words, counts.group_label(group))
+
+    def _found(self, counts: GroupCounts) -> tuple[Fraction, Fraction, int, str]:
+        if not counts.n_groups:
+            raise DataError("the release has no groups")
+        many, union = self.population.match(counts)
+        short = np.flatnonzero(many < counts.sizes)
+        if len(short):
+            group = int(short[0])
+            raise DataError(
+                f"the population {self.population.name} has {int(many[group])} people in group "
+                f"{counts.group_label(group)}, which has {int(counts.sizes[group])}; it must hold "
+                "everybody of the table"
+            )
+        inside = int(np.bitwise_count(union).sum())
+        if int(many.sum()) > inside:
+            return Fraction(0), Fraction(1), 0, "; groups overlap, so nothing more can be said"
+        rates = counts.sizes / many
+        ends = []
+        for edge, near in ((min, rates <= rates.min()), (max, rates >= rates.max())):
+            of = {
+                Fraction(int(counts.sizes[g]), int(many[g])): g
+                for g in np.flatnonzero(near)[::-1].tolist()
+            }
+            ends.append((edge(of), of[edge(of)]))
+        outside = len(self.population) - inside
+        lowest = Fraction(0) if outside else ends[0][0]
+        said = f"; {outside} people of the population are in no group" if outside else ""
+        return lowest, ends[1][0], ends[1][1], said
+
+    def ledger(self, semantics: Semantics = "single") -> PresenceLedger:
+        """Start a ledger for a search."""
+        return PresenceLedger(self._fails, population=self.population, lowest=self.lowest)
+
+    def _fails(self, counts: GroupCounts) -> Mask:
+        many, _ = self.population.match(counts)
+        low, high = as_fraction(self.lowest), as_fraction(self.highest)
+        pairs, which = np.unique(np.stack((counts.sizes, many), 1), axis=0, return_inverse=True)
+        bad = [size > of or not low * of <= size <= high * of for size, of in pairs.tolist()]
+        return np.array(bad, dtype=bool)[which.reshape(-1)]
+
+    def _own(self) -> dict[str, Any]:
+        low, high = as_fraction(self.lowest), as_fraction(self.highest)
+        return {"lowest": plain(low), "highest": plain(high)}
+
+
+@dataclass(eq=False)
+class PresenceLedger(EachGroup):
+    """Safe while no group fails, none overlap and, if a presence is required, nobody is left out.
+
+    Groups that replace one cover no more than it did, so only they can overlap each other.
+    """
+
+    population: Any = field(kw_only=True)
+    lowest: Any = field(kw_only=True)
+
+    def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
+        """Whether the release stays safe when `added` replaces `removed`."""
+        owner = np.zeros(added.n_groups, dtype=np.int64)
+        return bool(self.evaluate(removed, added, owner).safe_each()[0])
+
+    def evaluate(
+        self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
+    ) -> EachGroupEvaluation:
+        """Measure many proposals; see `Ledger.evaluate`."""
+        found = super().evaluate(removed, added, owner)
+        n_proposals = len(found.entering)
+        many, union = self.population.match_each(added, owner, n_proposals)
+        several = np.bincount(owner, many, n_proposals).astype(np.int64)
+        covered = np.bitwise_count(union).sum(axis=1, dtype=np.int64)
+        broken = several != covered
+        if self.lowest > 0:
+            before = np.full(n_proposals, len(self.population))
+            if removed is not None:
+                before = self.population.match(removed)[0]
+            broken |= covered < before
+        return replace(found, entering=found.entering + broken)

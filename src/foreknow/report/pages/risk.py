@@ -1,0 +1,366 @@
+"""Risk: who is found again by columns that others may know, and which columns are to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from foreknow.auditing.population import SMALL, UniquesEstimate
+from foreknow.auditing.risk import ColumnSet, Contribution, PopulationRisk, Risk, RiskReport
+from foreknow.numbers import percentage
+from foreknow.report.figures import LIMIT, OWN, base_layout
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document, script_json
+from foreknow.report.words import limit_text, listing, number, some, visible
+
+_WORST = 10  # sets and pairs that a page shows; a terminal shows half of them
+_ENDS = (1, 2, 3, 5, 10, 20, 50, 100)  # where the bars of the figure begin
+_MODELS = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "negative binomial"}
+
+
+class RiskPage(Page[RiskReport]):
+    """The risk of the people of a table, and what the columns add to it."""
+
+    serves = RiskReport
+    kept = "it says which people and values are easily found again"
+
+    @property
+    def headline(self) -> str:
+        """Say how many people are unique."""
+        report = self.result
+        share = percentage(report.unique_share, 1, "up")
+        if not report.by_values:
+            return f"{_amount(report.uniques, report.people)} in a group of their own ({share})"
+        return f"{_amount(report.uniques, report.people)} unique ({share})"
+
+    def html(self) -> str:
+        """Write the page: how many people share their values, then every table."""
+        return document(
+            "risk.html.j2",
+            kept=self.kept,
+            heading=self.headline,
+            name=self.result.name,
+            scope=self._scope(),
+            sentences=self._outlook(),
+            figure=script_json(_figure(self.result)),
+            caption="A class is everybody with equal values in all of these columns. At the left "
+            "are those whom few others resemble; of red bars, some people or all are above the "
+            "threshold.",
+            sections=list(self._sections(_WORST)),
+        )
+
+    def brief(self) -> Iterator[Block]:
+        """The same tables, shorter."""
+        yield Sentence(self._scope())
+        for _, before, grid in self._sections(_WORST // 2, values=False):
+            yield from map(Sentence, before)
+            yield from [grid] if grid.rows else []
+        yield from map(Sentence, self._outlook())
+
+    def _scope(self) -> str:
+        report = self.result
+        people = some(report.people, "person", "people")
+        if not report.by_values:
+            return f"{people}, {some(report.classes, 'group', 'groups')}."
+        known = listing([visible(name) for name in report.columns], most=12)
+        return f"{people}, {some(report.classes, 'class', 'classes')} by {known}."
+
+    def _outlook(self) -> list[str]:
+        """What the figures leave open."""
+        report, said = self.result, []
+        if report.journalist is None and report.by_values:
+            said.append(
+                "The journalist's risk and uniqueness in the population are not measured: give a "
+                "population table, or state the sampling fraction."
+            )
+        if not report.by_values:
+            said.append(
+                "People are taken to be alike within their group, which has no values in common "
+                "that a population could be compared with. Where exact values are published "
+                "beside it, they may tell its members apart: measure that table by its columns."
+            )
+        if report.beside:
+            names = listing([visible(name) for name in report.beside])
+            said.append(f"Not looked at: {names}. Who knows them may find more people.")
+        return said
+
+    def _sections(self, most: int, *, values: bool = True) -> Iterator[tuple[str, list[str], Grid]]:
+        """Each part of the report: its title, what is said before its table, and the table."""
+        report = self.result
+        yield "Three adversaries", [_knowledge(report)], _adversaries(report)
+        if report.population is not None:
+            yield "In the population", *_population(report, report.population)
+        if report.sets:
+            yield "Columns", [_COLUMNS], _sets(report, most)
+        if report.contributions and report.uniques:
+            yield "What columns add", [_ADDED], _contributions(report, most)
+        if report.suda is not None and report.uniques:
+            yield "Few values that are enough", *_suda(report)
+            if values and report.suda.n_people:
+                yield "Whom they single out", [], _listed(report)
+
+
+PAGE = RiskPage
+
+_COLUMNS = (
+    "Distinction is classes for each person: 100% is a key. Separation is the share of pairs of "
+    "people who differ."
+)
+_ADDED = "So many people are unique only because these columns are there:"
+
+
+def _amount(some_of: int, people: int) -> str:
+    if people == 1:
+        return "The only person is" if some_of else "The only person is not"
+    if some_of == people:
+        return f"All {number(people)} people are"
+    return f"{number(some_of)} of {number(people)} people {'is' if some_of == 1 else 'are'}"
+
+
+# ---- adversaries -------------------------------------------------------------------------------
+
+
+def _adversaries(report: RiskReport) -> Grid:
+    """Prosecutor, journalist and marketer."""
+    rows = [_risk("prosecutor", report.prosecutor)]
+    if report.journalist is not None:
+        rows.append(_risk("journalist", report.journalist))
+    marketer = report.marketer
+    average = _share(marketer.share, marketer.estimate)
+    rows.append(("marketer", "", average, "", "", _how(marketer.estimate)))
+    above = f"above {limit_text(report.threshold)}"
+    return Grid(("adversary", "highest", "average", above, "of all", ""), rows, (0, 5))
+
+
+def _knowledge(report: RiskReport) -> str:
+    """Say what each of them knows."""
+    said = "The prosecutor knows that the person is in the table"
+    if report.journalist is not None:
+        said += ", the journalist knows the population"
+    register = "a register of exactly its people, which is the worst"
+    beside = register if report.marketer.against == "table" else "the population"
+    return f"{said}, the marketer links the whole table with {beside}."
+
+
+def _risk(name: str, risk: Risk) -> Row:
+    share = percentage(risk.share_above, 1, "nearest" if risk.estimate else "up")
+    return (
+        name,
+        _share(risk.highest, risk.estimate),
+        _share(risk.average, risk.estimate),
+        Cell(number(risk.above), "unsafe" if risk.above else ""),
+        share,
+        _how(risk.estimate),
+    )
+
+
+def _how(estimate: bool) -> str:
+    return "estimate" if estimate else "exact"
+
+
+def _share(share: Fraction | float, estimate: bool = False) -> str:
+    """A share as a percentage: rounded up what is known, to the nearest what is estimated."""
+    return percentage(share, 1, "nearest" if estimate else "up")
+
+
+# ---- population ----------------------------------------------------------------------------------
+
+
+def _population(report: RiskReport, found: PopulationRisk) -> tuple[list[str], Grid]:
+    """People who are unique in the population: counted, or as each model estimates."""
+    whole = some(found.people, "person", "people")
+    head = ("", "unique in the population", "of all", "of them in the table", "")
+    if found.exact:
+        assert found.uniques is not None
+        share = percentage(Fraction(found.uniques, found.people), 1, "up")
+        row = ("counted", number(found.uniques), share, number(found.in_table or 0), "exact")
+        return [f"The population has {whole}."], Grid(head, [row], left=(0, 4))
+    said = [
+        f"The population has about {whole}, of whom "
+        f"{percentage(found.fraction, 1)} are in the table. These are estimates, no verdicts: "
+        "each takes the table for a simple random sample of the population, and that"
+    ]
+    if not report.uniques:
+        said = [
+            "Nobody in the table is unique, so nobody in it is unique in the population. Whether "
+            "others are, nobody can tell from it."
+        ]
+    else:
+        taken = [f"{each.assumption} ({_MODELS[each.model]})" for each in found.estimates]
+        said[0] += f" {'; '.join(taken)}."
+        said.append(
+            "The journalist's risk is what is expected of each class, whose size in the population "
+            "is not known; somebody who is unique there, too, is found with certainty."
+        )
+        said.append(_rule(found))
+    rows = [_estimate(each, each is found.chosen) for each in found.estimates if report.uniques]
+    return said, Grid(head, rows, left=(0, 4))
+
+
+def _estimate(found: UniquesEstimate, chosen: bool) -> Row:
+    name = Cell(_MODELS[found.model], "strong" if chosen else "")
+    if found.uniques is None or found.share is None or found.in_table is None:
+        return (name, "", "", "", f"no estimate: {found.reason}")
+    of_all = percentage(found.share, 1)
+    about = [f"about {number(round(each))}" for each in (found.uniques, found.in_table)]
+    return (name, about[0], of_all, about[1], "taken by the rule" if chosen else "")
+
+
+def _rule(found: PopulationRisk) -> str:
+    """Say which estimate the published rule takes, and why."""
+    small = found.fraction <= SMALL
+    why = "Pitman's up to a sampling fraction of 10%, else the lower of Zayatz' and the negative "
+    rule = f"The rule of Dankar, El Emam, Neisa and Roffey (2012) takes {why}binomial one"
+    wanted = next(each for each in found.estimates if each.model == ("pitman" if small else "snb"))
+    if found.chosen is None or wanted.uniques is not None:
+        return f"{rule}."
+    return f"{rule}. As the {_MODELS[wanted.model]} model gives none, Zayatz' stands in."
+
+
+# ---- columns -------------------------------------------------------------------------------------
+
+
+def _names(columns: Sequence[str]) -> str:
+    return ", ".join(visible(name) for name in columns)
+
+
+def _sets(report: RiskReport, most: int) -> Grid:
+    """Each column, the worst of the larger sets, and all columns together."""
+    *parts, everything = report.sets
+    singles = sorted((s for s in parts if len(s.columns) == 1), key=_worst_first)
+    larger = sorted((s for s in parts if len(s.columns) > 1), key=_worst_first)
+    rows = [_set(each) for each in [*singles, *larger[:most]]]
+    total = f"all {number(len(everything.columns))}" if len(everything.columns) > 2 else ""
+    rows.append(_set(everything, total))
+    left = len(larger) - most
+    note = (
+        f"And {some(left, 'other set', 'other sets')}, which are in the JSON." if left > 0 else ""
+    )
+    return Grid(("columns", "distinction", "separation", "unique people"), rows, note=note)
+
+
+def _worst_first(found: ColumnSet) -> tuple[Fraction, Fraction]:
+    return (-found.distinction, -found.separation)
+
+
+def _set(found: ColumnSet, name: str = "") -> Row:
+    return (
+        name or _names(found.columns),
+        _share(found.distinction),
+        _share(found.separation),
+        number(found.uniques),
+    )
+
+
+def _contributions(report: RiskReport, most: int) -> Grid:
+    """Each column, and the pairs that add the most."""
+    singles = [each for each in report.contributions if len(each.columns) == 1]
+    pairs = [each for each in report.contributions if len(each.columns) == 2]
+    rows = [_contribution(each) for each in [*singles, *pairs[:most]]]
+    left = len(pairs) - most
+    note = (
+        f"And {some(left, 'other pair', 'other pairs')}, which are in the JSON." if left > 0 else ""
+    )
+    return Grid(("without", "unique people", "fewer", "share of the unique"), rows, note=note)
+
+
+def _more(left: int, one: str, several: str) -> str:
+    return f"And {some(left, one, several)}, listed in the JSON." if left > 0 else ""
+
+
+def _contribution(found: Contribution) -> Row:
+    width = f"{float(100 * found.share):.2f}"
+    share = Cell(percentage(found.share, 1), width=width)
+    return (_names(found.columns), number(found.without), number(found.added), share)
+
+
+# ---- SUDA ----------------------------------------------------------------------------------------
+
+
+def _suda(report: RiskReport) -> tuple[list[str], Grid]:
+    """How many people a few values single out, and which columns they are of."""
+    suda = report.suda
+    assert suda is not None
+    size = some(suda.size, "column", "columns")
+    said = [
+        f"{_amount(suda.n_people, report.people)} unique by the values of up to {size} already "
+        "(minimal sample uniques)."
+    ]
+    if suda.n_people:
+        smallest = [
+            f"{number(many)} by {some(at, 'column', 'columns')}"
+            for at, many in enumerate(suda.people, 1)
+            if many
+        ]
+        said[0] += f" At the fewest: {listing(smallest)}."
+        said.append(
+            "A minimal unique of k of m columns scores (m - k)! for its person (SUDA). The share "
+            "of all scores that each column has a part in; they add up to more than 100%:"
+        )
+    if suda.dis is not None:
+        said.insert(
+            1,
+            "DIS: a match with somebody unique is right with a probability of about "
+            f"{percentage(suda.dis, 1)}, if the table is a random sample of the population.",
+        )
+    shares = sorted(suda.contributions.items(), key=lambda item: -item[1])
+    rows: list[Row] = [
+        (visible(name), Cell(percentage(share, 1), width=f"{float(100 * share):.2f}"))
+        for name, share in shares
+    ]
+    cut = [f"{name}: {number(many)}" for name, many in suda.intervals() if many]
+    note = f"People by their DIS score: {'; '.join(cut)}." if cut else ""
+    return said, Grid(("column", "share of scores"), rows, note=note)
+
+
+def _listed(report: RiskReport) -> Grid:
+    """The people of the highest scores."""
+    suda = report.suda
+    assert suda is not None
+    rows = [
+        (
+            ", ".join("missing" if value is None else visible(value) for value in each.values),
+            "; ".join(_names(names) for names in each.minimal[:_WORST]),
+            number(each.score),
+            "" if each.dis is None else f"{each.dis:.4f}",
+        )
+        for each in suda.listed(_WORST)
+    ]
+    left = suda.n_people - len(rows)
+    note = f"And {some(left, 'other person', 'other people')}." if left else ""
+    return Grid((_names(report.columns), "unique by", "SUDA", "DIS"), rows, (0, 1), note)
+
+
+# ---- the figure ------------------------------------------------------------------------------
+
+
+def _figure(report: RiskReport) -> dict[str, Any]:
+    """Draw how many people are in classes of which sizes."""
+    people = (report.sizes * report.classes_of_size).tolist()
+    names, heights, colors = [], [], []
+    for low, high in pairwise([*_ENDS, None]):
+        assert low is not None
+        last = None if high is None else high - 1
+        inside = [
+            (size, many)
+            for size, many in zip(report.sizes.tolist(), people, strict=True)
+            if size >= low and (last is None or size <= last)
+        ]
+        said = f"{low} to {last}" if last is not None and last > low else str(low)
+        names.append(f"{low} or more" if last is None else said)
+        heights.append(sum(many for _, many in inside))
+        above = any(Fraction(1, size) > report.threshold for size, _ in inside)
+        colors.append(LIMIT if above else OWN)
+    bars = {
+        "type": "bar",
+        "x": names,
+        "y": heights,
+        "marker": {"color": colors},
+        "hovertemplate": "%{y} people in classes of %{x}<extra></extra>",
+    }
+    layout = base_layout("people in the class", "people", height=300)
+    layout["showlegend"] = False
+    layout["xaxis"] |= {"type": "category"}
+    layout["yaxis"] |= {"tickformat": ",d"}
+    return {"data": [bars], "layout": layout}

@@ -1,0 +1,223 @@
+"""Policies that mix criteria with adversaries: the best node, and minimal cuts, by brute force."""
+
+import random
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import examples
+from tests.methods.lattice_reference import BruteForce
+from tests.methods.reference import parts, safe
+from tests.methods.tables import KINDS, crowds, policies
+from tests.methods.test_fulldomain import OBJECTIVES, POOLS, SEEDS, Table
+from tests.test_diversity import truth as of_values
+from tests.test_likeness import truth as of_table
+
+import foreknow as fk
+
+TREE = [["S", "a"], ["T", "a"], ["U", "b"], ["V", "b"], ["W", "c"], ["X", "c"]]
+
+
+def drawn_criterion(draw):
+    """A criterion, and whether it holds of groups of letters."""
+    share = Fraction(draw.randint(1, 9), 10)
+    made = draw.choice(
+        [
+            fk.KAnonymity(draw.randint(1, 5)),
+            fk.LDiversity(draw.randint(1, 3)),
+            fk.LDiversity(draw.choice(["3/2", 2, "5/2"]), "entropy"),
+            fk.LDiversity(2, "recursive", draw.choice([1, 2, 3])),
+            fk.AlphaK(share, draw.randint(1, 4)),
+            fk.TCloseness(share),
+            fk.TCloseness(share, "ordered", list("XWVUTS")),
+            fk.TCloseness(share, "hierarchical", tree=TREE),
+            fk.BetaLikeness(draw.randint(1, 4), draw.random() < 0.5),
+            fk.DeltaDisclosure(draw.randint(1, 3)),
+        ]
+    )
+
+    def holds(groups):
+        if isinstance(made, fk.KAnonymity):
+            return min(map(len, groups)) >= made.k
+        if isinstance(made, (fk.LDiversity, fk.AlphaK)):
+            return all(of_values(made, bag)[1] for bag in groups)
+        everybody = [value for bag in holds.everybody for value in bag]
+        if getattr(made, "distance", None) == "ordered":
+            place = {letter: i for i, letter in enumerate("XWVUTS")}
+            present = sorted(set(everybody), key=place.get)
+            rank = {letter: i for i, letter in enumerate(present)}
+            plain = fk.TCloseness(made.t, "ordered")
+            own = [[rank[x] for x in bag] for bag in groups]
+            return all(of_table(plain, bag, [rank[x] for x in everybody])[1] for bag in own)
+        return all(of_table(made, bag, everybody)[1] for bag in groups)
+
+    return made, holds
+
+
+def mixed(seed):
+    """A random table and lattice, of which Facts and two criteria are asked."""
+    table, draw = Table(seed), random.Random(seed + 1)
+    crowd, facts_hold = table.case, table.is_safe
+    drawn = [drawn_criterion(draw) for _ in range(2)]
+    for _, holds in drawn:
+        holds.everybody = [crowd.held]
+
+    def is_safe(groups):
+        bags = [[crowd.held[p] for p in group] for group in groups]
+        return facts_hold(groups) and all(holds(bags) for _, holds in drawn)
+
+    asked = [*table.policy.requirements, *(fk.Requirement(made) for made, _ in drawn)]
+    table.policy = fk.Policy(asked)
+    table.every = BruteForce(crowd.kinds, crowd.rows, is_safe, table.every.most)
+    return table
+
+
+@examples(100, deadline=None)
+@given(seed=SEEDS, objective=OBJECTIVES)
+def test_full_domain_finds_the_best_node_of_brute_force(seed, objective):
+    table = mixed(seed)
+    found = table.search(objective=objective)
+    if found is not None:
+        every = table.every
+        least = min(every.loss(node, objective) for node in every.safe)
+        assert every.loss(found.chosen, objective) == pytest.approx(least, abs=1e-12)
+
+
+@examples(50, deadline=None)
+@given(seed=SEEDS)
+def test_full_domain_finds_all_minimal_nodes_of_brute_force(seed):
+    table = mixed(seed)
+    found = table.search(find="minimal")
+    if found is not None:
+        assert set(found.minimal) == table.every.minimal()
+
+
+def cuts_left(crowd, groups, holds, most=5):
+    """Candidate cuts that would keep everything; as `tests.methods.reference.safe_cuts`."""
+    found = []
+    for g, members in enumerate(groups):
+        others = [group for i, group in enumerate(groups) if i != g]
+        for a, attribute in enumerate(crowd.attributes):
+            certain, classes = attribute.split([crowd.rows[p][a] for p in members], most)
+            found += [sides for sides in certain if holds(others + parts(members, sides))]
+            for wanted, equal in classes:
+                allowed = [sides for sides in equal if holds(others + parts(members, sides))]
+                if len(allowed) > len(equal) - wanted:
+                    found.append(allowed)
+    return found
+
+
+@examples(200, deadline=None)
+@given(data=st.data(), seed=SEEDS)
+def test_mondrian_keeps_all_and_no_further_cut_does(data, seed):
+    crowd = data.draw(crowds(14, 3, semantics=["single"], least=2))
+    policy, rules = data.draw(policies(crowd.values))
+    made, of = drawn_criterion(random.Random(seed))
+    of.everybody = [crowd.held]
+
+    def holds(groups):
+        bags = [[crowd.held[p] for p in group] for group in groups]
+        return of(bags) and safe(crowd.bags(groups), rules)
+
+    both = fk.Policy([*policy.requirements, fk.Requirement(made)])
+    try:
+        groups = crowd.groups_of(fk.Mondrian().partition(crowd.microdata(), both).tolist())
+    except fk.NoSafeRelease:
+        assert not holds([crowd.everyone])
+        return
+    assert holds(groups)
+    assert not cuts_left(crowd, groups, holds)
+
+
+# ---- with a population -----------------------------------------------------------------------
+
+
+def drawn_from_population(draw, kinds, rows):
+    """A population that holds the table, and a criterion of it."""
+    others = [tuple(draw.choice(POOLS[kind.name]) for kind in kinds) for _ in range(25)]
+    people = [*rows, *others]
+    names = [f"{kind.name}{i}" for i, kind in enumerate(kinds)]
+    columns = zip(names, kinds, range(len(kinds)), strict=True)
+    table = pa.table({n: pa.array([p[i] for p in people], k.type) for n, k, i in columns})
+    low = draw.choice([0, 0, "1/9", "1/3"])
+    made = draw.choice(
+        [fk.KMap(draw.randint(1, 9), table), fk.DeltaPresence(low, draw.choice(["2/3", 1]), table)]
+    )
+    return people, made
+
+
+def within(made, found, people):
+    """Whether groups of so many people hold, of (people, of how many of the population) each."""
+    if isinstance(made, fk.KMap):
+        return all(of >= made.k for _, of in found)
+    covered = sum(of for _, of in found) == people
+    return all(made.lowest <= Fraction(n, of) <= made.highest for n, of in found) and (
+        covered or not made.lowest
+    )
+
+
+@examples(60, deadline=None)
+@given(seed=SEEDS, objective=OBJECTIVES)
+def test_full_domain_with_a_population_finds_the_best_node_of_brute_force(seed, objective):
+    table = Table(seed)
+    crowd, draw, facts_hold = table.case, random.Random(seed + 2), table.is_safe
+    table.share = 0.0
+    people, made = drawn_from_population(draw, crowd.kinds, crowd.rows)
+
+    every = table.every
+
+    def is_safe(node):  # groups may be the same at two nodes that differ for the population
+        steps = [steps[level] for steps, level in zip(every.ladders, node, strict=True)]
+        keys = [tuple(step(v) for step, v in zip(steps, row, strict=True)) for row in people]
+        groups = every.groups(node)
+        found = [(len(group), keys.count(keys[group[0]])) for group in groups]
+        return facts_hold(groups) and within(made, found, len(people))
+
+    every.safe = {node for node in every.nodes if is_safe(node)}
+    every.released = {n: (every.groups(n), []) if n in every.safe else None for n in every.nodes}
+    table.policy = fk.Policy([*table.policy.requirements, fk.Requirement(made)])
+    found = table.search(objective=objective)
+    if found is not None:
+        least = min(every.loss(node, objective) for node in every.safe)
+        assert every.loss(found.chosen, objective) == pytest.approx(least, abs=1e-12)
+
+
+@examples(200, deadline=None)
+@given(data=st.data(), seed=SEEDS)
+def test_mondrian_with_a_population_keeps_it_and_no_further_cut_does(data, seed):
+    """Along one number: a group covers everybody from its least to its greatest."""
+    ages = data.draw(st.lists(st.integers(1, 6), min_size=2, max_size=14))
+    draw = random.Random(seed)
+    kinds = [KINDS[0]]
+    people, made = drawn_from_population(draw, kinds, [(age,) for age in ages])
+    numbers = [row[0] for row in people]
+    names = pa.table({"number0": ages, "disease": ["S"] * len(ages)})
+    schema = fk.Schema(quasi_identifiers=["number0"], sensitive="disease")
+
+    def holds(groups):
+        found = []
+        for group in groups:
+            low, high = min(ages[p] for p in group), max(ages[p] for p in group)
+            found.append((len(group), sum(low <= x <= high for x in numbers)))
+        return within(made, found, len(people))
+
+    try:
+        partition = fk.Mondrian().partition(
+            fk.Microdata(names, schema), fk.Policy([fk.Requirement(made)])
+        )
+    except fk.NoSafeRelease:
+        assert not holds([list(range(len(ages)))])
+        return
+    n = int(partition.max()) + 1
+    groups = [[p for p, g in enumerate(partition.tolist()) if g == i] for i in range(n)]
+    assert holds(groups)
+    for i, group in enumerate(groups):
+        others = [other for j, other in enumerate(groups) if j != i]
+        values = sorted({ages[p] for p in group})
+        if len(values) > 5:
+            continue  # then some thresholds are no candidates
+        for cut in values[:-1]:
+            sides = [[p for p in group if ages[p] <= cut], [p for p in group if ages[p] > cut]]
+            assert not holds([*others, *sides])

@@ -1,0 +1,199 @@
+"""Risks, distinction, separation and minimal uniques, row by row and pair by pair: slow and plain.
+
+A table is a list of tuples, one for each person. Nothing here knows the library or its formulas.
+"""
+
+from fractions import Fraction
+from functools import cache
+from itertools import chain, combinations
+from math import comb, factorial
+
+
+def alike(rows, one, places):
+    """How many rows have the values of one row in some places, itself included."""
+    return sum(all(row[place] == one[place] for place in places) for row in rows)
+
+
+def sets_of(n_columns, most):
+    """All sets of 1 to so many columns."""
+    return chain.from_iterable(combinations(range(n_columns), k) for k in range(1, most + 1))
+
+
+def prosecutor(rows, limit):
+    """Highest, lowest and average risk, people above the limit, and people at the highest."""
+    every = range(len(rows[0]))
+    risks = [Fraction(1, alike(rows, row, every)) for row in rows]
+    return figures(risks, limit, sum(risks) / len(risks))
+
+
+def journalist(rows, population, limit):
+    """The same against a population: the average is the larger of two."""
+    every = range(len(rows[0]))
+    risks = [Fraction(1, alike(population, row, every)) for row in rows]
+    meant = [row for row in population if row in rows]
+    among = sum((Fraction(1, alike(population, row, every)) for row in meant), Fraction(0))
+    return figures(risks, limit, max(sum(risks) / len(risks), among / len(meant)))
+
+
+def figures(risks, limit, average):
+    """What is reported of the risk of each person."""
+    above = sum(risk > limit for risk in risks)
+    return max(risks), min(risks), average, above, risks.count(max(risks))
+
+
+def separation(rows, places):
+    """Of all pairs of people, how many differ; 1 where there are no pairs."""
+    pairs = [any(a[p] != b[p] for p in places) for a, b in combinations(rows, 2)]
+    return Fraction(sum(pairs), len(pairs)) if pairs else Fraction(1)
+
+
+def distinction(rows, places):
+    """Different values for each person."""
+    return Fraction(len({tuple(row[p] for p in places) for row in rows}), len(rows))
+
+
+def uniques(rows, places):
+    """People whom nobody resembles in some places."""
+    return sum(alike(rows, row, places) == 1 for row in rows)
+
+
+def minimal_uniques(rows, one, most):
+    """Sets of columns by which a row is unique, and by no part of them."""
+    found = []
+    for places in sets_of(len(one), most):
+        if alike(rows, one, places) != 1:
+            continue
+        parts = chain.from_iterable(combinations(places, k) for k in range(1, len(places)))
+        if all(alike(rows, one, part) > 1 for part in parts):
+            found.append(places)
+    return found
+
+
+def suda_score(rows, one, most):
+    """(m - k)! for each minimal unique of k of m columns."""
+    return sum(factorial(len(one) - len(p)) for p in minimal_uniques(rows, one, most))
+
+
+def dis(rows, fraction):
+    """Skinner and Elliot's measure: uniques against people in pairs."""
+    every = range(len(rows[0]))
+    sizes = [alike(rows, row, every) for row in rows]
+    right = sizes.count(1) * fraction
+    wrong = sizes.count(2) * (1 - fraction)
+    return right / (right + wrong) if right + wrong else Fraction(0)
+
+
+def dis_scores(rows, fraction, most):
+    """The DIS score of each row, by its definition; 0 for who is no minimal unique."""
+    scores = [suda_score(rows, row, most) for row in rows]
+    power = 1 + (8 - len(rows[0])) / 20
+    total = sum(1 / score**power for score in scores if score)
+    every = range(len(rows[0]))
+    alone = sum(alike(rows, row, every) == 1 for row in rows)
+    rest = float(alone / dis(rows, fraction) - alone) if alone else 0
+    return [1 / (1 + rest / (score**power * total)) if score else 0 for score in scores]
+
+
+# ---- the models of a population --------------------------------------------------------------
+
+
+@cache
+def drawn_once(size, people, population):
+    """How likely a class of a size gives one person to a sample, drawn without putting back."""
+    ways = size * comb(population - size, people - 1)
+    return Fraction(ways, comb(population, people))
+
+
+def zayatz(sizes, population):
+    """Bayes' rule over the sizes of the sample's classes."""
+    people = sum(sizes)
+    among = [drawn_once(size, people, population) for size in sizes]
+    ones = sizes.count(1)
+    chance = ones * drawn_once(1, people, population) / sum(among)
+    return ones * chance * Fraction(population, people)
+
+
+def pitman_slopes(sizes, theta, alpha):
+    """How the likelihood of a sample changes with theta and alpha, term by term."""
+    people, classes = sum(sizes), len(sizes)
+    by_theta = sum(1 / (theta + i * alpha) for i in range(1, classes))
+    by_theta -= sum(1 / (theta + i) for i in range(1, people))
+    by_alpha = sum(i / (theta + i * alpha) for i in range(1, classes))
+    by_alpha -= sum(1 / (k - alpha) for size in sizes for k in range(1, size))
+    return by_theta, by_alpha
+
+
+def pitman_solution(sizes):
+    """Theta and alpha at which both slopes are 0, by halving within halving."""
+
+    def theta_of(alpha):
+        low, high = 1e-9, 1e7
+        for _ in range(70):
+            middle = (low * high) ** 0.5
+            if pitman_slopes(sizes, middle - alpha, alpha)[0] > 0:
+                low = middle
+            else:
+                high = middle
+        return low - alpha
+
+    low, high = 1e-6, 1 - 1e-9
+    for _ in range(32):
+        middle = (low + high) / 2
+        if pitman_slopes(sizes, theta_of(middle), middle)[1] > 0:
+            low = middle
+        else:
+            high = middle
+    return theta_of(low), low
+
+
+def seated(theta, alpha, people):
+    """Expected classes of one person, by seating people one after another; exact for fractions."""
+    worlds = {(): Fraction(1)}
+    for seat in range(people):
+        after = {}
+        for sizes, chance in worlds.items():
+            for at, size in enumerate(sizes):
+                grown = tuple(sorted([*sizes[:at], size + 1, *sizes[at + 1 :]]))
+                share = chance * (size - alpha) / (theta + seat)
+                after[grown] = after.get(grown, 0) + share
+            opened = (theta + alpha * len(sizes)) / (theta + seat) if seat else Fraction(1)
+            alone = tuple(sorted([*sizes, 1]))
+            after[alone] = after.get(alone, 0) + chance * opened
+        worlds = after
+    return sum(sizes.count(1) * chance for sizes, chance in worlds.items())
+
+
+def slide_expected(classes, alpha, beta, fraction):
+    """Expected classes of one and of two people in a sample, size by size."""
+    ones = twos = 0.0
+    chance, size = beta**alpha, 1  # of a class of the population to have a size
+    while (size + 2) ** 2 * (1 - fraction) ** (size - 2) > 1e-18:
+        ones += chance * size * fraction * (1 - fraction) ** (size - 1)
+        if size > 1:
+            pairs = size * (size - 1) / 2
+            twos += chance * pairs * fraction**2 * (1 - fraction) ** (size - 2)
+        chance *= (alpha + size - 1) / size * (1 - beta)
+        size += 1
+    return classes * ones, classes * twos
+
+
+def shlosser(sizes, fraction):
+    """Haas and Stokes' third form of Shlosser's estimator, exact for fractions."""
+    q = fraction
+    unseen = sum((1 - q) ** i for i in sizes)
+    once = sum(i * q * (1 - q) ** (i - 1) for i in sizes)
+    first = sum(i * q**2 * (1 - q**2) ** (i - 1) for i in sizes)
+    second = sum((1 - q) ** i * ((1 + q) ** i - 1) for i in sizes)
+    return len(sizes) + sizes.count(1) * (first / second) * (unseen / once) ** 2
+
+
+def inverse_size(size, fraction):
+    """Expected 1 / F where F - f is negative binomial, term by term."""
+    total, chance, others = 0.0, float(fraction) ** size, size
+    while others < 2_000_000:
+        total += chance / others
+        chance *= others / (others - size + 1) * (1 - float(fraction))
+        others += 1
+        if chance < 1e-20 and others > size / float(fraction):
+            break
+    return total
