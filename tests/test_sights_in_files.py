@@ -67,7 +67,7 @@ def test_known_columns_of_any_kind_are_published_and_verified(name, format, tmp_
 def test_a_known_column_of_empty_texts_and_missing_values_is_no_csv():
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["ward"])
     table = people(ward=["", None, "x"])
-    with pytest.raises(OutputError, match="'ward', which is known of people, has both empty"):
+    with pytest.raises(OutputError, match="'ward', which may be known, has both empty"):
         fk.publish(table, fk.Policy([of_facts()], schema))
     fk.publish(table, fk.Policy([of_facts(knowing=[])], schema))
     parquet = fk.PublishOptions(format="parquet")

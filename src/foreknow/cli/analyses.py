@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,6 +68,15 @@ def audit(
         str | None,
         typer.Option("--group", "-g", help="The column with the group of each row, if any."),
     ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            "--people", help="The exact quasi-identifiers of everybody, if they are generalized."
+        ),
+    ] = None,
+    learned: Annotated[
+        bool, typer.Option(help="Estimate what can be learned from the release itself.")
+    ] = True,
     exposed: Annotated[
         Path | None,
         typer.Option("--exposed", help="Write the groups with people over a limit, as CSV."),
@@ -84,13 +94,15 @@ def audit(
     wrote.
     """
     from foreknow.auditing import audit as auditing
+    from foreknow.data.microdata import Microdata
     from foreknow.policy.policy import Policy
 
     rules = read_by(Policy.load(policy), reading)
-    refuse_inputs(html, json, (release, policy), exposed)
+    refuse_inputs(html, json, (release, policy, people), exposed)
     with progress("Counting the release", quiet):
         judged = open_release(release, rules, group)
-        found = auditing.audit(judged, rules)
+        known = None if people is None else Microdata(people, schema_of(rules))
+        found = auditing.audit(judged, rules, people=known, learned=learned)
     if exposed is not None:
         with progress("Listing the groups over a limit", quiet):
             found.exposed_to_csv(exposed)
@@ -272,6 +284,7 @@ def curves(
     options --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
     """
     from foreknow.auditing.curves import disclosure_curves
+    from foreknow.auditing.scope import Scope
     from foreknow.auditing.skyline import counted_as_one
     from foreknow.methods.fulldomain.rollup import counts_at
     from foreknow.policy.policy import Policy
@@ -295,8 +308,11 @@ def curves(
         about = None if value is None else value_named(counts, value)
         if any_of:
             rules = None if policy is None else Policy.load(policy)
-            counts, about = counted_as_one(counts, named_set(counts, any_of, policy), rules)
+            known = named_set(counts, any_of, policy)
+            counts, about = counted_as_one(counts, known, rules)
         found = disclosure_curves(counts, upto, about, name=name, sensitive=column)
+        if opened is not None:
+            found = replace(found, scope=Scope.of(opened))
     show_result(found, html, json, quiet)
     if opened is not None and not quiet:
         say_scope(opened)

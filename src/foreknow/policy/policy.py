@@ -279,11 +279,17 @@ class Policy:
             found += [sensitive, *self.known(requirement)]
         return tuple(sorted(dict.fromkeys(found), key=lambda name: name != first))
 
+    @property
+    def known_other(self) -> tuple[str, ...]:
+        """Of the columns that are published as they are, those that a requirement looks at."""
+        return tuple(name for name in self.looked_at if name in self.needed_schema.other)
+
     def combined(self, microdata: Microdata) -> Microdata:
         """A table as a search counts it: combinations of all columns that are looked at."""
         columns = replace(self, schema=microdata.schema).looked_at
-        plain = columns == (microdata.schema.sensitive,)
-        if plain and not any(requirement.knowing for requirement in self.requirements):
+        if columns == (microdata.schema.sensitive,) and not any(
+            requirement.knowing for requirement in self.requirements
+        ):
             return microdata
         return microdata.combined(columns, self._in_rows)
 
@@ -314,6 +320,14 @@ class Policy:
         """Tables of what adversaries with priors know."""
         known = [point.adversary for point in self.points]
         return [table for a in known if isinstance(a, Gaining) for table in a.tables]
+
+    @property
+    def settled(self) -> Policy | None:
+        """The policy without requirements that are estimated; None where no other is left."""
+        left = [r for r in self.requirements if not any(point.estimated for point in r.points)]
+        if len(left) == len(self.requirements):
+            return self
+        return replace(self, requirements=left) if left else None
 
     @property
     def attributes(self) -> set[str]:

@@ -17,7 +17,14 @@ import pyarrow as pa
 from foreknow.auditing.audit import Audit, Verdict, audit
 from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import as_texts, bare, frame_of, open_table, write_csv, write_parquet
+from foreknow.data.engines import (
+    as_texts,
+    bare,
+    frame_of,
+    open_table,
+    write_csv,
+    write_parquet,
+)
 from foreknow.data.generalization import KnownLabels
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
@@ -67,6 +74,8 @@ from foreknow.publishing.certificate import (
     finding_to_dict,
 )
 from foreknow.publishing.certificate_file import parts_of_sensitive
+from foreknow.publishing.learned import certified as certified_estimates
+from foreknow.publishing.learned import gate_notes, gated, sight_of
 from foreknow.publishing.members import write_members
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.signature import Signer
@@ -315,17 +324,25 @@ def publish(
     options = replace(options, **changed)
     # What is certified and reported is what was done, not what a file said before.
     policy = marked(replace(policy, schema=microdata.schema, options=options), microdata)
-    anonymizer = method_of(method if method is not None else options.method, policy)
+    chosen = method if method is not None else options.method
+    anonymizer = method_of(chosen, policy.settled or policy)
     policy = in_its_form(anonymizer, policy)
     if method is not None:
         policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
     options = policy.options
     refuse_columns(anonymizer, policy)
     if options.format == "csv":
-        _refuse_empty_texts(microdata, policy.looked_at)
+        _refuse_empty_texts(microdata, policy)
     _log.info("grouping %d people", microdata.n_people)
     written = as_written(anonymizer, microdata, policy)
-    found = grouping_of(anonymizer, written, policy, seed, explain=True)
+    given = anonymizer
+    gate = gated(
+        lambda rules: grouping_of(given, written, rules, seed, explain=True),
+        microdata,
+        policy,
+        given,
+    )
+    found = gate.grouping
     anonymizer, floors = found.settled or anonymizer, found.floors
     groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
     random = np.random.default_rng(seed)
@@ -352,10 +369,20 @@ def publish(
     release = as_release(opened, options.written, columns, schema, options.unlinked)
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
-    verdicts = audit(release, policy, utility=utility, name="the release")
+    seen = None
+    plain = schema.semantics == "single" and len(schema.sensitives) == 1
+    if options.written == "generalized" and plain:
+        seen = sight_of(release, microdata, groups, called)  # its readers know exact columns
+    verdicts = audit(release, policy, utility=utility, name="the release", people=seen)
     traits = traits_of(anonymizer)
-    scope = replace(verdicts.scope, left_out=microdata.left_out, method=_of_method(traits, policy))
+    of_method = _of_method(traits, policy) if gate.factor == 1 else NOT_JUDGED
+    scope = replace(verdicts.scope, left_out=microdata.left_out, method=of_method)
     verdicts = replace(verdicts, lattice=found.lattice, scope=scope)
+    if any(not estimate.within for estimate in verdicts.estimates):
+        raise NoSafeRelease(
+            "too much can be learned from the release as it is written, by an estimate: "
+            f"{'; '.join(policy.failures(seen or release))}"
+        )
     if not verdicts.safe and policy.by_labels:
         raise NoSafeRelease(
             "the groups as they are written do not hold what the policy requires: "
@@ -373,6 +400,9 @@ def publish(
     certificate, private, kept = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
+    if gate.factor != 1:
+        notes = (*gate_notes(gate), *certificate.notes)
+        certificate = replace(certificate, notes=notes, minimal=False)
     members = members_of(microdata, groups, called)
     return Publication(
         release, verdicts, certificate, tables, options, private, members, kept, labels
@@ -441,8 +471,16 @@ def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int
     return groups, n_groups
 
 
-def _refuse_empty_texts(microdata: Microdata, known: Sequence[str]) -> None:
+def _refuse_empty_texts(microdata: Microdata, policy: Policy) -> None:
     """CSV cannot tell an empty text from a missing value."""
+    for name in policy.known_other:
+        column = microdata.other().column(name)
+        if column.null_count and "" in column.unique().to_pylist():
+            raise OutputError(
+                f"the column {name!r}, which may be known, has both empty texts and missing "
+                "values, which CSV cannot tell apart; give one of them a label, or publish as "
+                'format = "parquet"'
+            )
     domains = {a.name: a.domain for a in microdata.attributes}
     sensitive = {column.name: column.domain for column in microdata.sensitives}
     for name, domain in {**domains, **sensitive}.items():
@@ -451,14 +489,6 @@ def _refuse_empty_texts(microdata: Microdata, known: Sequence[str]) -> None:
             raise OutputError(
                 f"the empty text is a {what}, which CSV cannot tell from a missing one; "
                 'give it a label, or publish as format = "parquet"'
-            )
-    for name in set(microdata.schema.other) & set(known):
-        column = microdata.other().column(name)
-        if column.null_count and "" in column.unique().to_pylist():
-            raise OutputError(
-                f"the column {name!r}, which is known of people, has both empty texts and missing "
-                "values, which CSV cannot tell apart; give them a label, or publish as format = "
-                '"parquet"'
             )
 
 
@@ -485,9 +515,9 @@ def _certify(
 ) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
     schema, semantics = microdata.schema, microdata.schema.semantics
+    if options.format == "csv":  # what is known is certified as a reader of the file has it
+        tables = {part: as_texts(table, policy.known_other) for part, table in tables.items()}
     parts = parts_of_sensitive(schema.sensitives, options.unlinked)
-    if options.format == "csv":  # groups are called by what is known as it will be written
-        tables = {part: as_texts(table) for part, table in tables.items()}
     written = Written(
         options.written,
         columns,
@@ -504,6 +534,7 @@ def _certify(
     try:
         written = replace(written, populations=policy.populations)
         findings = findings_of(written, required)
+        estimates = certified_estimates(verdicts.estimates, policy, written)
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
     if not _agree(verdicts, findings):
@@ -543,6 +574,10 @@ def _certify(
             *(notes(policy, seed) if notes is not None else ()),
         ),
         scope=verdicts.scope.to_dict(),
+        estimates=estimates,
+        learned=verdicts.learnt.to_dict()
+        if verdicts.learnt and options.written == "bucketized"
+        else None,
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private, kept
