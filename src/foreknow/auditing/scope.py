@@ -49,6 +49,8 @@ class Scope:
         Whether the table shows which of several values are of one person.
     unrequired : tuple of str
         Sensitive columns that no requirement is about.
+    people_suppressed : int
+        People whom the method put into one group that keeps nothing of their quasi-identifiers.
     """
 
     left_out: int | None = None
@@ -61,6 +63,7 @@ class Scope:
     method: str | None = None
     linked: bool = False
     unrequired: tuple[str, ...] = ()
+    people_suppressed: int = 0
 
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
@@ -106,10 +109,12 @@ class Scope:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        some = ("linked", "unrequired")
+        some = ("linked", "unrequired", "people_suppressed")
         plain = {key: given for key, given in vars(self).items() if key not in some}
         if self.unrequired:
             plain["unrequired"] = list(self.unrequired)
+        if self.people_suppressed:
+            plain["people_suppressed"] = self.people_suppressed
         for key in ("beside", "suppressed"):
             plain[key] = None if plain[key] is None else list(plain[key])
         plain["unprotected"] = dict(self.unprotected)

@@ -251,6 +251,7 @@ class _Scope(Settings):
     beside: _Names
     suppressed: _Names
     unrequired: _Names = Field(default=[])
+    people_suppressed: _Amount = Field(default=0)
     method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
 

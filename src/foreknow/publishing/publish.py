@@ -353,7 +353,12 @@ def publish(
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
     verdicts = audit(release, policy, utility=utility, name="the release")
     traits = traits_of(anonymizer)
-    scope = replace(verdicts.scope, left_out=microdata.left_out, method=_of_method(traits, policy))
+    scope = replace(
+        verdicts.scope,
+        left_out=microdata.left_out,
+        method=_of_method(traits, policy),
+        people_suppressed=found.suppressed,
+    )
     verdicts = replace(verdicts, lattice=found.lattice, scope=scope)
     if not verdicts.safe and policy.by_labels:
         raise NoSafeRelease(

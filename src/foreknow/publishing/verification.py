@@ -441,19 +441,24 @@ def _each(points: Any) -> Sequence[Any]:
     return [points] if isinstance(points, Mapping) else points
 
 
+_CLAIMED = ("left_out", "method", "people_suppressed")
+
+
 def _claims(certified: Mapping[str, Any] | None) -> Scope:
     """What a certificate says and files do not tell."""
     if certified is None:
         return Scope()
-    method = certified["method"]
-    return Scope(left_out=certified["left_out"], method=None if method == NOT_JUDGED else method)
+    claims = {key: certified[key] for key in _CLAIMED if key in certified}
+    if claims["method"] == NOT_JUDGED:
+        claims["method"] = None
+    return Scope(**claims)
 
 
 def _lies(certified: Mapping[str, Any], scope: Scope) -> Iterator[str]:
     """Where a certificate says something else of what nothing looked at than the files do."""
     found = scope.to_dict()
     for key, then in certified.items():
-        if key not in ("left_out", "method") and found[key] != then:
+        if key not in _CLAIMED and found[key] != then:
             yield f"scope: {key} is {_shown(found[key])}; certified is {_shown(then)}"
 
 
