@@ -4,8 +4,9 @@ The groups that a search ended with are cut once more. A side that is not safe b
 group; its people are suppressed instead. What a cut gains is by how much it lowers the normalized
 certainty penalty (NCP) of its people, of whom those who are suppressed lose everything. The cuts
 that gain most for each person who is suppressed come first, and the policy's ledger accepts them
-with the suppressed people as one group, which is a group of the release like any other. What is
-kept is divided further, as in the search before.
+with the suppressed people as one group, which is a group of the release like any other. Where
+that is not safe, whole groups join it that lose least by it, while all together gain. What is kept
+is divided further, as in the search before.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class Suppression:
         self._side = np.full(len(points), -1, dtype=np.int64)
         n_groups = int(groups.max()) + 1
         self._merit, self._people = np.full(n_groups, -np.inf), np.zeros(n_groups, dtype=np.int64)
+        self._loss = np.zeros(n_groups)  # of each person, if the whole group is suppressed
 
     @property
     def groups(self) -> IntArray:
@@ -105,6 +107,7 @@ class Suppression:
         first = len(self._merit)
         self._merit = np.append(self._merit, np.full(many, -np.inf))
         self._people = np.append(self._people, np.zeros(many, dtype=np.int64))
+        self._loss = np.append(self._loss, np.zeros(many))
         return first
 
     # ---- plans ----------------------------------------------------------------------------
@@ -138,6 +141,7 @@ class Suppression:
         name[level.node] = self._groups[level.index]
         columns = zip(level.attributes, level.codes, strict=True)
         loss, most = self._columns - width, self._cuts
+        self._loss[name] = loss
         ranking = Ranking(
             [outlying_cuts(a, c, level.node, level.weights, loss, most, room) for a, c in columns]
         )
@@ -166,41 +170,64 @@ class Suppression:
             self._side[level.index[inside]] = np.where(own[at] > 0, place, -1)
 
     def _chosen(self) -> IntArray:
-        """The groups with the best plans; they suppress half of the people who still may be.
+        """The groups with the best plans; once some are suppressed, for half of who still may be.
 
-        So there are some left for better plans, of what is left of these groups.
+        So there are people left for better plans, of what is left of these groups.
         """
         room = self._most - self.n_people
+        most = (room + 1) // 2 if self.out.any() else room
         self._merit[self._people > room] = -np.inf
         order = np.argsort(-self._merit, kind="stable")[: np.count_nonzero(self._merit > -np.inf)]
-        within = np.cumsum(self._people[order]) <= (room + 1) // 2
+        within = np.cumsum(self._people[order]) <= most
         return np.sort(order[: max(1, int(np.count_nonzero(within)))])
 
     # ---- carrying out ---------------------------------------------------------------------
 
     def _carry_out(self, chosen: IntArray, ledger: PolicyLedger) -> NDArray[np.bool_]:
         """Carry out what the ledger accepts of some plans; which points are in new groups."""
-        moves = _Moves.of(self._all, chosen, self._groups, self._side, self.out)
+        joining = self._joining(chosen)
+        side = np.where(np.isin(self._groups, joining), -1, self._side)
+        both = np.append(chosen, joining)
+        moves = _Moves.of(self._all, both, self._groups, side, self.out)
         order = np.argsort(-self._merit[chosen], kind="stable")
         self._merit[chosen] = -np.inf
-        accepted = np.zeros(len(chosen), dtype=bool)
-        waiting, tries = [order], 0
+        accepted = np.zeros(len(both), dtype=bool)
+        more = [0, *(1 << np.arange(len(joining).bit_length())).tolist()]
+        for many in more:
+            some = np.append(order, np.arange(len(chosen), len(both))[:many])
+            if moves.accepted(some, ledger):
+                accepted[some] = True
+                break
+        waiting, tries = [] if accepted.any() else [*np.array_split(order, 2)], len(more)
         while waiting and tries < _TRIES:
             some, tries = waiting.pop(), tries + 1
-            if moves.accepted(some, ledger):
+            if len(some) and moves.accepted(some, ledger):
                 accepted[some] = True
             elif len(some) > 1:
                 middle = len(some) // 2
                 waiting += [some[middle:], some[:middle]]
-        moved = np.isin(self._groups, chosen[accepted]) & ~self.out
-        self.out |= moved & (self._side < 0)
-        fresh = moved & (self._side >= 0)
+        moved = np.isin(self._groups, both[accepted]) & ~self.out
+        self._merit[both[accepted]] = -np.inf
+        self.out |= moved & (side < 0)
+        fresh = moved & (side >= 0)
         if fresh.any():
             keys = np.stack((self._groups[fresh], self._side[fresh]))
             _, numbered = np.unique(keys, axis=1, return_inverse=True)
             new = numbered.reshape(-1)
             self._groups[fresh] = self._added(int(new.max()) + 1) + new
         return fresh
+
+    def _joining(self, chosen: IntArray) -> IntArray:
+        """Groups that might join suppressed people to make them safe; the least loss first."""
+        planned = chosen[self._people[chosen] > 0]
+        gain = float((self._merit[planned] * self._people[planned]).sum())
+        room = self._most - self.n_people - int(self._people[planned].sum())
+        kept = ~self.out & ~np.isin(self._groups, chosen)
+        size = _sums(self._groups[kept], self._points.weights[kept], len(self._merit))
+        order = np.argsort(self._loss, kind="stable")
+        order = order[size[order] > 0]
+        lost = np.cumsum(self._loss[order] * size[order])
+        return order[(np.cumsum(size[order]) <= room) & (lost < gain)]
 
 
 class _Moves:
