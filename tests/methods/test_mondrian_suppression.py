@@ -77,7 +77,7 @@ def grouped(crowd, policy, share, seed=0):
 @pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
 def test_whatever_comes_out_is_safe_and_within_the_share(semantics):
     chance, met = random.Random(7), Counter()
-    for _ in range(CASES):
+    while sum(met.values()) < CASES or met[True] < CASES / 18:
         crowd = outlying(chance, semantics)
         rules, required = drawn_rules(chance, crowd.values)
         size = 1
@@ -103,7 +103,6 @@ def test_whatever_comes_out_is_safe_and_within_the_share(semantics):
         again, many = grouped(crowd, policy, share, seed=chance.randint(1, 9))
         assert (again[-1:] == groups[-1:], many) == (True, suppressed)
         assert sorted(again) == sorted(groups)
-    assert met[True]
 
 
 @pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
@@ -275,7 +274,7 @@ def test_from_the_command_line(tmp_path):
     assert checked.exit_code == 0, checked.output
     for bad in ("1", "x"):
         refused = run(app, [*call, str(tmp_path / "c"), "--set", f"suppression={bad}"])
-        assert refused.exit_code == 2, refused.output
+        assert isinstance(refused.exception, fk.InputError), refused.output
 
 
 def test_several_columns_and_columns_known_beside():
@@ -294,6 +293,7 @@ def test_several_columns_and_columns_known_beside():
                 fk.Requirement(fk.KAnonymity(4)),
             ],
             schema,
+            fk.PublishOptions(labels={"age": "exact"}),
         )
         try:  # judged as written, and verified
             made = fk.publish(
