@@ -212,17 +212,25 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
 
 def _about(required: Mapping[str, Any]) -> str:
     """Which values a requirement is about, where it is not about all."""
+    sets = required.get("any_of")
+    if isinstance(sets, Mapping):
+        each = [f"{name} ({_listed(own, most=20, joined='or')})" for name, own in sets.items()]
+        return f", about any of {'; any of '.join(map(visible, each))}"
     keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
     for key, words in keys.items():
         if key in required:
             return f", {words} {_listed(required[key], most=20)}"
+    if "within" in required:
+        from foreknow.data.windows import Width
+
+        return f", to within {Width(required['within']).words()}"
     return ""
 
 
-def _listed(labels: Iterable[Any], most: int = 6) -> str:
+def _listed(labels: Iterable[Any], most: int = 6, joined: str = "and") -> str:
     from foreknow.report.words import listing, named
 
-    return listing([named(label) for label in labels], most=most)
+    return listing([named(label) for label in labels], joined, most=most)
 
 
 def _say_verified(found: Verification) -> None:
@@ -253,6 +261,14 @@ def _say_verified(found: Verification) -> None:
         lines.append(
             f"  against {kind} {_amounts(amounts)}{about}: at most "
             f"{exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"
+        )
+    for estimate in found.estimates:
+        ((kind, amounts),) = estimate.adversary.items()
+        named_by = ", ".join(amounts["by"])
+        lines.append(
+            f"  by an estimate, and not proven, against {kind} by {named_by}: about "
+            f"{estimate.probability:.4g} ({named(estimate.value)}), "
+            f"{'not above' if estimate.inclusive else 'below'} {float(estimate.below):.4g}"
         )
     lines.append(f"Judged: {', '.join(found.files)}.")
     beside = sentences(found.scope, noun_of(found.sensitive), found.semantics)
