@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.oracle.sights import joint_worlds, worst_over_worlds
 from tests.oracle.worlds import worlds
+from typer.testing import CliRunner
 
 import foreknow as fk
+from foreknow.cli.entry import app
 from foreknow.errors import SchemaError, UnsupportedError
+from foreknow.result import page_of
 
 COLUMNS = ("ill", "pay", "job")
 MOST = (1, 1, 1)
@@ -302,6 +305,20 @@ unlinked = ["pay"]
     assert certificate["version"] >= 6
     report = (tmp_path / "out" / "report.html").read_text()
     assert "the job of everybody" in report
+    done = CliRunner().invoke(app, ["verify", str(tmp_path / "out")])
+    said = " ".join(done.output.split())
+    assert "every requirement on ill, pay holds" in said
+    assert "m = 0, on ill, knowing of everybody job: at most" in said
+    assert "m = 0, on pay: at most" in said
+
+
+def test_what_a_criterion_is_about_and_who_knows_what_is_said():
+    asked = fk.Requirement(fk.LDiversity(9), sensitive="ill")
+    audit = fk.audit(people(), fk.Policy([asked], schema=fk.Schema(**S, quasi_identifiers=["sex"])))
+    said = page_of(audit).html()
+    assert "of ill, where somebody knows the job and pay of everybody: the least" in said or (
+        "of ill, where somebody knows the pay and job of everybody: the least" in said
+    )
 
 
 def test_a_certificate_that_hides_what_is_known_is_told_or_refused(tmp_path):

@@ -107,7 +107,7 @@ def verify(
     --key, certificate.json must also be what the owner of that key has signed.
     """
     from foreknow.policy.policy import Policy
-    from foreknow.publishing import CERTIFICATE
+    from foreknow.publishing import CERTIFICATE, REPORT
     from foreknow.publishing.signature import check_signature
     from foreknow.publishing.verification import judge, load_signed
 
@@ -127,6 +127,7 @@ def verify(
     if found is not None and not problems and not quiet:
         _say_verified(found)
         signed = [path.name for path in (certificate, evidence) if path is not None]
+        signed += [REPORT] if known.report is not None and REPORT in found.not_judged else []
         if key is not None:
             _say_line(console(), f"Signed by the owner of {key.name}: {', '.join(signed)}.")
     raise typer.Exit(UNSAFE if problems else 0)
@@ -211,12 +212,14 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
 
 
 def _about(required: Mapping[str, Any]) -> str:
-    """Which values a requirement is about, where it is not about all."""
-    keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
-    for key, words in keys.items():
-        if key in required:
-            return f", {words} {_listed(required[key], most=20)}"
-    return ""
+    """Which column and values a requirement is about where there are others, and what is known."""
+    keys = {"sensitive": "on", "values": "about", "except": "about all but"}
+    keys |= {"any_of": "about any of", "knowing": "knowing of everybody"}
+    given = {key: required[key] for key in keys if required.get(key)}
+    return "".join(
+        f", {keys[key]} {_listed([own] if isinstance(own, str) else own, most=20)}"
+        for key, own in given.items()
+    )
 
 
 def _listed(labels: Iterable[Any], most: int = 6) -> str:
@@ -233,23 +236,24 @@ def _say_verified(found: Verification) -> None:
     from foreknow.verifier.verify import Reached
 
     of_whom = "of your policy " if found.own_policy else ""
+    columns = dict.fromkeys(of.get("sensitive", found.sensitive) for of in found.requirements)
     lines = [
         f"Verified: {found.people:,} people in {found.n_groups:,} groups by "
-        f"{', '.join(found.groups)}; every requirement {of_whom}on {found.sensitive} holds:"
+        f"{', '.join(found.groups)}; every requirement {of_whom}on {', '.join(columns)} holds:"
     ]
     for finding in found.findings:
+        about = _about(found.requirements[finding.requirement])
         if isinstance(finding, Reached):
             ((criterion, required),) = finding.criterion.items()
             lines.append(
-                f"  {criterion} = {setting_text(required)}: attained is {finding.attained}; this "
-                "is about groups, and not about what anyone can infer of a person"
+                f"  {criterion} = {setting_text(required)}{about}: attained is {finding.attained}; "
+                "this is about groups, and not about what anyone can infer of a person"
             )
             continue
         ((kind, amounts),) = finding.adversary.items()
         limit = "not above" if finding.inclusive else "below"
         times = f" = {finding.times} times the prior" if finding.times is not None else ""
         whose = "nobody has a value" if finding.value is None else named(finding.value)
-        about = _about(found.requirements[finding.requirement])
         lines.append(
             f"  against {kind} {_amounts(amounts)}{about}: at most "
             f"{exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"

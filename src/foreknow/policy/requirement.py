@@ -424,10 +424,11 @@ class Requirement:
 
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words what fails, and by how much."""
-        counted = self.counted(release)
+        counted, beside = self.counted(release), self.known(release)
+        name = f"{self.name}, with {', '.join(beside)} known of everybody" if beside else self.name
         if self.criterion is not None:
             found = self.criterion.attained(counted)
-            return [] if found.holds else [f"{self.name}: {found}"]
+            return [] if found.holds else [f"{name}: {found}"]
         counts = counts_of(counted)
         mask, said = self.mask(counts.values), []
         for point in self.points:
@@ -436,7 +437,7 @@ class Requirement:
             if not point.holds(worst_one):
                 chance, limit = point.said(worst_one)
                 said.append(
-                    f"{self.name}: {point.adversary} reaches {chance} for "
+                    f"{name}: {point.adversary} reaches {chance} for "
                     f"{str(worst_one.value)!r}, the limit is {limit}"
                 )
                 failing = worst_one.value

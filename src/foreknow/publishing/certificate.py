@@ -74,6 +74,8 @@ class Certificate:
         What the findings do not look at, as `Scope.to_dict` gives it; None before version 5.
     grids : mapping of str to str
         Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
+    report : str, optional
+        SHA-256 digest of ``report.html``; None before the release is written.
     """
 
     policy: Mapping[str, Any]
@@ -96,6 +98,7 @@ class Certificate:
     version: int = FORMAT_VERSION
     scope: Mapping[str, Any] | None = None
     grids: Mapping[str, str] = field(default_factory=dict)
+    report: str | None = None
 
     @property
     def safe(self) -> bool:
@@ -180,6 +183,7 @@ class Certificate:
             "seeded": self.seeded,
             "versions": dict(self.versions),
             **({"grids": dict(self.grids)} if self.grids else {}),
+            **({} if self.report is None else {"report": self.report}),
         }
 
     def to_json(self, path: str | Path) -> None:
@@ -218,6 +222,7 @@ class Certificate:
             "findings": tuple(table["findings"]),
             "groups": tuple(release.pop("groups")),
             "grids": table.get("grids", {}),
+            "report": table.get("report"),
         }
         return cls(**release, **read)
 

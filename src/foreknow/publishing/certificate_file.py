@@ -277,6 +277,7 @@ class _Certificate(Settings):
     seeded: bool
     versions: dict[str, str]
     grids: dict[str, str] = Field(default={})
+    report: _Digest | None = None
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
@@ -425,6 +426,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
             return "people without a value are left out where everybody has one, and only there"
     if read.grids and (read.version < 5 or not set(read.grids) <= set(release.groups)):
         return "grids are of columns that make its groups, from version 5 on"
+    if read.report is not None and read.version < 6:
+        return "the report is certified from version 6 on"
     for finding in read.findings:
         if isinstance(finding, _Reached):
             continue

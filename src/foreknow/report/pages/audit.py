@@ -261,7 +261,10 @@ def _criteria(audit: Audit, *, published: bool = False) -> list[tuple[bool, str]
 
 def criterion_sentence(verdict: CriterionVerdict) -> str:
     """Say what a release attains of a criterion."""
-    return f"{_criterion_text(verdict.requirement)}: {visible(verdict.attained)}."
+    requirement, known = verdict.requirement, _of_everybody(map(visible, verdict.known))
+    of = "" if requirement.sensitive is None else f" of {visible(requirement.sensitive)}"
+    given = f", where somebody knows {known[0]}" if known else ""
+    return f"{_criterion_text(requirement)}{of}{given}: {visible(verdict.attained)}."
 
 
 def _criterion_text(requirement: Requirement) -> str:
