@@ -9,8 +9,8 @@ reached for some value, whether they have it or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -19,7 +19,7 @@ import numpy as np
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
+from foreknow.adversaries.protocol import Gaining, HasCounts, Mask, counts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.sparse import IntArray
@@ -113,7 +113,7 @@ class Exposed:
     certain: Tally | None = None
     by_chance: tuple[int, ...] = ()
     about: Literal["people", "values", "suspected"] = "people"
-    _found: _OfCells | _OfGroups | None = field(default=None, repr=False)
+    _found: _OfCells | _OfGroups | _OfSecrets | None = field(default=None, repr=False)
 
     @property
     def groups(self) -> Iterator[ExposedGroup]:
@@ -144,11 +144,52 @@ class Exposed:
         }
 
 
-def exposed_by(requirement: Requirement, counted: HasCounts) -> list[Exposed]:
-    """Count who is exposed by each point of a requirement, or by its criterion."""
-    counts = counts_of(counted)
+def exposed_by(
+    requirement: Requirement, judged: Sequence[tuple[Requirement, HasCounts]]
+) -> list[Exposed]:
+    """Count who is exposed by each point of a requirement, or by its criterion.
+
+    `judged` are its secrets, each with what was counted for it.
+    """
     if requirement.criterion is not None:
-        return [_failing(requirement, counts)]
+        return [_failing(requirement, counts_of(judged[0][1]))]
+    if requirement.about_sets and any(isinstance(p.adversary, Gaining) for p in requirement.points):
+        return [Exposed(requirement, point) for point in requirement.points]
+    if requirement.within is not None:  # of whom which window would be the worst is not counted
+        return [Exposed(requirement, point) for point in requirement.points]
+    each = [_exposed(secret, counted) for secret, counted in judged]
+    return [_together(requirement, list(found)) for found in zip(*each, strict=True)]
+
+
+def _together(requirement: Requirement, each: Sequence[Exposed]) -> Exposed:
+    """Who is exposed by any of the secrets of a requirement; nobody has two of disjoint sets."""
+    first, tallies = each[0], [one.over for one in each]
+    if len(each) == 1 or None in tallies:
+        return replace(first, requirement=requirement)
+    members = [value for own in requirement.counted_sets.values() for value in own]
+    disjoint = len(set(members)) == len(members)
+    found = _OfSecrets(each)
+    groups = list(found.groups(first.point))
+    over, certain = (
+        Tally(
+            people=sum(tally.people for tally in own if tally is not None),
+            groups=len(there),
+            suspected=sum(there.values()),
+            at_most=not disjoint or any(tally is not None and tally.at_most for tally in own),
+        )
+        for own, there in (
+            (tallies, {group.label: group.size for group in groups}),
+            ([one.certain for one in each], {g.label: g.size for g in groups if g.certain}),
+        )
+    )
+    steps = tuple(map(sum, zip(*(one.by_chance for one in each), strict=True)))
+    steps = steps if disjoint else ()
+    return Exposed(requirement, first.point, over, certain, steps, first.about, found)
+
+
+def _exposed(requirement: Requirement, counted: HasCounts) -> list[Exposed]:
+    """The same of one secret."""
+    counts = counts_of(counted)
     mask, known = requirement.mask(counts.values), {}
     made = []
     for point in requirement.points:
@@ -210,6 +251,17 @@ def _times(chances: Chances) -> IntArray:
     if chances.case_of is None:
         return np.ones(int(chances.case.max(initial=-1)) + 1, dtype=np.int64)
     return np.bincount(chances.case_of)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfSecrets:
+    """Groups over the limit by any of several secrets; a group once for each."""
+
+    each: Sequence[Exposed]
+
+    def groups(self, point: Point | None) -> Iterator[ExposedGroup]:
+        """All of them, the secrets in order."""
+        return (group for one in self.each for group in one.groups)
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,6 +101,13 @@ Knowing = Annotated[
         help="Columns known of everybody, with commas between; all beside when left out.",
     ),
 ]
+AnyOf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--any-of",
+        help="One secret: any of these values; repeatable. Or a label in the policy's hierarchy.",
+    ),
+]
 Person = Annotated[str | None, typer.Option("--person", help="The column that names people.")]
 Members = Annotated[
     Path | None,

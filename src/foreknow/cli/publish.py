@@ -213,19 +213,26 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
 
 def _about(required: Mapping[str, Any]) -> str:
     """Which column and values a requirement is about where there are others, and what is known."""
-    keys = {"sensitive": "on", "values": "about", "except": "about all but"}
-    keys |= {"any_of": "about any of", "knowing": "knowing of everybody"}
-    given = {key: required[key] for key in keys if required.get(key)}
-    return "".join(
-        f", {keys[key]} {_listed([own] if isinstance(own, str) else own, most=20)}"
-        for key, own in given.items()
-    )
+    said = f", on {_listed([required['sensitive']])}" if required.get("sensitive") else ""
+    sets = required.get("any_of")
+    keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
+    if isinstance(sets, Mapping):
+        each = [f"{name} ({_listed(own, most=20, joined='or')})" for name, own in sets.items()]
+        said += f", about any of {'; any of '.join(map(visible, each))}"
+    elif key := next((key for key in keys if required.get(key)), None):
+        said += f", {keys[key]} {_listed(required[key], most=20)}"
+    elif "within" in required:
+        from foreknow.data.windows import Width
+
+        said += f", to within {Width(required['within']).words()}"
+    known = required.get("knowing")
+    return f"{said}, knowing of everybody {_listed(known, most=20)}" if known else said
 
 
-def _listed(labels: Iterable[Any], most: int = 6) -> str:
+def _listed(labels: Iterable[Any], most: int = 6, joined: str = "and") -> str:
     from foreknow.report.words import listing, named
 
-    return listing([named(label) for label in labels], most=most)
+    return listing([named(label) for label in labels], joined, most=most)
 
 
 def _say_verified(found: Verification) -> None:
@@ -257,6 +264,14 @@ def _say_verified(found: Verification) -> None:
         lines.append(
             f"  against {kind} {_amounts(amounts)}{about}: at most "
             f"{exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"
+        )
+    for estimate in found.estimates:
+        ((kind, amounts),) = estimate.adversary.items()
+        named_by = ", ".join(amounts["by"])
+        lines.append(
+            f"  by an estimate, and not proven, against {kind} by {named_by}: about "
+            f"{estimate.probability:.4g} ({named(estimate.value)}), "
+            f"{'not above' if estimate.inclusive else 'below'} {float(estimate.below):.4g}"
         )
     lines.append(f"Judged: {', '.join(found.files)}.")
     beside = sentences(found.scope, noun_of(found.sensitive), found.semantics)

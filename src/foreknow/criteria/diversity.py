@@ -32,6 +32,8 @@ DiversityKind = Literal["distinct", "entropy", "recursive"]
 class _OfValues:
     """A criterion of the values of each group: how a release and a search are judged by it."""
 
+    counts_values: ClassVar[bool] = True
+
     def attained(self, release: HasCounts) -> Attained:
         """What the worst group of a release attains."""
         raise NotImplementedError
@@ -145,6 +147,11 @@ class LDiversity(_OfValues):
     def from_settings(cls, read: LDiversitySettings, folder: Path) -> LDiversity:
         """Make it of ``l_diversity = { l = 3, kind = "recursive", c = 2 }`` in a policy file."""
         return cls(read.l, read.kind, read.c)
+
+    @property
+    def others(self) -> Any:
+        """How many other people an adversary knows of; None where only who has none matters."""
+        return {"distinct": None, "recursive": (0, 0)}.get(self.kind, NotImplemented)
 
     def attained(self, release: HasCounts) -> Attained:
         """The least diverse group of a release."""

@@ -24,8 +24,10 @@ from pydantic import (
 )
 
 from foreknow.adversaries import registry as adversaries
+from foreknow.adversaries.learned.learned import Learned
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.criteria import registry as criteria
+from foreknow.data.windows import Width
 from foreknow.documents import from_json, read_text
 from foreknow.errors import CertificateError, InputError
 from foreknow.numbers import as_fraction, as_threshold
@@ -34,7 +36,8 @@ from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
 # 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids,
-# 5 no trees and populations
+# 5 no sets of values by their names, one sensitive column, no trees, populations, windows and
+# estimates
 FORMAT_VERSION = 6
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
@@ -63,12 +66,18 @@ def _each_once(names: list[str]) -> list[str]:
     return names
 
 
+def _as_width(given: int | str) -> int | str:
+    Width.of(given)
+    return given
+
+
 _Amount = Annotated[int, Field(ge=0, le=10**18)]
 _Limit = Annotated[str, _reads(as_threshold)]
 _Times = Annotated[str, _reads(_as_times)]
 _Exact = Annotated[str, _reads(as_fraction)]
 _Names = Annotated[list[str], AfterValidator(_each_once)]
 _SomeNames = Annotated[list[str], Field(min_length=1), AfterValidator(_each_once)]
+_Sets = Annotated[dict[str, _SomeNames], Field(min_length=1)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 _Semantics = Literal["single", "set", "multiset"]
 
@@ -113,7 +122,8 @@ class _RequireBase(Settings):
     name: str | None = None
     values: _SomeNames | None = None
     excluded: _SomeNames | None = Field(default=None, alias="except")
-    any_of: _SomeNames | None = None
+    any_of: _SomeNames | _Sets | None = None
+    within: Annotated[int | str, AfterValidator(_as_width)] | None = None
     sensitive: str | None = None
     knowing: _Names | None = None
     below: _Limit | None = None
@@ -128,20 +138,21 @@ class _RequireBase(Settings):
         wanted = [each.key for each in criteria.CRITERIA if getattr(self, each.key) is not None]
         alone = [own for own in given.values() if not isinstance(own, list)]
         limits = [self.below, self.at_most, self.at_most_times]
-        given_values = [self.values, self.excluded, self.any_of]
+        given_values = [self.values, self.excluded, self.any_of, self.within]
         about = any(named is not None for named in given_values)
         if wanted:
-            if given or len(wanted) > 1 or about or limits != [None] * 3:
+            merges = self.any_of is not None and given_values == [None, None, self.any_of, None]
+            if given or len(wanted) > 1 or (about and not merges) or limits != [None] * 3:
                 raise ValueError(f"{wanted[0]} stands by itself")
             return self
         if sum(named is not None for named in given_values) > 1:
-            raise ValueError("it has two of values, except and any_of")
+            raise ValueError("it has two of values, except, any_of and within")
         if not given or (alone and len(given) > 1):
             raise ValueError("it needs one adversary, or points")
         if sum(limit is not None for limit in limits) != len(alone):
             raise ValueError("it needs exactly one limit, or one in each point and none beside")
-        if alone and self.below is None and Priors.key not in given:
-            raise ValueError("at_most and at_most_times are for priors")
+        if alone and self.below is None and not {Priors.key, Learned.key} & given.keys():
+            raise ValueError("at_most and at_most_times are for priors and what is learned")
         return self
 
 
@@ -242,6 +253,48 @@ _AnyFinding = Annotated[
 ]
 
 
+class _Guesses(Settings):
+    people: _Amount
+    learned: float
+    statistics: float
+    groups: float
+    measured: Literal[False]
+
+
+class _Estimate(Settings):
+    """What an adversary who learns was estimated to reach; within its limit, or not published.
+
+    Nothing of it is said where it is by columns that are not published exactly.
+    """
+
+    requirement: _Amount
+    adversary: dict[str, Any]
+    below: float | None
+    inclusive: Literal[True] | None = None
+    times: _Times | None = None
+    value: str | None
+    group: str | None
+    probability: Annotated[float, Field(ge=0, le=1)] | None
+    statistics: Annotated[float, Field(ge=0, le=1)] | None
+    guesses: _Guesses | None
+    smoothing: Annotated[float, Field(ge=0)] | None
+    seed: _Amount
+    checked: bool
+    estimate: Literal[True]
+
+
+class _Learned(Settings):
+    """What can be learned by the quasi-identifiers that tell most; nothing limits it."""
+
+    by: _SomeNames
+    estimate: Literal[True]
+    probability: Annotated[float, Field(ge=0, le=1)]
+    guesses: _Guesses
+    people: _Amount
+    whole: bool
+    tried: list[_SomeNames]
+
+
 class _Scope(Settings):
     left_out: _Amount
     smallest_group: _Amount
@@ -250,6 +303,10 @@ class _Scope(Settings):
     unprotected: dict[str, _Amount]
     beside: _Names
     suppressed: _Names
+    values_and_people: Annotated[tuple[_Amount, _Amount], Strict(False)] | None = None
+    alike: list[Annotated[list[str], Field(min_length=2)]] = Field(default=[])
+    apart: _Names = Field(default=[])
+    more_apart: _Amount = 0
     unrequired: _Names = Field(default=[])
     method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
@@ -277,6 +334,8 @@ class _Certificate(Settings):
     seeded: bool
     versions: dict[str, str]
     grids: dict[str, str] = Field(default={})
+    estimates: list[_Estimate] = Field(default=[])
+    learned: _Learned | None = None
     report: _Digest | None = None
 
 
@@ -397,12 +456,39 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
                 for attribute in table.attributes:
                     if attribute not in known:
                         return f"priors are by {attribute!r}, which is not published of people"
+    limited = [place for place, table in enumerate(requirements) if Learned.key in table]
+    if {each.requirement for each in read.estimates} != set(limited):
+        return "each requirement on what is learned has an estimate, and no other has"
+    if read.learned is not None and release.form != "bucketized":
+        return "what can be learned is said of releases that show the columns of everybody"
+    if (read.estimates or read.learned is not None) and read.version < 6:
+        return "estimates are certified from version 6 on"
+    for each in read.estimates:
+        if (each.probability is None) != (each.below is None) or each.checked > (
+            each.probability is not None
+        ):
+            return "an estimate says what was found, or nothing of it"
+        if each.probability is None or each.below is None:
+            continue
+        if each.probability > each.below or (each.probability == each.below and not each.inclusive):
+            return "what is estimated is not within its limit"
     kept = {place for place, table in enumerate(requirements) if is_kept(table)}
     if kept and read.version < 3:
         return "priors are named by a digest from version 3 on"
+    if read.report is not None and read.version < 6:
+        return "the report is certified from version 6 on"
     if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
         return "criteria are certified from version 4 on"
+    keys = [each.key for each in criteria.CRITERIA]
+    newer = [
+        isinstance(r.any_of, dict) or (r.any_of and any(getattr(r, key) for key in keys))
+        for r in read.policy.require
+    ]
+    if read.version < 6 and any(newer):
+        return "sets of values have names, and criteria are about sets, from version 6 on"
     for required in read.policy.require:
+        if read.version < 6 and required.within is not None:
+            return "within is certified from version 6 on"
         if read.version < 6 and required.t_closeness is not None and required.t_closeness.tree:
             return "the tree of t_closeness is certified from version 6 on"
         for compared in (required.k_map, required.delta_presence):
@@ -411,6 +497,10 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     if read.scope is not None:
         if read.version < 5:
             return "a scope is certified from version 5 on"
+        if read.version < 6 and {"values_and_people", "alike", "apart", "more_apart"} & (
+            read.scope.model_fields_set
+        ):
+            return "what makes a verdict empty is certified from version 6 on"
         if read.scope.method == "frequencies" and release.form != "bucketized":
             return "that the method reveals frequencies only is for the bucketized form"
         if (
@@ -426,8 +516,6 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
             return "people without a value are left out where everybody has one, and only there"
     if read.grids and (read.version < 5 or not set(read.grids) <= set(release.groups)):
         return "grids are of columns that make its groups, from version 5 on"
-    if read.report is not None and read.version < 6:
-        return "the report is certified from version 6 on"
     for finding in read.findings:
         if isinstance(finding, _Reached):
             continue

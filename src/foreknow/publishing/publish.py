@@ -61,11 +61,14 @@ from foreknow.publishing import (
 )
 from foreknow.publishing.certificate import (
     NOT_MINIMAL,
+    PERHAPS_LARGER,
     Certificate,
     digest_of,
     finding_to_dict,
 )
 from foreknow.publishing.certificate_file import parts_of_sensitive
+from foreknow.publishing.learned import certified as certified_estimates
+from foreknow.publishing.learned import gate_notes, gated, sight_of
 from foreknow.publishing.members import write_members
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.signature import Signer
@@ -314,7 +317,8 @@ def publish(
     options = replace(options, **changed)
     # What is certified and reported is what was done, not what a file said before.
     policy = marked(replace(policy, schema=microdata.schema, options=options), microdata)
-    anonymizer = method_of(method if method is not None else options.method, policy)
+    chosen = method if method is not None else options.method
+    anonymizer = method_of(chosen, policy.settled or policy)
     policy = in_its_form(anonymizer, policy)
     if method is not None:
         policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
@@ -324,7 +328,14 @@ def publish(
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
     written = as_written(anonymizer, microdata, policy)
-    found = grouping_of(anonymizer, written, policy, seed, explain=True)
+    given = anonymizer
+    gate = gated(
+        lambda rules: grouping_of(given, written, rules, seed, explain=True),
+        microdata,
+        policy,
+        given,
+    )
+    found = gate.grouping
     anonymizer, floors = found.settled or anonymizer, found.floors
     groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
     random = np.random.default_rng(seed)
@@ -351,10 +362,20 @@ def publish(
     release = as_release(opened, options.written, columns, schema, options.unlinked)
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
-    verdicts = audit(release, policy, utility=utility, name="the release")
+    seen = None
+    plain = schema.semantics == "single" and len(schema.sensitives) == 1
+    if options.written == "generalized" and plain:
+        seen = sight_of(release, microdata, groups, called)  # its readers know exact columns
+    verdicts = audit(release, policy, utility=utility, name="the release", people=seen)
     traits = traits_of(anonymizer)
-    scope = replace(verdicts.scope, left_out=microdata.left_out, method=_of_method(traits, policy))
+    of_method = _of_method(traits, policy) if gate.factor == 1 else NOT_JUDGED
+    scope = replace(verdicts.scope, left_out=microdata.left_out, method=of_method)
     verdicts = replace(verdicts, lattice=found.lattice, scope=scope)
+    if any(not estimate.within for estimate in verdicts.estimates):
+        raise NoSafeRelease(
+            "too much can be learned from the release as it is written, by an estimate: "
+            f"{'; '.join(policy.failures(seen or release))}"
+        )
     if not verdicts.safe and policy.by_labels:
         raise NoSafeRelease(
             "the groups as they are written do not hold what the policy requires: "
@@ -372,6 +393,9 @@ def publish(
     certificate, private, kept = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
+    if gate.factor != 1:
+        notes = (*gate_notes(gate), *certificate.notes)
+        certificate = replace(certificate, notes=notes, minimal=False)
     members = members_of(microdata, groups, called)
     return Publication(
         release, verdicts, certificate, tables, options, private, members, kept, labels
@@ -408,16 +432,21 @@ def _of_method(traits: Traits, policy: Policy) -> str:
 
 def _refuse_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> None:
     """Refuse limits that a method keeps in groups, not in boxes that a reader may divide."""
-    traits, found = traits_of(method), limit_of_boxes(method, policy, counts.n_people)
+    traits = traits_of(method)
+    found = limit_of_boxes(method, policy, counts.n_people, counts.values)
     if found is not None and int(counts.sizes.max()) >= 2 * traits.least:
-        enough = 1 // found[1] + 1
+        enough = found[2] // found[1] + 1
         possible = enough * int(counts.totals.max()) <= counts.n_people
         raise NoSafeRelease(
             f"{type(method).__name__}: in the generalized form, groups that look alike are one to "
             "a reader, and an adversary who knows the method may be as sure of a value as "
-            f"{traits.highest}; {found[0]} asks for less than {found[1]}. Publish with "
-            f'form = "bucketized"{f", or with l = {enough}" if possible else ""}'
+            f"{traits.highest}{_of_set(found[2])}; {found[0]} asks below {found[1]}. Publish "
+            f'with form = "bucketized"{f", or with l = {enough}" if possible else ""}'
         )
+
+
+def _of_set(many: int) -> str:
+    return f", and of a set of {many} values as {many} times that" if many > 1 else ""
 
 
 def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
@@ -480,13 +509,15 @@ def _certify(
         semantics=semantics,
         parts={name: part for part, names in parts.items() for name in names},
     )
-    said, required = policy.published(), policy.published()["require"]
+    values = policy.combined(microdata).values
+    said, required = policy.published(values), policy.published(values)["require"]
     kept_as_said = {"knowing", *OF_POPULATION}
-    for table, own in zip(required, policy.to_dict()["require"], strict=True):
+    for table, own in zip(required, policy.to_dict(values)["require"], strict=True):
         table.update({key: given for key, given in own.items() if key not in kept_as_said})
     try:
         written = replace(written, populations=policy.populations)
         findings = findings_of(written, required)
+        estimates = certified_estimates(verdicts.estimates, policy, written)
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
     if not _agree(verdicts, findings):
@@ -494,6 +525,7 @@ def _certify(
         raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
     key = secrets.token_hex(32)
     notes, minimal = traits_of(anonymizer).notes, traits_of(anonymizer).minimal
+    loosely = not all(required.searched_exactly for required in policy.requirements)
     learned = learned_tables(policy)
     kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
     if kept is not None:
@@ -516,14 +548,19 @@ def _certify(
         seeded=seed is not None,
         escaped=options.escape_formulas and options.format == "csv",
         semantics=semantics,
-        minimal=policy.monotone() and minimal is not None and bool(minimal(policy)),
+        minimal=policy.monotone() and not loosely and minimal is not None and bool(minimal(policy)),
         grids=verdicts.utility.grids,
         notes=(
             *([learned_note(learned)] if learned else []),
             *([] if policy.monotone() or policy.attributes else [NOT_MINIMAL]),
+            *([PERHAPS_LARGER] if loosely and minimal is not None else []),
             *(notes(policy, seed) if notes is not None else ()),
         ),
         scope=verdicts.scope.to_dict(),
+        estimates=estimates,
+        learned=verdicts.learnt.to_dict()
+        if verdicts.learnt and options.written == "bucketized"
+        else None,
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private, kept

@@ -21,6 +21,7 @@ from foreknow.auditing.scope import NOT_JUDGED, Scope
 from foreknow.criteria import registry as criteria
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import disarm_name
+from foreknow.data.labels import Labels
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema, check_semantics
 from foreknow.engine import Stamp
@@ -38,6 +39,7 @@ from foreknow.publishing import (
 )
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
 from foreknow.publishing.certificate_file import is_kept, parts_of_sensitive
+from foreknow.publishing.learned import TOLERANCE, in_files, same
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.signature import check_signature
 from foreknow.verifier.verify import (
@@ -45,10 +47,12 @@ from foreknow.verifier.verify import (
     OF_PEOPLE,
     OF_POPULATION,
     VERIFIERS,
+    Estimated,
     Finding,
     Reached,
     Written,
     count_people,
+    estimates,
     read_population,
     scope_of,
 )
@@ -96,6 +100,8 @@ class Verification:
         What no requirement looks at, as far as the files tell.
     claimed_scope : Scope
         What the publisher says beyond that: who was left out, and what is proved of the method.
+    estimates : tuple of Estimated
+        What can be learned from the release, as the verifier estimates it itself; no findings.
     """
 
     files: tuple[str, ...]
@@ -113,6 +119,7 @@ class Verification:
     scope: Scope = field(default_factory=Scope)
     claimed_scope: Scope = field(default_factory=Scope)
     semantics: str = "single"
+    estimates: tuple[Estimated, ...] = ()
 
     def __repr__(self) -> str:
         return (
@@ -229,7 +236,8 @@ def judge(
     if known.report is not None and REPORT in others:
         problems += _not_as_certified(folder / REPORT, known.report)
     if policy is not None:
-        known = _by_policy(known, policy)
+        policy = _as_published(known, policy)
+        known = replace(known, policy=policy.published())
     required, unjudged, kept = known.policy["require"], set(), None
     if policy is None:
         # What needs priors of the owner is judged where these are at hand.
@@ -252,12 +260,21 @@ def judge(
         unjudged |= compared
     written = replace(known.written(paths), populations=populations)
     try:
+        if policy is not None:  # labels of a hierarchy stand for values of the release
+            every = {
+                column: Labels(
+                    sorted({v for _, bag in written.held_by(column, ()).values() for v in bag})
+                )
+                for column in (written.parts or (written.sensitive,))
+            }
+            required = policy.published(every)["require"]
         findings = [
             replace(finding, requirement=place)
             for place, table in enumerate(required)
             if place not in unjudged
             for finding in findings_of(written, [table])
         ]
+        learned = _estimates(known, written, required)
         people, n_groups = count_people(written)
         scope = _scope_of(known, written, required)
         stamp.check()
@@ -268,10 +285,11 @@ def judge(
         return None, [*problems, f"the release cannot be read: {why}"]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         raise CertificateError("the policy or findings of the certificate are malformed") from None
-    values = {value for _, bag in written.held.values() for value in bag}
-    problems += _unknown(required, values)
+    problems += _unknown(required, written)
     problems += [_excess(finding, known.groups) for finding in findings if not finding.safe]
+    problems += [_beyond(one, known.groups) for one in learned if not one.within]
     if policy is None:
+        problems += _other_estimates(known, learned)
         certified = [then for then in known.findings if then["requirement"] not in unjudged]
         problems += _differences(known, findings, certified, kept)
         if (people, n_groups) != (known.people, known.n_groups):
@@ -279,7 +297,7 @@ def judge(
                 f"the release has {people} people in {n_groups} groups; certified are "
                 f"{known.people} in {known.n_groups}"
             )
-        problems += [] if problems else _lies(known.scope or {}, scope)
+        problems += [] if problems else _lies(known, scope)
     if unjudged:
         lacking = "; ".join(
             f"{' and '.join(f'require[{place}]' for place in sorted(places))} cannot be checked "
@@ -309,10 +327,11 @@ def judge(
         own_policy=policy is not None,
         not_judged=tuple(others),
         to_keep=tuple(name for name in others if name in _FOR_THE_OWNER),
-        claimed=known.notes if policy is None else (),
+        claimed=(*known.notes, *_unchecked(known)) if policy is None else (),
         scope=scope,
         claimed_scope=Scope() if policy is not None else _claims(known.scope),
         semantics=known.semantics,
+        estimates=tuple(learned),
     )
     return found, problems
 
@@ -349,13 +368,12 @@ def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
     return found
 
 
-def _by_policy(known: Certificate, policy: Policy) -> Certificate:
-    """The certificate with the columns and requirements of another policy."""
+def _as_published(known: Certificate, policy: Policy) -> Policy:
+    """Another policy for the release of a certificate, which says how it is written."""
     refuse_other_schema(known, policy.needed_schema)
     # What is published apart is said by how it is written.
     how: dict[str, Any] = {"form": known.form, "unlinked": known.unlinked}
-    options = replace(policy.options, **how)
-    return replace(known, policy=replace(policy, options=options).published())
+    return replace(policy, options=replace(policy.options, **how))
 
 
 def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Finding | Reached]:
@@ -364,6 +382,71 @@ def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list
     judges = {kind.key: kind.judge for kind in beyond}
     gauges = {c.key: c.gauge for c in criteria.CRITERIA if c.key not in GAUGES}
     return verify_written(written, required, judges, gauges)
+
+
+def _estimates(
+    known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]
+) -> list[Estimated]:
+    """What the verifier estimates itself; by columns that the files have exactly."""
+    schema = known.policy.get("schema", {})
+    certified = {each["requirement"]: each for each in known.estimates}
+    asked = []
+    for table in required:
+        own = table.get("learned", ())
+        several = own if isinstance(own, (list, tuple)) else [own]
+        seen = all(in_files({"adversary": {"": one}}, known.form, schema) for one in several)
+        asked.append(table if several and seen else {})
+    smoothings = {place: each["smoothing"] for place, each in certified.items()}
+    return estimates(written, asked, smoothings)
+
+
+def _beyond(found: Estimated, groups: Sequence[str]) -> str:
+    return (
+        f"require[{found.requirement}]: somebody who learns from the release would be about "
+        f"{found.probability:.4g} sure of {found.value!r} in group {found.group} "
+        f"({', '.join(groups)}), by an estimate; the limit is {float(found.below):.4g}"
+    )
+
+
+def _other_estimates(known: Certificate, found: Sequence[Estimated]) -> Iterator[str]:
+    """Where a certificate has another estimate than the files give, beyond what steps differ."""
+    own = {(each.requirement, _plain(dict(each.adversary))): each for each in found}
+    for then in known.estimates:
+        now = own.get((then["requirement"], _plain(then["adversary"])))
+        if then["checked"] and (now is None or not same(then, now.probability)):
+            what = "nothing" if now is None else f"about {now.probability:.4g}"
+            yield (
+                f"require[{then['requirement']}]: what can be learned is estimated at {what}; "
+                f"certified is {then['probability']:.4g}, which is more than {TOLERANCE:g} off"
+            )
+
+
+def _unchecked(known: Certificate) -> list[str]:
+    """What a certificate says of learning that was not estimated again."""
+    learned, said = known.learned, []
+    if learned is not None:
+        guesses = learned["guesses"]
+        right, groups = (guesses[key] / guesses["people"] for key in ("learned", "groups"))
+        said = [
+            "by an estimate that nothing limits, somebody who learns from the release by "
+            f"{', '.join(learned['by'])} would be up to {learned['probability']:.1%} sure of a "
+            f"value ({right:.0%} of guesses right; {groups:.0%} by the groups alone)"
+        ]
+    return said + [_unconfirmed(each) for each in known.estimates if not each["checked"]]
+
+
+def _unconfirmed(estimate: Mapping[str, Any]) -> str:
+    place, by = estimate["requirement"], ", ".join(estimate["adversary"]["learned"]["by"])
+    if estimate["probability"] is None:
+        return (
+            f"require[{place}] holds by an estimate: what somebody can learn from the release who "
+            f"knows {by} of everybody, exactly, is within the limit"
+        )
+    return (
+        f"require[{place}] holds by the publisher's estimate: what somebody can learn from the "
+        f"release by {by} makes them up to {estimate['probability']:.1%} sure; the verifier's own "
+        "estimate differs"
+    )
 
 
 def _uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
@@ -408,15 +491,23 @@ def _is_table(path: Path) -> bool:
     return stem in _NAMES or not _SUFFIXES.isdisjoint(suffixes)
 
 
-def _unknown(required: Sequence[Mapping[str, Any]], values: set[str]) -> list[str]:
+def _unknown(required: Sequence[Mapping[str, Any]], written: Written) -> Iterator[str]:
     """Values that nobody has: what is required of them is required of nothing."""
-    return [
-        f"require[{position}]: {key}: nobody in the release has the sensitive value {value!r}"
-        for position, table in enumerate(required)
-        for key in ("values", "except")
-        for value in map(str, table.get(key, ()))
-        if value not in values
-    ]
+    for position, table in enumerate(required):
+        held = written.held_by(table.get("sensitive", written.sensitive), ())
+        values = {value for _, bag in held.values() for value in bag}
+        for key in ("values", "except", "any_of"):
+            for value in map(str, _listed(table.get(key, ()))):
+                if value not in values:
+                    yield (
+                        f"require[{position}]: {key}: nobody in the release has the sensitive "
+                        f"value {value!r}"
+                    )
+
+
+def _listed(given: Any) -> list[Any]:
+    """Values in a list, or in the lists of several names."""
+    return [x for own in given.values() for x in own] if isinstance(given, Mapping) else [*given]
 
 
 def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]) -> Scope:
@@ -456,12 +547,14 @@ def _claims(certified: Mapping[str, Any] | None) -> Scope:
     return Scope(left_out=certified["left_out"], method=None if method == NOT_JUDGED else method)
 
 
-def _lies(certified: Mapping[str, Any], scope: Scope) -> Iterator[str]:
+def _lies(known: Certificate, scope: Scope) -> Iterator[str]:
     """Where a certificate says something else of what nothing looked at than the files do."""
-    found = scope.to_dict()
-    for key, then in certified.items():
-        if key not in ("left_out", "method") and found[key] != then:
-            yield f"scope: {key} is {_shown(found[key])}; certified is {_shown(then)}"
+    found, certified = scope.to_dict(), known.scope or {}
+    newer = found if known.version >= 6 and certified else {}
+    for key in dict.fromkeys([*certified, *newer]):
+        now, then = found.get(key), certified.get(key)
+        if key not in ("left_out", "method") and now != then:
+            yield f"scope: {key} is {_shown(now)}; certified is {_shown(then)}"
 
 
 def _excess(finding: Finding | Reached, groups: Sequence[str]) -> str:

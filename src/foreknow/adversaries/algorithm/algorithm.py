@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.adversaries.algorithm.estimate import Budget, estimated
-from foreknow.adversaries.algorithm.exact import NoWorldError, Posteriors, enumerated, proved
+from foreknow.adversaries.algorithm.exact import NoWorldError, Posteriors, enumerated, kept, proved
 from foreknow.adversaries.algorithm.method_runner import Runs, name_of, said_once, settings_of
 from foreknow.adversaries.algorithm.parts import by_parts
 from foreknow.adversaries.algorithm.results import Attack, limits_of
@@ -41,6 +41,8 @@ _log = logging.getLogger(__name__)
 WORLDS, SECONDS = 10_000, 60.0
 # The part of the time that an enumeration may use up in vain.
 _EXACT = 0.6
+# So few people that all worlds are tried, though a proof says enough.
+_ENUMERABLE = 60
 # Worlds that a method is tried on which is said to treat rows alike.
 _SWAPPED = 6
 
@@ -177,7 +179,16 @@ def attack(
         of_release = Worlds.of(seen.groups, codes, len(microdata.values), attributes)
         runs.check_symmetric(_swapped(of_release))
         found = _inferred(of_release, runs, worlds, seconds, start, seed, true=True)
-    return Attack(settings_of(method), policy, microdata, found, limits, seen.left_out, seen.what)
+    return Attack(
+        settings_of(method),
+        policy,
+        microdata,
+        found.with_sets(limits.sets),
+        limits.of,
+        seen.left_out,
+        seen.what,
+        limits.names,
+    )
 
 
 def _inferred(
@@ -191,6 +202,9 @@ def _inferred(
 ) -> Posteriors:
     """Exact where there is time, else a proof, else an estimate; `true`: its own codes can be."""
     until, part = (None if seconds is None else start + seconds * x for x in (1, _EXACT))
+    if worlds.n_people > _ENUMERABLE and (found := kept(worlds, runs)) is not None:
+        runs.check_made(worlds.codes)
+        return found
     ways = runs.refined.number if runs.chances else 1
     share = len(runs.seeds) * (ways or 1)
     _log.info("running %s on every world", runs.name)
@@ -200,7 +214,7 @@ def _inferred(
             found = None if ways is None else enumerated(worlds, runs, most // share, part)
             found = found or proved(worlds, runs, ways)
         except UnsupportedError:  # too large a table for the method's chances
-            if not runs.chances or not runs.known.frequencies:
+            if not runs.chances or not (runs.known.frequencies or runs.foreseen):
                 raise
             found = proved(worlds, runs, None)
         if found is not None:
@@ -341,6 +355,29 @@ class Algorithm:
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""
+        found, people = self._inferred(release)
+        return {
+            value: self._disclosure(value, code, found, people)
+            for code, value in enumerate(people.values)
+        }
+
+    def any_of(
+        self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
+    ) -> Disclosure:
+        """Find the highest posterior that some person has one of some values, whichever."""
+        found, people = self._inferred(release)
+        codes = [code for code, value in enumerate(people.values) if str(value) in members]
+        return self._disclosure(name, len(people.values), found.with_sets([codes]), people)
+
+    def _inferred(self, release: HasCounts) -> tuple[Posteriors, _People]:
+        """What the adversary believes of everybody; worked out once."""
+        memory = counts_of(release).memory
+        if ("algorithm", self) not in memory:
+            memory["algorithm", self] = self._infer(release)
+        known: tuple[Posteriors, _People] = memory["algorithm", self]
+        return known
+
+    def _infer(self, release: HasCounts) -> tuple[Posteriors, _People]:
         schema = self.schema or (None if self.policy is None else self.policy.schema)
         if schema is None:
             raise InputError(
@@ -361,10 +398,7 @@ class Algorithm:
         worlds = Worlds.of(runs.seen.groups, codes, len(table.values), table.attributes)
         with said_once(self.anonymizer):
             found = _inferred(worlds, runs, self.worlds, self.seconds, start, self.seed, true=False)
-        return {
-            value: self._disclosure(value, code, found, people)
-            for code, value in enumerate(people.values)
-        }
+        return found, people
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Never: another grouping strikes out other worlds."""

@@ -20,12 +20,14 @@ from foreknow.adversaries.facts.minima import FactsMeasure, attaining, exact_min
 from foreknow.adversaries.facts.profiles import Profiles, profiles
 from foreknow.adversaries.facts.ratios import FloatArray
 from foreknow.adversaries.facts.skyline import front
+from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
 from foreknow.adversaries.facts.witness import FactsWitness, witness_of
 from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.data.sparse import IntArray
+from foreknow.data.windows import Windows
 from foreknow.errors import InputError, hints
 from foreknow.numbers import CLOSE, Number, as_threshold
 from foreknow.settings import Amount, Settings
@@ -87,6 +89,11 @@ class Facts:
     def __post_init__(self) -> None:
         for name in ("l", "k", "m"):
             object.__setattr__(self, name, whole_amount("Facts", name, getattr(self, name)))
+
+    @property
+    def others(self) -> tuple[int, int]:
+        """How many other people's values are known, and how many are linked to the target."""
+        return self.k, self.m
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.
@@ -168,6 +175,44 @@ class Facts:
         limit = as_threshold(threshold)
         measure = FactsMeasure((self.l, self.k, self.m), limit, values, semantics)
         return MinLedger(measure, limit, values, falling=self.monotone(semantics))
+
+    def near(self, windows: Windows) -> Disclosure:
+        """Find the highest posterior that some person's value lies in one window, and which.
+
+        Parameters
+        ----------
+        windows : Windows
+            Counts of numbers or dates, and how wide a window is.
+
+        Returns
+        -------
+        Disclosure
+            Its value says where the window is; of windows that are as bad it is the first.
+
+        Examples
+        --------
+        >>> from foreknow.data.windows import Width, Windows
+        >>> counts = GroupCounts.from_bags([[30000, 31000, 34000, 60000, 90000]])
+        >>> Facts(l=1).near(Windows.of(counts, Width(5000)))
+        Disclosure('between 30,000 and 35,000', 0.75)
+        """
+        window, exact = worst_window(windows, (self.l, self.k, self.m))
+
+        def witness() -> Any:
+            return self.disclosure(windows.merged(window), window).witness
+
+        return Disclosure(window, float(exact), lambda: exact, witness)
+
+    def near_ledger(self, threshold: Number, windows: Windows) -> MinLedger:
+        """Return a ledger for a search, against what `near` finds; `windows` of the whole table."""
+        limit = as_threshold(threshold)
+        amounts = min(self.l, windows.counts.n_values), self.k, self.m
+        return MinLedger(WindowsMeasure(amounts, limit, windows.last), limit)
+
+    @property
+    def near_is_exact(self) -> bool:
+        """Whether such a ledger refuses nothing that is safe: without links."""
+        return not self.m
 
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Facts:

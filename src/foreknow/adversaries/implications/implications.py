@@ -32,6 +32,7 @@ from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
+from foreknow.data.windows import Windows
 from foreknow.errors import InputError, UnsupportedError, hints
 from foreknow.numbers import CLOSE, Number, as_threshold
 from foreknow.settings import Amount, Settings
@@ -298,6 +299,11 @@ class Negations:
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole_amount("Negations", "k", self.k))
 
+    @property
+    def others(self) -> tuple[int, int]:
+        """How many other people are known of at most, and that nobody is linked to the target."""
+        return self.k, 0
+
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value, or any value."""
         return self._facts(release).disclosure(release, value)
@@ -309,6 +315,19 @@ class Negations:
     def chances(self, release: HasCounts) -> Chances:
         """How sure they can be of each person, with that person as the target."""
         return self._facts(release).chances(release)
+
+    def near(self, windows: Windows) -> Disclosure:
+        """Find the highest posterior that some person's value lies in one window."""
+        return self._facts(windows).near(windows)
+
+    def near_ledger(self, threshold: Number, windows: Windows) -> Ledger:
+        """Return a ledger for a search; see `Facts.near_ledger`."""
+        return self._facts(windows).near_ledger(threshold, windows)
+
+    @property
+    def near_is_exact(self) -> bool:
+        """Whether such a ledger refuses nothing that is safe."""
+        return True
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises the breach probability."""

@@ -16,7 +16,7 @@ from pydantic import model_validator
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
-from foreknow.adversaries.priors.disclosure import Gain, Judged, judged
+from foreknow.adversaries.priors.disclosure import Gain, Judged, judged, judged_set
 from foreknow.adversaries.priors.signature_groups import Reading
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of
@@ -69,6 +69,12 @@ class Priors:
         it. ``binary``: each value by itself, had or not had, as the paper's bound reads it. The
         joint adversary can be surer.
 
+    Attributes
+    ----------
+    tables : tuple of PriorTable
+    fit : object or None
+        How they were learned from a release; None where they were given.
+
     Raises
     ------
     DataError
@@ -108,6 +114,7 @@ class Priors:
     source: Any = field(compare=False)
     semantics: Reading = "joint"
     tables: tuple[PriorTable, ...] = field(init=False)
+    fit: Any = field(init=False, default=None, compare=False)
     key: ClassVar[str] = "priors"
     settings: ClassVar[type[Settings]] = PriorsSettings
 
@@ -182,6 +189,62 @@ class Priors:
         learned = [count_chances(source, own, sensitive, added) for own in sets]
         return cls([PriorTable(*table) for table in learned], semantics)
 
+    @classmethod
+    def from_release(
+        cls,
+        release: Any,
+        by: Sequence[str],
+        people: Any = None,
+        *,
+        bandwidth: Number | None = None,
+        smoothing: Number | None = None,
+        starts: int = 5,
+        seed: int = 0,
+    ) -> Priors:
+        """Learn priors from a release alone, as anybody can: the likeliest for its groups.
+
+        Of each group, only the columns of its people and its bag count, never who has which value.
+        Where several are as likely, their mean: a release does not tell which.
+
+        Parameters
+        ----------
+        release : Release
+            With the columns of everybody: bucketized, or with `people`.
+        by : sequence of str
+            The columns of a signature, together.
+        people : Microdata, path or frame, optional
+            Of a generalized release, the exact quasi-identifiers of everybody, and `by`. Without
+            it, what is known of people is what is published.
+        bandwidth, smoothing, starts, seed
+            As of `Learned`.
+
+        Returns
+        -------
+        Priors
+            How it was learned, and how surely, is its `fit`.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from foreknow.data.release import Release
+        >>> rows = {"job": ["clerk", "cook"] * 30, "disease": ["gout", "flu"] * 30}
+        >>> table = pa.table({**rows, "group": [row // 5 for row in range(60)]})
+        >>> release = Release.from_groups(table, group="group", sensitive="disease")
+        >>> learned = Priors.from_release(release, by=["job"])
+        >>> float(learned.tables[0].prior(("clerk",), "gout")) > 0.9, learned.fit.converged
+        (True, True)
+        """
+        from foreknow.adversaries.learned.learned import Learned
+
+        if people is not None:
+            from foreknow.data.sights import seen_with
+
+            release = seen_with(release, people, by)
+        learning = Learned(by, bandwidth, smoothing, starts, seed).learning(release)
+        found = cls(learning.table())
+        object.__setattr__(found, "fit", learning.fit)
+        return found
+
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.
 
@@ -243,6 +306,31 @@ class Priors:
         """
         each = self._judged(release)
         return each[0].chances() if len(each) == 1 else None
+
+    def any_of(
+        self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
+    ) -> Disclosure:
+        """Find the highest posterior that some person has one of some values, whichever.
+
+        Under ``joint`` it is the sum of their posteriors, since everybody has exactly one value;
+        its prior is the sum of their priors. Under ``binary`` the set is one value that is had or
+        not had, as likely as its values together.
+
+        Parameters
+        ----------
+        release : Release
+        members : sequence of str
+            The values, as they print.
+        name : label
+            What they are called together.
+        relative : bool
+            Whether it is to be the highest by its prior, rather than the highest.
+        """
+        found = []
+        for table in self.tables:
+            own, codes = judged_set(release, table, self.semantics, members, name)
+            found.append(own.of_set(codes, name, relative=relative))
+        return (worst_by_prior if relative else worst)(found)
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Never: merging groups can raise a posterior (section IV)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -41,6 +41,7 @@ from foreknow.report.figures import (
     worst_groups,
 )
 from foreknow.report.knowledge import NOUN, Terms, describe, share_text
+from foreknow.report.learned import estimate_sentences, learnt_sentences
 from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document, script_json
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
@@ -88,6 +89,16 @@ class AuditPage(Page[Audit]):
         """Say whether the release is safe, and how many requirements hold."""
         safe = [all(v.safe for v in own) for own in by_requirement(self.result)]
         safe += [each.safe for each in self.result.criteria]
+        estimated = [each.within for each in self.result.estimates]
+        if not safe:  # nothing is settled
+            ends = "is within its limit" if all(estimated) else "is NOT within its limit"
+            return f"By an estimate, and no verdict: what can be learned {ends}"
+        if not all(estimated):
+            return "Too much can be learned from the release, by an estimate"
+        beside = "; what can be learned is within its limit, by an estimate" if estimated else ""
+        return self._settled(safe) + beside
+
+    def _settled(self, safe: list[bool]) -> str:
         total, failing = len(safe), safe.count(False)
         if total == 1:
             return "Not safe: the requirement fails" if failing else "Safe: the requirement holds"
@@ -101,8 +112,14 @@ class AuditPage(Page[Audit]):
     @property
     def notes(self) -> list[str]:
         """What the verdicts did not look at."""
-        audit = self.result
-        return sentences(audit.scope, sensitive_noun(audit.policy), audit.counts.semantics)
+        return self._notes(published=False)
+
+    def _notes(self, *, published: bool) -> list[str]:
+        audit, noun = self.result, sensitive_noun(self.result.policy)
+        # Of a generalized release, it is by columns that are not published exactly.
+        kept = published and audit.policy.options.written == "generalized"
+        learnt = [] if kept else learnt_sentences(audit.learnt, noun)
+        return [*learnt, *sentences(audit.scope, noun, audit.counts.semantics)]
 
     def html(self, *, published: bool = False) -> str:
         """Write the page; one that is published does not show what learned priors disclose."""
@@ -115,7 +132,7 @@ class AuditPage(Page[Audit]):
             name=audit.name,
             mood=self.mood,
             scope=utility_line(worth),
-            notes=self.notes,
+            notes=self._notes(published=published),
             notes_heading=HEADING,
             terms=Terms(noun, audit.counts.semantics),
             legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
@@ -123,6 +140,7 @@ class AuditPage(Page[Audit]):
             exposed=None if published else exposed_grid(titled_exposed(audit)),
             exposed_meaning=MEANING,
             criteria=_criteria(audit, published=published),
+            estimates=_estimates(audit, published=published),
             sizes=script_json(sizes_figure(audit.counts)),
             utility=worth,
             sizes_caption=_sizes_caption(worth),
@@ -160,6 +178,8 @@ class AuditPage(Page[Audit]):
         failing = [(False, f"{s['sentence']} {s['exposed']}") for s in sections if not s["safe"]]
         for safe, said in (*_criteria(audit), *failing):
             yield Sentence(f"{'✓' if safe else '✗'} {said}", "safe" if safe else "unsafe")
+        for within, each in _estimates(audit):
+            yield Sentence(f"{'≈' if within else '✗'} {' '.join(each)}", "" if within else "unsafe")
         if self.notes:
             yield Sentence(HEADING, "strong")
             yield from [Sentence(f"– {said}") for said in self.notes]
@@ -230,7 +250,7 @@ def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
     return [
         tuple(next(verdicts) for _ in requirement.points)
         for requirement in audit.policy.requirements
-        if requirement.points
+        if requirement.points and not requirement.points[0].estimated
     ]
 
 
@@ -267,6 +287,14 @@ def criterion_sentence(verdict: CriterionVerdict) -> str:
     return f"{_criterion_text(requirement)}{of}{given}: {visible(verdict.attained)}."
 
 
+def _estimates(audit: Audit, *, published: bool = False) -> list[tuple[bool, list[str]]]:
+    """Whether each estimate of what is learned is within its limit, and what it is."""
+    noun = sensitive_noun(audit.policy)
+    # Of a generalized release, what was found is by columns that are not published exactly.
+    kept = published and audit.policy.options.written == "generalized"
+    return [(each.within, estimate_sentences(each, noun, kept=kept)) for each in audit.estimates]
+
+
 def _criterion_text(requirement: Requirement) -> str:
     """A criterion as a policy file has it."""
     assert requirement.criterion is not None
@@ -289,16 +317,33 @@ def requirement_title(requirement: Requirement, place: int) -> str:
 
 
 def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> str:
-    """Say which values a requirement is about."""
-    if requirement.any_of is not None:
-        members = listing([named(value) for value in requirement.any_of], "or", most=most)
-        return f"any of {members}"
+    """Say which values a requirement is about, and which of a table a label stands for."""
+    of = requirement.any_of
+    if isinstance(of, str):
+        members = requirement.counted_sets.get(of, ())
+        listed = f" ({_either(members, most)})" if members else ""
+        return f"any {noun} under {named(of)}{listed}"
+    if isinstance(of, Mapping):
+        sets = [f"any of {named(name)} ({_either(own, most)})" for name, own in of.items()]
+        return listing(sets, most=most)
+    if of is not None:
+        return f"any of {_either(of, most)}"
+    if requirement.at_level is not None:
+        labels = f"every label of level {requirement.at_level} in the hierarchy of {noun}"
+        excepted = [named(label) for label in requirement.excluded]
+        return f"{labels} except {listing(excepted, most=most)}" if excepted else labels
+    if requirement.within is not None:
+        return f"every {noun} to within {requirement.within.words()}"
     if requirement.values is not None:
         return listing([named(value) for value in requirement.values], most=most)
     if not requirement.excluded:
         return f"every {noun}"
     excluded = listing([named(value) for value in requirement.excluded], most=most)
     return f"every {noun} except {excluded}"
+
+
+def _either(members: Sequence[Any], most: int) -> str:
+    return listing([named(value) for value in members], "or", most=most)
 
 
 def utility_line(utility: Utility) -> str:
@@ -401,11 +446,12 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     }
     if brief or found.value is None:
         return section
+    counts = verdict.requirement.shown(counts, found)
     figure, caption = _figure(counts, verdict, noun)
     every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
     rows = [
-        (visible(d.value), number(int(counts.totals[counts.code(d.value)])), _worst(d, verdict))
+        (visible(d.value), _holders(verdict, counts, d.value), _worst(d, verdict))
         for d in every[:_MOST_VALUES]
     ]
     return section | {
@@ -421,6 +467,16 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
             note=f"And {some(left, 'other', 'others')}, none of them higher." if left > 0 else "",
         ),
     }
+
+
+def _holders(verdict: Verdict, counts: GroupCounts, value: Any) -> str:
+    """How many have a value, or one of a set."""
+    if value in counts.values.codes:
+        return number(int(counts.totals[counts.code(value)]))
+    members = set(verdict.requirement.counted_sets.get(str(value), ()))
+    codes = [code for code, label in enumerate(counts.values) if str(label) in members]
+    whole = len(codes) == len(members) > 0  # or some are in the set that is counted as one
+    return number(int(counts.totals[codes].sum())) if whole else "–"
 
 
 def _worst(found: Disclosure, verdict: Verdict) -> Cell:
@@ -535,6 +591,8 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     known = [_column(schema, column) for column in schema.quasi_identifiers]
     noun = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
     sensitive += _SEVERAL.get(schema.semantics, [])
+    named_sets = [name for name in schema.sensitives if name in schema.hierarchies]
+    sensitive += [f"Sets of values have names, {_coarsened(schema, name)}" for name in named_sets]
     rows = [(noun, sensitive), ("Columns others may know", known)]
     for title, columns in (
         ("Identifiers, never published", schema.identifiers),
@@ -547,11 +605,14 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
 
 
 def _column(schema: Schema, column: str) -> str:
-    hierarchy: Any = schema.hierarchies.get(column)
-    if hierarchy is None:
+    if column not in schema.hierarchies:
         return visible(column)
-    table = hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict()
-    return f"{visible(column)}: {coarsening(table)}"
+    return f"{visible(column)}: {_coarsened(schema, column)}"
+
+
+def _coarsened(schema: Schema, column: str) -> str:
+    hierarchy: Any = schema.hierarchies[column]
+    return coarsening(hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict())
 
 
 def coarsening(table: Mapping[str, Any]) -> str:
