@@ -212,21 +212,20 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
 
 
 def _about(required: Mapping[str, Any]) -> str:
-    """Which column and values a requirement is about where there are others, and what is known."""
-    said = f", on {_listed([required['sensitive']])}" if required.get("sensitive") else ""
+    """Which values a requirement is about, where it is not about all."""
     sets = required.get("any_of")
-    keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
     if isinstance(sets, Mapping):
         each = [f"{name} ({_listed(own, most=20, joined='or')})" for name, own in sets.items()]
-        said += f", about any of {'; any of '.join(map(visible, each))}"
-    elif key := next((key for key in keys if required.get(key)), None):
-        said += f", {keys[key]} {_listed(required[key], most=20)}"
-    elif "within" in required:
+        return f", about any of {'; any of '.join(map(visible, each))}"
+    keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
+    for key, words in keys.items():
+        if key in required:
+            return f", {words} {_listed(required[key], most=20)}"
+    if "within" in required:
         from foreknow.data.windows import Width
 
-        said += f", to within {Width(required['within']).words()}"
-    known = required.get("knowing")
-    return f"{said}, knowing of everybody {_listed(known, most=20)}" if known else said
+        return f", to within {Width(required['within']).words()}"
+    return ""
 
 
 def _listed(labels: Iterable[Any], most: int = 6, joined: str = "and") -> str:
@@ -239,30 +238,37 @@ def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
     from foreknow.report.scope import HEADING, sentences
-    from foreknow.report.words import named, noun_of, setting_text
+    from foreknow.report.words import listing, named, noun_of, setting_text
     from foreknow.verifier.verify import Reached
 
     of_whom = "of your policy " if found.own_policy else ""
-    columns = dict.fromkeys(of.get("sensitive", found.sensitive) for of in found.requirements)
+    columns = listing(list(found.sensitives), most=len(found.sensitives))
     lines = [
         f"Verified: {found.people:,} people in {found.n_groups:,} groups by "
-        f"{', '.join(found.groups)}; every requirement {of_whom}on {', '.join(columns)} holds:"
+        f"{', '.join(found.groups)}; every requirement {of_whom}on {columns} holds:"
     ]
     for finding in found.findings:
-        about = _about(found.requirements[finding.requirement])
+        required = found.requirements[finding.requirement]
+        of = f"{required['sensitive']}: " if "sensitive" in required else ""
+        known = list(required.get("knowing", ()))
+        of_all = listing(known, most=len(known))
         if isinstance(finding, Reached):
-            ((criterion, required),) = finding.criterion.items()
+            ((criterion, setting),) = finding.criterion.items()
+            within = f" in groups divided by {of_all}" if known else ""
             lines.append(
-                f"  {criterion} = {setting_text(required)}{about}: attained is {finding.attained}; "
-                "this is about groups, and not about what anyone can infer of a person"
+                f"  {of}{criterion} = {setting_text(setting)}{within}: attained is "
+                f"{finding.attained}; this is about groups, and not about what anyone can infer of "
+                "a person"
             )
             continue
         ((kind, amounts),) = finding.adversary.items()
         limit = "not above" if finding.inclusive else "below"
         times = f" = {finding.times} times the prior" if finding.times is not None else ""
         whose = "nobody has a value" if finding.value is None else named(finding.value)
+        about = _about(required)
+        more = f" and the {of_all} of everybody" if known else ""
         lines.append(
-            f"  against {kind} {_amounts(amounts)}{about}: at most "
+            f"  {of}against {kind} {_amounts(amounts)}{more}{about}: at most "
             f"{exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"
         )
     for estimate in found.estimates:
