@@ -334,6 +334,14 @@ def test_a_certificate_that_hides_what_is_known_is_told_or_refused(tmp_path):
     path.write_text(json.dumps(forged))
     with pytest.raises(fk.ForeknowError):
         fk.verify(tmp_path / "out")
+    # What is left out reads as every column in a policy, and so is never left out.
+    fk.publish(people(), policy(below="99/100", knowing=[]), seed=1).write(tmp_path / "blind")
+    path = tmp_path / "blind" / "certificate.json"
+    forged = json.loads(path.read_text())
+    del forged["policy"]["require"][0]["knowing"]
+    path.write_text(json.dumps(forged))
+    with pytest.raises(fk.errors.CertificateError, match="does not say by knowing"):
+        fk.verify(tmp_path / "blind")
 
 
 S = {"sensitive": ["ill", "pay"], "other": ["job"]}

@@ -436,6 +436,13 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     for required in read.policy.require:
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
+        of_people = any(
+            getattr(each, "of_people", False) and getattr(required, each.key) is not None
+            for each in criteria.CRITERIA
+        )
+        several = len(schema.sensitives) + len(schema.other) > 1
+        if several and read.version >= 6 and required.knowing is None and not of_people:
+            return "a requirement does not say by knowing which columns are known of everybody"
         for name in required.knowing or ():
             if name not in (*schema.sensitives, *schema.other):
                 return f"{name!r} is said to be known, and is not published beside values"
