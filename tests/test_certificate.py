@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path):
 def test_a_certificate_of_the_first_version_is_one_of_single_values(folder):
     def older(table):
         table["version"] = 1
-        for key in ("minimal", "notes", "scope"):
+        for key in ("minimal", "notes", "scope", "report"):
             del table[key]
         del table["release"]["semantics"]
 

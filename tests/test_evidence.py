@@ -309,7 +309,10 @@ def test_the_command_writes_the_page_beside_the_folder_for_the_owner(place):
     assert json.loads((place / "e.json").read_text())["same_source"] is True
     done = run("verify", "out", "--key", "key.pub", "--evidence", page.name)
     assert done.exit_code == 0, done.output
-    assert "Signed by the owner of key.pub: certificate.json, out.evidence.html." in done.output
+    said = " ".join(done.output.split())
+    assert (
+        "Signed by the owner of key.pub: certificate.json, out.evidence.html, report.html." in said
+    )
     page.write_text(page.read_text().replace("200 people", "201 people", 1))
     done = run("verify", "out", "--key", "key.pub", "--evidence", page.name)
     assert isinstance(done.exception, CertificateError)
@@ -350,6 +353,44 @@ def test_a_signature_stands_for_the_tables_too(place):
     (place / "out" / "release.csv").write_text(text.replace("flu", "cold", 1))
     with pytest.raises(CertificateError, match="digest differs"):
         fk.verify(place / "out", key=place / "key.pub")
+
+
+def test_a_signature_stands_for_the_report_too(place):
+    report = place / "out" / "report.html"
+    said = " ".join(run("verify", place / "out", "--key", place / "key.pub").output.split())
+    assert "Signed by the owner of key.pub: certificate.json, report.html." in " ".join(
+        said.split()
+    )
+    whole = report.read_bytes()
+    for spoiled in (whole + b" ", whole[:-1], whole.replace(b"safe", b"SAFE", 1), b""):
+        report.write_bytes(spoiled)
+        with pytest.raises(CertificateError, match=r"^report\.html is not the file"):
+            fk.verify(place / "out", key=place / "key.pub")
+    (place / "copy.html").write_bytes(whole)
+    report.unlink()
+    report.symlink_to(place / "copy.html")
+    with pytest.raises(CertificateError, match=r"report\.html is a link"):
+        fk.verify(place / "out")
+    report.unlink()
+    assert "report" not in run("verify", place / "out", "--key", place / "key.pub").output
+
+
+def test_a_report_is_certified_from_version_6_on(place):
+    path = place / "out" / "certificate.json"
+    table = json.loads(path.read_text())
+    assert table["version"] == 6
+    for key, wrong, said in (
+        ("version", 5, "the report is certified from version 6 on"),
+        ("report", "0" * 63, "malformed: report"),
+        ("report", 7, "malformed: report"),
+    ):
+        path.write_text(json.dumps({**table, key: wrong}))
+        with pytest.raises(CertificateError, match=said):
+            fk.verify(place / "out")
+    del table["report"]  # as before
+    path.write_text(json.dumps(table))
+    (place / "out" / "report.html").write_text("anything")
+    assert "report.html" in fk.verify(place / "out").not_judged
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 63, b"x" * 65, b"x" * 10_000])

@@ -387,3 +387,26 @@ def test_limits_and_amounts_of_all_sizes_agree_with_the_worst_case():
             worst = next(iter(audit.exposed[0].groups), None)
             if worst is not None:
                 assert worst.disclosure.probability == pytest.approx(audit.verdicts[0].probability)
+
+
+def test_where_groups_overlap_it_is_not_said_how_many_are_in_groups_that_fail():
+    release = fk.Release.from_generalized(
+        pa.table({"age": ["20", "20", "20 to 24", "30"], "ill": list("abca")}),
+        quasi_identifiers=["age"],
+        sensitive="ill",
+    )
+    ages = [20, 20, 21, 22, 23, 24, 30, 31]
+    for lowest, highest, people in ((0, "1/2", None), (0, 1, 0), ("1/10", 1, None)):
+        criterion = fk.DeltaPresence(lowest, highest, pa.table({"age": ages}))
+        audit = fk.audit(release, fk.Policy([fk.Requirement(criterion)]))
+        assert audit.safe == (people == 0)
+        over = audit.exposed[0].over
+        assert (over and over.people) == people
+    apart = fk.Release.from_generalized(
+        pa.table({"age": ["20", "20", "22 to 24", "30"], "ill": list("abca")}),
+        quasi_identifiers=["age"],
+        sensitive="ill",
+    )
+    criterion = fk.DeltaPresence(0, "1/2", pa.table({"age": [20, 20, 22, 23, 30, 40]}))
+    found = fk.audit(apart, fk.Policy([fk.Requirement(criterion)])).exposed[0]
+    assert (found.over.people, found.over.groups) == (3, 2)

@@ -278,3 +278,41 @@ def test_an_order_that_is_unknown_is_asked_for():
     with pytest.raises(fk.InputError, match="does not name the value 'severe'"):
         fk.TCloseness(0.5, "ordered", ["none", "mild"]).measure(counts)
     assert fk.TCloseness(0.5, "ordered", ["none", "mild", "severe"]).measure(counts)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "bags", "said"),
+    [
+        (
+            fk.TCloseness("0.2"),
+            [{"a": 70_001, "b": 29_999}, {"a": 30_000, "b": 70_000}],
+            "0.200005 away from the table, 0.2 is allowed",
+        ),
+        (
+            fk.TCloseness(0.25),
+            [{"a": 3, "b": 1}, {"a": 1, "b": 3}],
+            "0.25 away from the table, 0.25",
+        ),
+        (fk.BetaLikeness(1), [{"a": 20_001}, {"b": 20_002}], "up to 1.00005 times its share"),
+        (fk.DeltaDisclosure("1e-6"), [{"a": 3}, {"a": 5}], "up to 1; it must be below 1.000001,"),
+        (
+            fk.DeltaDisclosure(1),
+            [{"a": 3}, {"b": 5}],
+            "up to inf; it must be below 2.718, e to the 1",
+        ),
+        (fk.DeltaDisclosure(500), [{"a": 3}, {"a": 5}], "up to 1; it must be below 1.404e+217, e"),
+        (
+            fk.AlphaK("1/3", 1),
+            [{"a": 33334, "b": 33333, "c": 33333}],
+            "is 0.33334, the most is 0.33333;",
+        ),
+        (
+            fk.LDiversity(2, "recursive", 2),
+            [{"a": 200_001, "b": 100_000}],
+            "occurs 2.00001 times as often as all from the 2nd on, together; it must be below 2",
+        ),
+        (fk.LDiversity(2, "entropy"), [{"a": 501, "b": 499}], "as diverse as 1.999996 values"),
+    ],
+)
+def test_an_amount_prints_as_its_limit_only_where_it_is_equal(criterion, bags, said):
+    assert said in criterion.attained(fk.GroupCounts.from_bags(bags)).words

@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.oracle.sights import joint_worlds, worst_over_worlds
 from tests.oracle.worlds import worlds
+from typer.testing import CliRunner
 
 import foreknow as fk
+from foreknow.cli.entry import app
 from foreknow.errors import SchemaError, UnsupportedError
+from foreknow.result import page_of
 
 COLUMNS = ("ill", "pay", "job")
 MOST = (1, 1, 1)
@@ -299,6 +302,20 @@ unlinked = ["pay"]
     assert certificate["version"] >= 6
     report = (tmp_path / "out" / "report.html").read_text()
     assert "the job of everybody" in report
+    done = CliRunner().invoke(app, ["verify", str(tmp_path / "out")])
+    said = " ".join(done.output.split())
+    assert "every requirement on ill and pay holds" in said
+    assert "ill: against facts l = 1, k = 0, m = 0 and the job of everybody: at most" in said
+    assert "pay: against facts l = 1, k = 0, m = 0: at most" in said
+
+
+def test_what_a_criterion_is_about_and_who_knows_what_is_said():
+    asked = fk.Requirement(fk.LDiversity(9), sensitive="ill")
+    audit = fk.audit(people(), fk.Policy([asked], schema=fk.Schema(**S, quasi_identifiers=["sex"])))
+    said = page_of(audit).html()
+    assert "of ill, where somebody knows the job and pay of everybody: the least" in said or (
+        "of ill, where somebody knows the pay and job of everybody: the least" in said
+    )
 
 
 def test_a_certificate_that_hides_what_is_known_is_told_or_refused(tmp_path):
@@ -317,6 +334,14 @@ def test_a_certificate_that_hides_what_is_known_is_told_or_refused(tmp_path):
     path.write_text(json.dumps(forged))
     with pytest.raises(fk.ForeknowError):
         fk.verify(tmp_path / "out")
+    # What is left out reads as every column in a policy, and so is never left out.
+    fk.publish(people(), policy(below="99/100", knowing=[]), seed=1).write(tmp_path / "blind")
+    path = tmp_path / "blind" / "certificate.json"
+    forged = json.loads(path.read_text())
+    del forged["policy"]["require"][0]["knowing"]
+    path.write_text(json.dumps(forged))
+    with pytest.raises(fk.errors.CertificateError, match="does not say by knowing"):
+        fk.verify(tmp_path / "blind")
 
 
 S = {"sensitive": ["ill", "pay"], "other": ["job"]}

@@ -223,6 +223,9 @@ def _failing(requirement: Requirement, counts: GroupCounts) -> Exposed:
     ledger = criterion.ledger(counts.semantics, **({"whole": counts.totals} if compares else {}))
     fails = getattr(ledger, "fails", None)
     failing = np.zeros(0, dtype=np.int64) if fails is None else np.flatnonzero(fails(counts))
+    beyond = getattr(criterion, "beyond_groups", None)
+    if beyond is not None and beyond(counts):
+        return Exposed(requirement, None)
     if not len(failing) and (fails is None or not criterion.holds(counts)):
         return Exposed(requirement, None)  # what fails is no group
     found = _OfGroups(counts, failing)

@@ -107,7 +107,7 @@ def verify(
     --key, certificate.json must also be what the owner of that key has signed.
     """
     from foreknow.policy.policy import Policy
-    from foreknow.publishing import CERTIFICATE
+    from foreknow.publishing import CERTIFICATE, REPORT
     from foreknow.publishing.signature import check_signature
     from foreknow.publishing.verification import judge, load_signed
 
@@ -127,6 +127,7 @@ def verify(
     if found is not None and not problems and not quiet:
         _say_verified(found)
         signed = [path.name for path in (certificate, evidence) if path is not None]
+        signed += [REPORT] if known.report is not None and REPORT in found.not_judged else []
         if key is not None:
             _say_line(console(), f"Signed by the owner of {key.name}: {', '.join(signed)}.")
     raise typer.Exit(UNSAFE if problems else 0)

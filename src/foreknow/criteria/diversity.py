@@ -157,14 +157,15 @@ class LDiversity(_OfValues):
         """The least diverse group of a release."""
         counts = counted(self, release)
         amount, group = getattr(self, f"_{self.kind}")(counts)
+        said, limit = beside(amount, self.l if self.c is None else self.c)
         words = {
             "distinct": f"the least diverse group has {amount} different values, the least is "
             f"{self.l}",
-            "entropy": f"the least diverse group is as diverse as {shortened(amount)} values that "
-            f"are equally frequent, the least is {self.l}",
+            "entropy": f"the least diverse group is as diverse as {said} values that are equally "
+            f"frequent, the least is {limit}",
             "recursive": "in the least diverse group the most frequent value occurs "
-            f"{shortened(amount)} times as often as all from the {_ordinal(self.l)} on, together; "
-            f"it must be below {self.c}",
+            f"{said} times as often as all from the {_ordinal(self.l)} on, together; it must be "
+            f"below {limit}",
         }[self.kind]
         holds = not self._fails(counts).any()
         return Attained(amount, holds, words, counts.group_label(group))
@@ -268,9 +269,10 @@ class AlphaK(_OfValues):
         near = np.flatnonzero(shares >= shares.max() - CLOSE).tolist()
         share = max(Fraction(int(most[g]), int(sizes[g])) for g in near)
         group = next(g for g in near if Fraction(int(most[g]), int(sizes[g])) == share)
+        said, limit = beside(share, self.alpha)
         words = (
-            f"the largest share of a value in a group is {shortened(share)}, the most is "
-            f"{self.alpha}; the smallest group has {int(sizes.min())} people, the least is {self.k}"
+            f"the largest share of a value in a group is {said}, the most is {limit}; the "
+            f" smallest group has {int(sizes.min())} people, the least is {self.k}"
         )
         holds = share <= as_fraction(self.alpha) and int(sizes.min()) >= self.k
         return Attained(share, holds, words, counts.group_label(group))
@@ -318,6 +320,23 @@ def _ordinal(place: Any) -> str:
     return f"{place}{last or 'th'}"
 
 
-def shortened(amount: numbers.Number | float) -> str:
-    """A number for people."""
-    return f"{float(amount):.4g}"
+def beside(amount: numbers.Number | float, limit: numbers.Number) -> tuple[str, str]:
+    """A number and its limit for people, in digits that look alike only where they are equal.
+
+    >>> beside(0.2, "1/5"), beside(Fraction("0.2000001"), 0.2), beside(math.inf, 2)
+    (('0.2', '0.2'), ('0.2000001', '0.2'), ('inf', '2'))
+    """
+    most = as_fraction(limit)
+    if amount == math.inf:
+        return "inf", _digits(most, 4)
+    exactly = as_fraction(amount)
+    for digits in range(4, 300):
+        said = _digits(exactly, digits), _digits(most, digits)
+        if said[0] != said[1] or exactly == most:
+            break
+    return said
+
+
+def _digits(number: Fraction, digits: int) -> str:
+    many = number >= 10**15
+    return f"{float(number):.{digits}g}" if many else numbers.significant(number, digits)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import FloatArray, HasCounts, Mask
-from foreknow.criteria.diversity import counted, plain, require_single, shortened
+from foreknow.criteria.diversity import beside, counted, plain, require_single
 from foreknow.criteria.ledger import EachGroup
 from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts, Semantics
@@ -225,7 +225,8 @@ class TCloseness(_OfTable):
         return float(as_fraction(self.t))
 
     def _words(self, amount: Fraction | float) -> str:
-        return f"the farthest group is {shortened(amount)} away from the table, {self.t} is allowed"
+        far, limit = beside(amount, self.t)
+        return f"the farthest group is {far} away from the table, {limit} is allowed"
 
     def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         if self.distance == "equal":
@@ -399,9 +400,10 @@ class BetaLikeness(_OfTable):
 
     def _words(self, amount: Fraction | float) -> str:
         also = ", and no more than -log of its share there" if self.enhanced else ""
+        more, limit = beside(amount, self.beta)
         return (
-            f"a value is up to {shortened(amount)} times its share of the table more frequent in a "
-            f"group; {self.beta} is allowed{also}"
+            f"a value is up to {more} times its share of the table more frequent in a group; "
+            f"{limit} is allowed{also}"
         )
 
     def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
@@ -484,9 +486,14 @@ class DeltaDisclosure(_OfTable):
         return float(np.exp(float(as_fraction(self.delta))))
 
     def _words(self, amount: Fraction | float) -> str:
+        delta = as_fraction(self.delta)
+        with localcontext() as context:
+            context.prec = 60
+            most = (Decimal(delta.numerator) / delta.denominator).exp()
+        factor, limit = beside(amount, most)
         return (
             f"the share of a value in a group and in the table differ by a factor of up to "
-            f"{shortened(amount)}; its logarithm must be below {self.delta}"
+            f"{factor}; it must be below {limit}, e to the {plain(delta)}"
         )
 
     def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:

@@ -495,6 +495,14 @@ class DeltaPresence(_OfPopulation):
         said = f"; {outside} people of the population are in no group" if outside else ""
         return lowest, ends[1][0], ends[1][1], said
 
+    def beyond_groups(self, release: HasCounts) -> bool:
+        """Whether it fails by more than groups: they overlap, or leave out who must be present."""
+        many, union = self.population.match(counts_of(release))
+        inside = int(np.bitwise_count(union).sum())
+        if int(many.sum()) > inside:
+            return as_fraction(self.lowest) > 0 or as_fraction(self.highest) < 1
+        return as_fraction(self.lowest) > 0 and inside < len(self.population)
+
     def ledger(self, semantics: Semantics = "single") -> PresenceLedger:
         """Start a ledger for a search."""
         return PresenceLedger(self._fails, population=self.population, lowest=self.lowest)

@@ -288,9 +288,12 @@ class GroupCounts:
             n_groups = self.n_groups if origin is None else len(origin)
             found = count_pairs(part, of_cell[self.codes], n_groups, len(values), self.counts)
             sizes = row_sums(found[2], found[0])
-            self.memory[key] = GroupCounts.counted(
+            made = GroupCounts.counted(
                 sizes, *found, values=values, semantics=self.semantics, origin=origin
             )
+            if origin is None and isinstance(self.groups, GroupLabels):
+                made = replace(made, groups=self.groups)
+            self.memory[key] = made
         seen: GroupCounts = self.memory[key]
         return seen
 

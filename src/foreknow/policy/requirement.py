@@ -658,9 +658,11 @@ class Requirement:
 
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words what fails, and by how much."""
+        beside = self.known(release)
+        name = f"{self.name}, with {', '.join(beside)} known of everybody" if beside else self.name
         if self.criterion is not None:
             found = self.criterion.attained(self.counted(release))
-            return [] if found.holds else [f"{self.name}: {found}"]
+            return [] if found.holds else [f"{name}: {found}"]
         counts, said = counts_of(self._seen(release)), []
         for point, each in zip(self.points, self.disclosures(release), strict=True):
             worst_one = point.worst(each)
@@ -668,7 +670,7 @@ class Requirement:
                 chance, limit = point.said(worst_one)
                 about = "about " if point.estimated else ""
                 said.append(
-                    f"{self.name}: {point.adversary} reaches {about}{chance} for "
+                    f"{name}: {point.adversary} reaches {about}{chance} for "
                     f"{str(worst_one.value)!r}, the limit is {limit}"
                 )
                 failing = worst_one.value

@@ -84,6 +84,8 @@ class Certificate:
         where these are published exactly: an estimate that nothing limits.
     grids : mapping of str to str
         Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
+    report : str, optional
+        SHA-256 digest of ``report.html``; None before the release is written.
     """
 
     policy: Mapping[str, Any]
@@ -108,6 +110,7 @@ class Certificate:
     grids: Mapping[str, str] = field(default_factory=dict)
     estimates: tuple[Mapping[str, Any], ...] = ()
     learned: Mapping[str, Any] | None = None
+    report: str | None = None
 
     @property
     def safe(self) -> bool:
@@ -194,6 +197,7 @@ class Certificate:
             **({"grids": dict(self.grids)} if self.grids else {}),
             **({} if self.learned is None else {"learned": dict(self.learned)}),
             **({"estimates": [dict(each) for each in self.estimates]} if self.estimates else {}),
+            **({} if self.report is None else {"report": self.report}),
         }
 
     def to_json(self, path: str | Path) -> None:
@@ -234,6 +238,7 @@ class Certificate:
             "grids": table.get("grids", {}),
             "learned": table.get("learned"),
             "estimates": tuple(table.get("estimates", ())),
+            "report": table.get("report"),
         }
         return cls(**release, **read)
 

@@ -339,6 +339,7 @@ class _Certificate(Settings):
     grids: dict[str, str] = Field(default={})
     estimates: list[_Estimate] = Field(default=[])
     learned: _Learned | None = None
+    report: _Digest | None = None
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
@@ -436,6 +437,13 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     for required in read.policy.require:
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
+        of_people = any(
+            getattr(each, "of_people", False) and getattr(required, each.key) is not None
+            for each in criteria.CRITERIA
+        )
+        several = len(schema.sensitives) + len(schema.other) > 1
+        if several and read.version >= 6 and required.knowing is None and not of_people:
+            return "a requirement does not say by knowing which columns are known of everybody"
         for name in required.knowing or ():
             if name not in (*schema.sensitives, *schema.other):
                 return f"{name!r} is said to be known, and is not published beside values"
@@ -477,6 +485,8 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     kept = {place for place, table in enumerate(requirements) if is_kept(table)}
     if kept and read.version < 3:
         return "priors are named by a digest from version 3 on"
+    if read.report is not None and read.version < 6:
+        return "the report is certified from version 6 on"
     if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
         return "criteria are certified from version 4 on"
     keys = [each.key for each in criteria.CRITERIA]

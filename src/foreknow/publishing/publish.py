@@ -226,12 +226,12 @@ class Publication:
             if _certified(found, kept) != said.findings or written.held != held.held:
                 raise InternalError("the release differs from what was written")
             digests = {path.name: digest_of(path) for path in paths.values()}
-            certificate = replace(said, files=digests)
+            _log.info("writing the report")
+            self.audit.to_html(aside / REPORT, published=True)
+            certificate = replace(said, files=digests, report=digest_of(aside / REPORT))
             certificate.to_json(aside / CERTIFICATE)
             if signer is not None:
                 signer.sign_file(aside / CERTIFICATE)
-            _log.info("writing the report")
-            self.audit.to_html(aside / REPORT, published=True)
             if self.audit.lattice is not None:
                 page = page_of(self.audit.lattice).html(form=self._options.written)
                 write_whole(own / LATTICE, page, private=True)

@@ -33,6 +33,7 @@ from foreknow.publishing import (
     MEMBERS,
     OWNER,
     PRIORS,
+    REPORT,
     SIGNATURE,
     owners_folder,
 )
@@ -237,6 +238,8 @@ def judge(
         others = sorted(path.name for path in folder.iterdir() if path.name not in own)
     stamp = Stamp(list(paths.values()))  # what is digested is what is judged
     problems = [*_uncertified(folder, others), *_changed(known, paths, release)]
+    if known.report is not None and REPORT in others:
+        problems += _not_as_certified(folder / REPORT, known.report)
     if policy is not None:
         policy = _as_published(known, policy)
         known = replace(known, policy=policy.published())
@@ -476,12 +479,16 @@ def _uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
 def _changed(known: Certificate, paths: Mapping[str, Path], given: Path) -> Iterator[str]:
     """Compare digests of files with those that are certified."""
     for part, path in paths.items():
-        if path.is_symlink() and path is not given:
-            yield f"{path.name} is a link, and no file of the folder"
-        if not path.is_file():
-            raise CertificateError(f"there is no file {str(path)!r}")
-        if digest_of(path) != known.files[f"{part}.{known.format}"]:
-            yield f"{path.name} is not the file that was certified (digest differs)"
+        yield from _not_as_certified(path, known.files[f"{part}.{known.format}"], path is given)
+
+
+def _not_as_certified(path: Path, digest: str, given: bool = False) -> Iterator[str]:
+    if path.is_symlink() and not given:
+        yield f"{path.name} is a link, and no file of the folder"
+    if not path.is_file():
+        raise CertificateError(f"there is no file {str(path)!r}")
+    if digest_of(path) != digest:
+        yield f"{path.name} is not the file that was certified (digest differs)"
 
 
 def _is_table(path: Path) -> bool:

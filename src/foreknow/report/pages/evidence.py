@@ -10,7 +10,7 @@ from typing import Any
 from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
 from foreknow.evidence import EvidenceReport
 from foreknow.numbers import percentage, significant
-from foreknow.publishing import CERTIFICATE
+from foreknow.publishing import CERTIFICATE, REPORT
 from foreknow.report.exposed import MEANING, exposed_figure, exposed_grid
 from foreknow.report.knowledge import describe
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document, script_json
@@ -555,7 +555,8 @@ class EvidencePage(Page[EvidenceReport]):
 
     def _digests(self) -> Grid:
         found = self.result
-        files = {**found.certificate.files, CERTIFICATE: found.digest}
+        known, report = found.certificate, found.certificate.report
+        files = {**known.files, **({REPORT: report} if report else {}), CERTIFICATE: found.digest}
         rows = [(visible(name), visible(digest)) for name, digest in files.items()]
         return Grid(("file", "SHA-256"), rows, left=(0, 1))
 
