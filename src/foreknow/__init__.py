@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from foreknow.methods.streamliner import Streamliner
     from foreknow.policy.policy import Policy, PublishOptions
     from foreknow.policy.requirement import Requirement
+    from foreknow.policy.suggestion import ColumnSuggestion, PolicySuggestion, suggest_policy
     from foreknow.publishing.certificate import Certificate
     from foreknow.publishing.members import named_release
     from foreknow.publishing.publish import Publication, publish
@@ -143,6 +144,7 @@ _ROOMS = {
     "methods.streamliner": ["Streamliner"],
     "policy.policy": ["Policy", "PublishOptions"],
     "policy.requirement": ["Requirement"],
+    "policy.suggestion": ["ColumnSuggestion", "PolicySuggestion", "suggest_policy"],
     "publishing.certificate": ["Certificate"],
     "publishing.members": ["named_release"],
     "publishing.publish": ["Publication", "publish"],
@@ -164,6 +166,7 @@ __all__ = [
     "BetaLikeness",
     "BeyondReach",
     "Certificate",
+    "ColumnSuggestion",
     "DateLevels",
     "DeltaDisclosure",
     "DeltaPresence",
@@ -199,6 +202,7 @@ __all__ = [
     "NoSafeRelease",
     "Ordered",
     "Policy",
+    "PolicySuggestion",
     "Posterior",
     "PriorTable",
     "Priors",
@@ -245,6 +249,7 @@ __all__ = [
     "same",
     "skyline",
     "skyline_report",
+    "suggest_policy",
     "survey",
     "utility_of",
     "utility_report",
@@ -259,6 +264,7 @@ _INSTEAD = {
     "anonymize anonymise deidentify make release": "fk.publish(table, policy)",
     "check judge evaluate assess test": "fk.audit(release, policy)",
     "load_policy read_policy": 'fk.Policy("policy.toml")',
+    "init profile suggest infer_schema first_policy": "fk.suggest_policy(table)",
 }
 
 

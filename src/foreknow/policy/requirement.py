@@ -440,19 +440,10 @@ class Requirement:
                     f"{str(worst_one.value)!r}, the limit is {limit}"
                 )
                 failing = worst_one.value
-        if said and counts.n_groups == 1:
-            said[-1] += f" ({self._way_out(counts, failing)})"
+        if said and counts.n_groups == 1 and counts.semantics != "multiset":
+            have = counts.totals[counts.code(failing)]
+            said[-1] += f" ({have} of {counts.n_people} people have {str(failing)!r})"
         return said
-
-    def _way_out(self, counts: GroupCounts, value: Label) -> str:
-        """What to change where not even one group of everybody holds."""
-        name, have = repr(str(value)), counts.totals[counts.code(value)]
-        said = "raise the limit, or let the adversary know less"
-        if self.values is None:
-            said += f", or add {name} to except if it harms nobody"
-        if counts.semantics == "multiset":
-            return said
-        return f"{have} of {counts.n_people} people have {name}: {said}"
 
     def published(self) -> dict[str, Any]:
         """The same as a certificate has it."""
