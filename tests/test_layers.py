@@ -127,7 +127,7 @@ def test_dataframes_and_engines_are_known_in_few_rooms():
 
 
 def test_an_adversary_knows_counts_and_no_engines():
-    allowed = {"data.counts", "data.labels", "data.people", "data.sparse"}
+    allowed = {"data.counts", "data.labels", "data.people", "data.sparse", "data.windows"}
     allowed |= {"errors", "numbers", "output", "settings"}
     # a table of probabilities, wherever it is
     table = ("adversaries.priors.priors", "data.engines.priors")

@@ -153,6 +153,7 @@ def test_nothing_is_said_of_what_is_not_there(desk):
     desk.says("audit", "fine.csv", "-p", "fine.toml", "--json", "a.json")
     assert desk.json("a.json")["notes"] == [
         "The smallest group has 6 people.",
+        "Judged each by itself: cold, flu. That somebody has one of several is not: see any_of.",
         "Knowledge of the method was not judged: see foreknow attack.",
     ]
 

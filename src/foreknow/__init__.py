@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from foreknow.data.release import Release
     from foreknow.data.schema import Schema
     from foreknow.errors import ForeknowError, InputError, NoSafeRelease
+    from foreknow.evidence import EvidenceReport, evidence_report
     from foreknow.methods.anatomy import Anatomy
     from foreknow.methods.art import ART, Limit
     from foreknow.methods.fulldomain.fulldomain import FullDomain
@@ -128,6 +129,7 @@ _ROOMS = {
     "data.reading": ["Reading"],
     "data.release": ["Release"],
     "data.schema": ["Schema"],
+    "evidence": ["EvidenceReport", "evidence_report"],
     "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
     "methods.anatomy": ["Anatomy"],
     "methods.art": ["ART", "Limit"],
@@ -177,6 +179,7 @@ __all__ = [
     "Each",
     "Entropy",
     "EstimatedSet",
+    "EvidenceReport",
     "Facts",
     "ForeknowError",
     "FullDomain",
@@ -235,6 +238,7 @@ __all__ = [
     "audit",
     "counts_at",
     "disclosure_curves",
+    "evidence_report",
     "is_recursively_diverse",
     "k_anonymity",
     "knowledge_skyline",

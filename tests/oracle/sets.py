@@ -9,6 +9,9 @@ Nothing here knows the library or its formulas.
 from fractions import Fraction
 from itertools import combinations, product
 
+from tests.oracle.many_worlds import members as many_members
+from tests.oracle.many_worlds import worlds as many_worlds
+from tests.oracle.posterior_worlds import binary, joint
 from tests.oracle.worlds import members, worlds
 
 
@@ -57,3 +60,87 @@ def _told(left, others, target, united, most):
         linked = [w for w in left if w[person] not in united or w[target] in united]
         for (a, b), kept in _told(linked, rest, target, united, (0, k, m - 1)):
             yield (a, b + 1), kept
+
+
+def worst_of_set_of_many(groups, united, most, semantics):
+    """The same where a person may have several values; groups as in `tests.oracle.many_worlds`.
+
+    The adversary knows of the target which other values bring one of the set with them; of other
+    people that they have none of it; and the same links.
+
+    >>> worst_of_set_of_many([(2, "xy")], {"x", "y"}, (0, 0, 0), "multiset")[0, 0, 0]
+    Fraction(3, 4)
+    """
+    best = dict.fromkeys(product(*(range(amount + 1) for amount in most)), Fraction(0))
+    dealt = list(many_worlds(groups, semantics).items())
+    every = sorted({value for _, bag in groups for value in bag} - united)
+    groups_of = many_members(groups)
+    for home in groups_of:
+        target = home[0]
+        others = [person for group in groups_of for person in group if person != target]
+        for n in range(most[0] + 1):
+            for bringing in combinations(every, n):
+                left = [
+                    (world, ways)
+                    for world, ways in dealt
+                    if world[target] & united or not world[target] & set(bringing)
+                ]
+                for amounts, kept in _told_of_many(left, others, target, united, most):
+                    total = sum(ways for _, ways in kept)
+                    hits = sum(ways for world, ways in kept if world[target] & united)
+                    for at in best:
+                        enough = all(a >= b for a, b in zip(at, (n, *amounts), strict=True))
+                        if enough and Fraction(hits, total) > best[at]:
+                            best[at] = Fraction(hits, total)
+    return best
+
+
+def _told_of_many(left, others, target, united, most):
+    """What is left for every choice of people who have none, and of relatives."""
+    if not left:
+        return
+    if not others:
+        yield (0, 0), left
+        return
+    person, *rest = others
+    yield from _told_of_many(left, rest, target, united, most)
+    _, k, m = most
+    if k:
+        known = [(world, ways) for world, ways in left if not world[person] & united]
+        for (a, b), kept in _told_of_many(known, rest, target, united, (0, k - 1, m)):
+            yield (a + 1, b), kept
+    if m:
+        linked = [(w, n) for w, n in left if not w[person] & united or w[target] & united]
+        for (a, b), kept in _told_of_many(linked, rest, target, united, (0, k, m - 1)):
+            yield (a, b + 1), kept
+
+
+def worst_of_set_by_priors(groups, united, reading):
+    """The highest posterior of having one of `united`, and the highest by its prior.
+
+    Groups are lists of (row of priors, value), as in `tests.oracle.posterior_worlds`. Under
+    ``joint`` worlds say who has which value, under ``binary`` who has one of the set.
+
+    >>> half = Fraction(1, 2)
+    >>> rows = [({"x": half, "y": half, "z": 0}, v) for v in "xy"]
+    >>> worst_of_set_by_priors([rows], {"x", "y"}, "joint")
+    (Fraction(1, 1), Fraction(1, 1))
+    """
+    highest = by_prior = Fraction(0)
+    for group in groups:
+        people, bag = [row for row, _ in group], [value for _, value in group]
+        if reading == "joint":
+            found = joint(people, bag)
+            if found is None:
+                return None
+            chances = [sum((own.get(x, 0) for x in united), Fraction(0)) for own in found]
+        else:
+            rows = [{"in": sum((row[x] for x in united), Fraction(0))} for row in people]
+            chances = binary(rows, ["in" if x in united else "out" for x in bag], "in")
+            if chances is None:
+                return None
+        for row, chance in zip(people, chances, strict=True):
+            prior = sum((row[x] for x in united), Fraction(0))
+            highest = max(highest, chance)
+            by_prior = max(by_prior, chance / prior if prior else Fraction(0))
+    return highest, by_prior

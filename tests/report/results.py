@@ -1,13 +1,24 @@
 """Results that the tests of the report show: ordinary ones, and ones of hostile labels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 
 import foreknow as fk
-from foreknow import Disclosure, Facts, GroupCounts, Policy, Requirement, Schema, Verdict, audit
+from foreknow import (
+    Disclosure,
+    Facts,
+    GroupCounts,
+    Policy,
+    Requirement,
+    Schema,
+    Verdict,
+    audit,
+    sample,
+)
 from foreknow.adversaries.facts.witness import FactsWitness
 
 BAGS = [
@@ -200,6 +211,43 @@ def attacked(name="age", sensitive="disease", values=("Flu", "Cold")):
     return fk.attack(microdata, splits, fk.Policy([fk.Requirement(fk.Facts(), "0.9")]))
 
 
+def evidenced():
+    """Evidence of the sample, with the table that it was made of."""
+    with TemporaryDirectory() as place:
+        fk.publish(sample.table_path(), sample.policy_path(), seed=1).write(f"{place}/out")
+        rules = sample.policy_path()
+        found = fk.evidence_report(f"{place}/out", sample.table_path(), rules, queries=20)
+    # The key of the source's digest is another each time.
+    source = {**found.certificate.source, "digest": "0" * 64}
+    return replace(found, digest="1" * 64, certificate=replace(found.certificate, source=source))
+
+
+def evil_evidence():
+    """Evidence of which every label is an attack."""
+    one, two, three, four, five, six = EVIL
+    found = evil()
+    certificate = fk.Certificate(
+        policy={"schema": found.policy.schema.to_dict()},
+        form="generalized",
+        format="csv",
+        groups=(one, two),
+        sensitive=four,
+        people=44,
+        n_groups=2,
+        method={"name": one, five: two},
+        findings=(),
+        source={"rows": 44, "digest": three, "digest_kind": six},
+        seeded=True,
+        notes=(five,),
+        files={six: one},
+        grids={one: two},
+        versions={two: three},
+    )
+    verification = fk.Verification((six,), 44, 2, (one, two), four, (six,), (), ())
+    worth = utility(evil_raw(), EVIL[2])
+    return fk.EvidenceReport(one, certificate, two, True, verification, found, found, worth, True)
+
+
 # By the name in PAGES: an ordinary result, and one of hostile labels.
 def risk(columns=("age", "sex", "zip"), odd="x", name="small.csv"):
     """A risk report with estimates, of which the people of the highest scores are listed."""
@@ -227,6 +275,7 @@ RESULTS = {
     "Audit": (lambda: small(safe=False), evil),
     "Attack": (attacked, lambda: attacked(EVIL[0], EVIL[1], EVIL[2:4])),
     "DisclosureCurves": (curves, evil_curves),
+    "EvidenceReport": (evidenced, evil_evidence),
     "LatticeResult": (
         lambda: fk.FullDomain(suppression=0.1).search(raw(), LIMIT, explain=True),
         lambda: fk.FullDomain().search(evil_raw(), LOOSE, explain=True),

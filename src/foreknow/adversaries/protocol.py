@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
+from foreknow.data.windows import Windows
 from foreknow.errors import InputError
 from foreknow.numbers import Number
 from foreknow.settings import Settings
@@ -120,6 +121,24 @@ class Searchable(Adversary, Protocol):
 
 
 @runtime_checkable
+class Near(Adversary, Protocol):
+    """An adversary of whom it can be said what they find out to within a width."""
+
+    def near(self, windows: Windows) -> Disclosure:
+        """Return the highest posterior of a window, over all windows."""
+        ...
+
+    def near_ledger(self, threshold: Number, windows: Windows) -> Ledger:
+        """Start a ledger for a search; `windows` are those of the whole table."""
+        ...
+
+    @property
+    def near_is_exact(self) -> bool:
+        """Whether such a ledger refuses nothing that is safe."""
+        ...
+
+
+@runtime_checkable
 class Gaining(Adversary, Protocol):
     """An adversary with priors, who may also be limited relative to them."""
 
@@ -127,6 +146,23 @@ class Gaining(Adversary, Protocol):
 
     def gains(self, release: HasCounts) -> Mapping[Label, Disclosure]:
         """Return every value's posterior that is the highest relative to its prior."""
+        ...
+
+
+@runtime_checkable
+class Summing(Adversary, Protocol):
+    """An adversary to whom values that are one secret stay apart: their posteriors are added up.
+
+    Of all others these values are counted as one.
+    """
+
+    def any_of(
+        self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
+    ) -> Disclosure:
+        """Return the highest posterior that a person has one of some values, as they print.
+
+        `name` is what these are called; `relative` is to their prior, where there is one.
+        """
         ...
 
 

@@ -8,10 +8,11 @@ from fractions import Fraction
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.auditing.opening import release_of
 from foreknow.auditing.scope import Scope, unprotected_codes
 from foreknow.criteria.protocol import Attained
@@ -23,6 +24,7 @@ from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.policy.sets import written
 from foreknow.result import Result, page_of
 from foreknow.utility.utility import Utility, utility_of
 
@@ -81,7 +83,8 @@ class Verdict:
             "requirement": self.requirement.name,
             "values": None if about is None else [str(v) for v in about],
             "except": [str(v) for v in self.requirement.excluded],
-            **({"any_of": list(of)} if (of := self.requirement.any_of) is not None else {}),
+            **(written(self.requirement, None) if self.requirement.about_sets else {}),
+            **({"within": w.given} if (w := self.requirement.within) is not None else {}),
             **_sight_of(self.requirement, self.known),
             "adversary": self.point.adversary.to_dict(),
             self.point.key: str(self.point.below),
@@ -148,6 +151,9 @@ class CriterionVerdict:
         }
 
 
+Judged: TypeAlias = tuple[tuple[Requirement, HasCounts], ...]
+
+
 @dataclass(frozen=True, repr=False)
 class Audit(Result):
     """Every verdict on one release.
@@ -168,6 +174,9 @@ class Audit(Result):
         for the owner only, since it tells more of the table than the release.
     scope : Scope
         What the verdicts did not look at.
+    counted : tuple
+        What each requirement was judged by, in the policy's order: its secrets, each with what
+        was counted for it.
     """
 
     format = "foreknow audit"
@@ -180,6 +189,7 @@ class Audit(Result):
     lattice: LatticeResult | None = None
     criteria: tuple[CriterionVerdict, ...] = ()
     scope: Scope = field(default_factory=Scope)
+    counted: tuple[Judged, ...] = ()
 
     def __bool__(self) -> bool:
         raise _neither("an audit")
@@ -204,6 +214,23 @@ class Audit(Result):
         free = unprotected_codes(self.counts, own)
         return tuple(self.counts.values[code] for code in free.tolist())
 
+    @cached_property
+    def exposed(self) -> tuple[Exposed, ...]:
+        """How many people are over each limit, in the policy's order; for the owner only.
+
+        Everybody is the target in turn, with the worst facts about them. Counted on first use.
+
+        Examples
+        --------
+        >>> from foreknow.adversaries.facts.facts import Facts
+        >>> counts = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cold", "AIDS"]])
+        >>> (found,) = audit(counts, Policy([Requirement(Facts(l=1), below="2/3")])).exposed
+        >>> found.over.people, found.over.groups, found.certain.people
+        (3, 1, 3)
+        """
+        each = zip(self.policy.requirements, self.counted, strict=False)
+        return tuple(one for requirement, own in each for one in exposed_by(requirement, own))
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What the verdicts did not look at, a sentence each, the most important first."""
@@ -222,10 +249,17 @@ class Audit(Result):
             "scope": self.scope.to_dict(),
             "notes": list(self.notes),
             "policy": self.policy.to_dict(),
-            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "verdicts": [{**v.to_dict(), **self._sets(v.requirement)} for v in self.verdicts],
             **({"criteria": [each.to_dict() for each in self.criteria]} if self.criteria else {}),
+            "exposed": [each.to_dict() for each in self.exposed],
             "utility": self.utility.to_dict(),
         }
+
+    def _sets(self, requirement: Requirement) -> dict[str, Any]:
+        """What the labels of a requirement stand for."""
+        if not requirement.about_sets or isinstance(requirement.any_of, tuple):
+            return {}
+        return {"sets": {name: list(own) for name, own in requirement.counted_sets.items()}}
 
     def to_frame(self, library: str = "pandas") -> Any:
         """The verdicts as a frame of "pandas", "polars" or "arrow", a row each."""
@@ -261,6 +295,17 @@ class Audit(Result):
             Whether it goes with a release: then findings by learned priors are not shown.
         """
         write_whole(path, page_of(self).html(published=published), private=not published)
+
+    def exposed_to_csv(self, path: str | Path) -> None:
+        """Write the groups with people over a limit as CSV, for the owner only.
+
+        A row for each requirement and group, the worst first: ``requirement``, ``group`` (its
+        label), ``people`` (its size), ``found_out`` and ``certain`` (how many of them, at most),
+        ``value`` (of which somebody could be surest), ``how_sure`` and ``limit``. Of a criterion
+        that fails, the last four are empty.
+        """
+        page: Any = page_of(self)
+        write_whole(path, page.exposed_csv(), private=True)
 
     def __repr__(self) -> str:
         many = len(self.policy.requirements)
@@ -324,24 +369,22 @@ def audit(
         )
     if not counts.n_groups:
         raise DataError("the release has no groups")
-    known: dict[Any, tuple[HasCounts, Sequence[Disclosure]]] = {}
-    verdicts, criteria = [], []
+    known: dict[Any, Any] = {}
+    verdicts, criteria, judged = [], [], []
     for requirement in policy.requirements:
-        counted, beside = requirement.counted(release), requirement.known(release)
+        beside = requirement.known(release)
+        judged.append(requirement.counted_each(release))
         if requirement.criterion is not None:
+            counted = requirement.counted(release)
             attained = requirement.criterion.attained(counted)
             safe = attained.holds and requirement.criterion.holds(counted)
             criteria.append(CriterionVerdict(requirement, attained, safe, beside))
             continue
-        mask = requirement.mask(counts_of(counted).values).tolist()
-        for point in requirement.points:
-            key = point.adversary, point.relative, id(counted)
-            if key not in known:  # what is counted is kept, or another could get its id
-                known[key] = counted, point.disclosures(counted)
-            found = [d for d, about in zip(known[key][1], mask, strict=True) if about]
+        each = requirement.disclosures(release, known)
+        for point, found in zip(requirement.points, each, strict=True):
             top = point.worst(found)
             others = point.ranked(d for d in found if d is not top)
-            holds, of = point.holds(top), counts_of(counted)
+            holds, of = point.holds(top), requirement.counted_for(release, top.value)
             verdicts.append(Verdict(requirement, point, top, holds, tuple(others), of, beside))
     return Audit(
         policy,
@@ -351,4 +394,5 @@ def audit(
         name or str(getattr(release, "name", "release")),
         criteria=tuple(criteria),
         scope=Scope.of(release, policy),
+        counted=tuple(judged),
     )

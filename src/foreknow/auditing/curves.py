@@ -73,6 +73,7 @@ def disclosure_curves(
     upto: int = 12,
     value: Label | None = None,
     *,
+    any_of: Sequence[Label] | None = None,
     name: str | None = None,
     sensitive: str | None = None,
 ) -> DisclosureCurves:
@@ -88,6 +89,8 @@ def disclosure_curves(
         The most pieces; at most 200.
     value : label, optional
         The sensitive value; default: any.
+    any_of : sequence of labels, optional
+        In place of `value`: that a person has one of these, whichever.
     name, sensitive : str, optional
         What to call the release and its sensitive column in reports.
 
@@ -110,6 +113,12 @@ def disclosure_curves(
     most = whole_amount("disclosure_curves", "upto", upto)
     if most > _MOST:
         raise InputError(f"upto is at most {_MOST}, not {most}: by then there is no more to know")
+    name = name or str(getattr(release, "name", "release"))
+    sensitive = sensitive or getattr(release, "sensitive", None)
+    if any_of is not None:
+        if value is not None:
+            raise InputError("give value or any_of, not both; any_of is one secret")
+        release, value = counts_of(release).any_of(any_of)
     return curves_at(release, tuple(range(most + 1)), value, name=name, sensitive=sensitive)
 
 

@@ -14,6 +14,7 @@ from foreknow.adversaries.statements.formulas import quoted
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.data.release import Release
+from foreknow.data.windows import Window
 from foreknow.errors import InputError, InternalError
 from foreknow.numbers import significant
 from foreknow.result import page_of
@@ -144,6 +145,10 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
         raise InputError(f"nobody has {disclosure.value!r}, so there is nobody to name")
     if not isinstance(witness, FactsWitness):
         raise InputError("only what Facts disclose can be named")
+    if isinstance(witness.value, Window):
+        raise InputError(
+            "a window is no value of a person; name the people of a disclosure of one value"
+        )
     _check_same(release.counts, witness)
     crowd = _Crowd(release)
     value = witness.value

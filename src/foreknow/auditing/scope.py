@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from unicodedata import ucd_3_2_0 as ucd
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from foreknow.policy.requirement import Requirement
 # What came of an adversary who knows the method; the last is followed by a fraction.
 NOT_JUDGED, AS_REQUIRED, FREQUENCIES = "not judged", "as required", "frequencies"
 AT_MOST = "at most "
+# Values that are listed; people of whom one each is no surprise; marks from this class on are
+# diacritics.
+_LISTED, _FEW, _MARKS = 5, 20, 200
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,15 @@ class Scope:
         never surer; "as required", where the method holds the policy against them.
     linked : bool
         Whether the table shows which of several values are of one person.
+    values_and_people : (int, int) or None
+        How many sensitive values and people there are, where a requirement is about single values
+        and these are nearly as many as people.
+    alike : tuple of tuples of str
+        Sensitive values that differ only by case, spaces, Unicode form or diacritics.
+    apart : tuple of str
+        Values that are judged each by itself and in no set: the most frequent of them.
+    more_apart : int
+        How many more these are.
     unrequired : tuple of str
         Sensitive columns that no requirement is about.
     """
@@ -60,6 +73,10 @@ class Scope:
     suppressed: tuple[str, ...] | None = None
     method: str | None = None
     linked: bool = False
+    values_and_people: tuple[int, int] | None = None
+    alike: tuple[tuple[str, ...], ...] = ()
+    apart: tuple[str, ...] = ()
+    more_apart: int = 0
     unrequired: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -74,6 +91,7 @@ class Scope:
         known = [] if policy is None else sorted(policy.attributes)
         free: Counter[str] = Counter()
         unrequired: list[str] = []
+        several = table is not None and len(table.sensitives) > 1
         for column in (None,) if table is None or policy is None else table.sensitives:
             own = None if policy is None else requirements_of(policy, column, table)
             if not own and table is not None and len(table.sensitives) > 1:
@@ -82,7 +100,6 @@ class Scope:
             seen = counts if table is None else table.seen(column, []).counts
             for code in [] if own is None else unprotected_codes(seen, own).tolist():
                 label = str(seen.values[code])
-                several = table is not None and len(table.sensitives) > 1
                 free[f"{column} {label}" if several else label] += int(seen.totals[code])
         beside: list[str] = []
         if policy is not None and table is not None:
@@ -102,18 +119,69 @@ class Scope:
             method=None if policy is None else NOT_JUDGED,
             linked=table is not None and table.linked,
             unrequired=tuple(unrequired),
+            alike=tuple(alike(str(counts.values[code]) for code in np.flatnonzero(counts.totals))),
+            **({} if policy is None or several else _single_values(counts, policy)),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        some = ("linked", "unrequired")
+        some = ("linked", "values_and_people", "alike", "apart", "more_apart", "unrequired")
         plain = {key: given for key, given in vars(self).items() if key not in some}
         if self.unrequired:
             plain["unrequired"] = list(self.unrequired)
         for key in ("beside", "suppressed"):
             plain[key] = None if plain[key] is None else list(plain[key])
         plain["unprotected"] = dict(self.unprotected)
-        return {**plain, **({"linked": True} if self.linked else {})}
+        if self.linked:
+            plain["linked"] = True
+        if self.values_and_people is not None:
+            plain["values_and_people"] = list(self.values_and_people)
+        if self.alike:
+            plain["alike"] = [list(values) for values in self.alike]
+        if self.apart:
+            plain["apart"], plain["more_apart"] = list(self.apart), self.more_apart
+        return plain
+
+
+def _single_values(counts: GroupCounts, policy: Policy) -> dict[str, Any]:
+    """What is said of values that are judged each by itself."""
+    asked = [required for required in policy.requirements if required.points]
+    single = [r for r in asked if not r.about_sets and getattr(r, "within", None) is None]
+    about = np.zeros(counts.n_values, dtype=bool)
+    for required in single:
+        about |= required.about(counts.values)
+    for required in asked:
+        if required.about_sets:
+            about &= ~required.about(counts.values)
+    found: dict[str, Any] = {}
+    there, people = int(np.count_nonzero(counts.totals)), int(counts.totals.sum())
+    if single and len(single) == len(asked) and people >= _FEW and there * 10 >= people * 8:
+        found["values_and_people"] = there, people
+    often = {str(counts.values[c]): int(counts.totals[c]) for c in np.flatnonzero(about).tolist()}
+    ranked = sorted((value for value, n in often.items() if n), key=lambda v: (-often[v], v))
+    if len(ranked) > 1:
+        found |= {"apart": tuple(ranked[:_LISTED]), "more_apart": len(ranked[_LISTED:])}
+    return found
+
+
+def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
+    """Values that differ only by case, spaces, Unicode form or diacritics.
+
+    >>> alike(["HIV", "Flu", "hiv ", "Grippe", "grippé"])
+    [('Grippe', 'grippé'), ('HIV', 'hiv ')]
+    """
+    found: dict[str, list[str]] = {}
+    for value in values:
+        found.setdefault(_plain(value), []).append(value)
+    several = (sorted(set(own)) for key, own in found.items() if key)
+    return sorted(tuple(own) for own in several if len(own) > 1)
+
+
+def _plain(text: str) -> str:
+    # A database that stays the same, so that every version of Python says the same.
+    parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
+    # Marks above and below letters; in many scripts, other marks are vowels.
+    return " ".join("".join(c for c in parts if ucd.combining(c) < _MARKS).split())
 
 
 def looked_at(requirements: Iterable[Requirement], beside: Sequence[str], first: str) -> list[str]:

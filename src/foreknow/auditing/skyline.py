@@ -15,14 +15,22 @@ import numpy as np
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.minima import theorem2_terms
-from foreknow.adversaries.facts.skyline import Skyline, front, knowledge_skyline, knowledge_skylines
+from foreknow.adversaries.facts.skyline import (
+    Skyline,
+    front,
+    knowledge_skyline,
+    knowledge_skylines,
+    near_skyline,
+)
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.opening import release_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
+from foreknow.data.windows import Width, Window, Windows
 from foreknow.errors import DataError, InputError, hinted, memory_for
 from foreknow.numbers import Number, as_threshold
 from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.result import Result
 
 Point: TypeAlias = tuple[int, int, int]
@@ -70,6 +78,8 @@ class SkylineReport(Result):
         What the release is called in reports.
     sensitive : str or None
         What its sensitive column is called.
+    windows : Windows or None
+        Where it is about any window of values, which then is the only value.
     """
 
     format = "foreknow skylines"
@@ -80,6 +90,7 @@ class SkylineReport(Result):
     name: str
     sensitive: str | None
     _points: tuple[tuple[Point, ...], ...]
+    windows: Windows | None = None
 
     @property
     def skylines(self) -> dict[Label, Skyline]:
@@ -118,7 +129,15 @@ class SkylineReport(Result):
 
     def disclosure(self, value: Label, point: Point) -> Disclosure:
         """What an adversary with these amounts reaches."""
+        if self.windows is not None:
+            return Facts(*_three(point)).near(self.windows)
         return Facts(*_three(point)).disclosure(self.counts, value)
+
+    def occurrences(self, value: Label) -> int:
+        """How many people have a value, or how often it occurs; of windows, all people."""
+        if self.windows is not None:
+            return self.counts.n_people
+        return int(self.counts.totals[self.counts.code(value)])
 
     def withstands(self, value: Label, point: Point) -> bool:
         """Whether an adversary with these amounts stays below the confidence."""
@@ -137,7 +156,7 @@ class SkylineReport(Result):
             "values": [
                 {
                     "value": value,
-                    "occurrences": int(self.counts.totals[self.counts.code(value)]),
+                    "occurrences": self.occurrences(value),
                     "points": [corner.to_dict() for corner in self.corners(value)],
                     "least_beyond": dict(zip("lkm", self.least_beyond(value), strict=True)),
                 }
@@ -166,6 +185,8 @@ class SkylineReport(Result):
 
     def _disclosures(self, value: Label, points: Sequence[Point]) -> dict[Point, Disclosure]:
         """What many adversaries reach, in a few array operations for each l."""
+        if self.windows is not None:
+            return {point: self.disclosure(value, point) for point in set(points)}
         found: dict[Point, Disclosure] = {}
         code = self.counts.code(value)
         for l in sorted({point[0] for point in points}):  # noqa: E741
@@ -200,9 +221,11 @@ def skyline_report(
     values: Iterable[Label] | None = None,
     *,
     confidence: Number,
+    any_of: Sequence[Label] | str | None = None,
     policy: Policy | Mapping[str, Any] | str | Path | None = None,
     name: str | None = None,
     sensitive: str | None = None,
+    within: Any = None,
 ) -> SkylineReport:
     """Find the knowledge skylines of a release, to be shown or kept.
 
@@ -214,10 +237,16 @@ def skyline_report(
         Sensitive values; all that occur when left out.
     confidence : number
         In (0, 1]; a point is withstood if the breach probability is strictly below it.
+    any_of : sequence of labels or str, optional
+        In place of `values`: that a person has one of these, whichever. A text is a label in the
+        hierarchy of the sensitive column, which the policy's schema has.
     policy : Policy, path or mapping, optional
         Whose schema says what the columns of a table are.
     name, sensitive : str, optional
         What to call the release and its sensitive column in reports.
+    within : number or str, optional
+        In place of values, for numbers and dates: any window that is so wide, such as 5000 or
+        "10%".
 
     Raises
     ------
@@ -235,9 +264,22 @@ def skyline_report(
     >>> report.least_beyond("AIDS"), report.withstands("AIDS", (0, 2, 2))
     ((3, 0, 0), True)
     """
-    release = release_of(release, None if policy is None else Policy.of(policy))
+    policy = None if policy is None else Policy.of(policy)
+    release = release_of(release, policy)
     counts, limit = counts_of(release), as_threshold(confidence)
-    if values is None:
+    windows = None
+    if within is not None:
+        if values is not None or any_of is not None:
+            raise InputError("give one of values, any_of and within")
+        windows = Windows.of(counts, Width.of(within))
+        window = Window(f"a value in a window of {windows.width.words()}", 0)
+        found: dict[Label, Skyline] = {window: near_skyline(windows, limit)}
+    elif any_of is not None:
+        if values is not None:
+            raise InputError("give values or any_of, not both; any_of is one secret")
+        counts, name_of = counted_as_one(counts, any_of, policy)
+        found = {name_of: knowledge_skyline(counts, name_of, limit)}
+    elif values is None:
         found = knowledge_skylines(counts, limit)
         if not found:
             raise DataError("the release has no sensitive values")
@@ -254,10 +296,22 @@ def skyline_report(
         name or str(getattr(release, "name", "release")),
         sensitive or getattr(release, "sensitive", None),
         tuple(map(tuple, found.values())),
+        windows,
     )
 
 
 skyline = skyline_report
+
+
+def counted_as_one(
+    counts: GroupCounts, any_of: Sequence[Label] | str, policy: Policy | None = None
+) -> tuple[GroupCounts, Label]:
+    """Count a set of values as one, or those below a label of the hierarchy that a policy has."""
+    schema = None if policy is None else policy.schema
+    known: Any = None if schema is None else schema.hierarchies.get(schema.sensitive)
+    asked = Requirement(Facts(), 1, name="any_of", any_of=any_of, hierarchy=known)
+    found = counts_of(asked.counted(counts))
+    return found, found.values[-1]
 
 
 def _three(point: Any) -> Point:

@@ -10,6 +10,7 @@ import typer
 from foreknow.cli.inputs import (
     Columns,
     is_published,
+    named_set,
     open_by,
     open_own,
     open_raw,
@@ -22,6 +23,7 @@ from foreknow.cli.inputs import (
 )
 from foreknow.cli.options import (
     UNSAFE,
+    AnyOf,
     Group,
     Html,
     Json,
@@ -65,6 +67,10 @@ def audit(
         str | None,
         typer.Option("--group", "-g", help="The column with the group of each row, if any."),
     ] = None,
+    exposed: Annotated[
+        Path | None,
+        typer.Option("--exposed", help="Write the groups with people over a limit, as CSV."),
+    ] = None,
     html: Html = None,
     json: Json = None,
     verbose: Verbose = False,
@@ -81,10 +87,13 @@ def audit(
     from foreknow.policy.policy import Policy
 
     rules = read_by(Policy.load(policy), reading)
-    refuse_inputs(html, json, (release, policy))
+    refuse_inputs(html, json, (release, policy), exposed)
     with progress("Counting the release", quiet):
         judged = open_release(release, rules, group)
         found = auditing.audit(judged, rules)
+    if exposed is not None:
+        with progress("Listing the groups over a limit", quiet):
+            found.exposed_to_csv(exposed)
     show_result(found, html, json, quiet)
     if not quiet:
         say_index(judged)
@@ -105,6 +114,11 @@ def skyline(
     value: Annotated[
         list[str] | None,
         typer.Option("--value", "-v", help="A sensitive value; repeatable. All when left out."),
+    ] = None,
+    any_of: AnyOf = None,
+    within: Annotated[
+        str | None,
+        typer.Option("--within", help='For numbers and dates: any so near, as 5000 or "10%".'),
     ] = None,
     above: Annotated[
         str | None,
@@ -138,9 +152,16 @@ def skyline(
     --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
     """
     from foreknow.auditing.skyline import skyline_report
+    from foreknow.policy.policy import Policy
 
-    if (above is not None or name_people) and not value:
+    if sum(map(bool, (value, any_of, within))) > 1:
+        raise InputError("give one of --value, --any-of and --within: each is a secret of its own")
+    if (name_people and not value) or (above is not None and not (value or any_of or within)):
         raise InputError("--above and --name-people are about values; add --value")
+    if value and any_of:
+        raise InputError("--any-of is one secret; give it or --value, not both")
+    if name_people and any_of:
+        raise InputError("--name-people is about single values; give --value in place of --any-of")
     columns = Columns(group, quasi_identifiers, sensitive, person, semantics, knowing)
     refuse_inputs(html, json, (release, policy, table, members))
     own = name_people and is_published(release)
@@ -161,10 +182,16 @@ def skyline(
             _refuse_nameless(opened)
         texts = list(dict.fromkeys(value or ()))
         wanted = [value_named(opened.counts, text) for text in texts] or None
-        report = skyline_report(opened, wanted, confidence=confidence)
-    show_result(report, html, json, quiet or bool(wanted))
+        one = None if not any_of else named_set(opened.counts, any_of, policy)
+        rules = None if policy is None else Policy.load(policy)
+        report = skyline_report(
+            opened, wanted, confidence=confidence, any_of=one, policy=rules, within=within
+        )
+        wanted = wanted or (None if one is None else list(report.values))
+    by_itself = bool(wanted) or point is not None
+    show_result(report, html, json, quiet or by_itself)
     if not quiet:
-        if wanted:
+        if by_itself:
             _print_each(report, opened, point, name_people)
         say_scope(opened)
 
@@ -227,6 +254,7 @@ def curves(
         str | None,
         typer.Option("--value", "-v", help="A sensitive value; default: any."),
     ] = None,
+    any_of: AnyOf = None,
     policy: SomePolicy = None,
     group: Group = None,
     quasi_identifiers: QuasiIdentifiers = None,
@@ -244,7 +272,9 @@ def curves(
     options --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
     """
     from foreknow.auditing.curves import disclosure_curves
+    from foreknow.auditing.skyline import counted_as_one
     from foreknow.methods.fulldomain.rollup import counts_at
+    from foreknow.policy.policy import Policy
 
     columns = Columns(group, quasi_identifiers, sensitive, knowing=knowing)
     refuse_inputs(html, json, (release, policy))
@@ -260,7 +290,12 @@ def curves(
             raw = open_raw(release, policy, columns, reading)
             counts = counts_at(raw, wanted)
             name, column = f"{raw.name} at {levels}", raw.schema.sensitive
+        if any_of and value is not None:
+            raise InputError("--any-of is one secret; give it or --value, not both")
         about = None if value is None else value_named(counts, value)
+        if any_of:
+            rules = None if policy is None else Policy.load(policy)
+            counts, about = counted_as_one(counts, named_set(counts, any_of, policy), rules)
         found = disclosure_curves(counts, upto, about, name=name, sensitive=column)
     show_result(found, html, json, quiet)
     if opened is not None and not quiet:

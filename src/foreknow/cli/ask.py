@@ -18,6 +18,7 @@ from foreknow.cli.inputs import (
     schema_of,
 )
 from foreknow.cli.options import (
+    AnyOf,
     Group,
     Json,
     Knowing,
@@ -70,6 +71,7 @@ def ask(
             "--value", "-v", help="A value; may be repeated. Default: every value in the group."
         ),
     ] = None,
+    any_of: AnyOf = None,
     statements: Annotated[
         Path | None, typer.Option("--statements", help="A file with one statement in each line.")
     ] = None,
@@ -118,7 +120,7 @@ def ask(
     with progress("Working out the answers", quiet):
         opened = _open(release, policy, columns, members, reading)
         opened = columns.seen(opened)
-        rows = known.posteriors(opened, people=about, values=value)
+        rows = known.posteriors(opened, people=about, values=value, any_of=any_of or None)
         answers = [row[each] for row in rows.values() for each in row]
         for answer in answers:
             _ = answer.before  # may take as long

@@ -14,6 +14,7 @@ from foreknow._version import __version__
 from foreknow.cli.analyses import audit, curves, risk, skyline, survey, utility
 from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
+from foreknow.cli.evidence import evidence
 from foreknow.cli.init import init
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
 from foreknow.cli.priors import priors
@@ -31,7 +32,7 @@ from foreknow.errors import (
 from foreknow.text import one_line
 
 # Commands whose exit code or files are the outcome; what the others print is.
-_SETTLED = ("init", "audit", "attack", "publish", "verify", "demo", "priors")
+_SETTLED = ("init", "audit", "attack", "publish", "verify", "evidence", "demo", "priors")
 
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20
@@ -59,6 +60,7 @@ _COMMANDS = (
     priors,
     publish,
     verify,
+    evidence,
     demo,
 )
 for command in _COMMANDS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -232,6 +233,14 @@ def value_named(counts: GroupCounts, text: str) -> Label:
     if len(same) > 1:
         raise InputError(f"several sensitive values print as {text!r}; make their labels differ")
     return same[0] if same else text
+
+
+def named_set(counts: GroupCounts, texts: Sequence[str], policy: Path | None) -> Any:
+    """Values of one secret; a single text that is no value is a label of the policy's hierarchy."""
+    known = set(map(str, counts.values))
+    if len(texts) == 1 and policy is not None and texts[0] not in known:
+        return texts[0]
+    return list(dict.fromkeys(texts))
 
 
 def names_file(method: str | None) -> bool:

@@ -62,6 +62,22 @@ Html = Annotated[
     Path | None, typer.Option("--html", help="Write a report, one file that opens offline.")
 ]
 Json = Annotated[Path | None, typer.Option("--json", help="Write what is found as JSON.")]
+SigningKey = Annotated[
+    Path | None,
+    typer.Option("--key", help="Sign with this private Ed25519 key (pip install foreknow[sign])."),
+]
+PublicKey = Annotated[
+    Path | None,
+    typer.Option("--key", help="The public Ed25519 key of who must have signed it."),
+]
+Population = Annotated[
+    list[Path] | None,
+    typer.Option("--population", help="The table that k_map or delta_presence names."),
+]
+KeptPriorsPath = Annotated[
+    Path | None,
+    typer.Option("--priors", help="The owner's priors.json (default: of FOLDER.owner)."),
+]
 Raw = Annotated[
     Path,
     typer.Argument(
@@ -83,6 +99,13 @@ Knowing = Annotated[
     typer.Option(
         "--knowing",
         help="Columns known of everybody, with commas between; all beside when left out.",
+    ),
+]
+AnyOf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--any-of",
+        help="One secret: any of these values; repeatable. Or a label in the policy's hierarchy.",
     ),
 ]
 Person = Annotated[str | None, typer.Option("--person", help="The column that names people.")]
@@ -214,11 +237,16 @@ def print_plain(text: str, **options: Any) -> None:
     console().print(text, markup=False, highlight=False, **options)
 
 
-def refuse_inputs(html: Path | None, json: Path | None, inputs: Sequence[Path | None]) -> None:
-    """No output may replace what is read, nor the other output, nor lie in what is published."""
+def refuse_inputs(
+    html: Path | None,
+    json: Path | None,
+    inputs: Sequence[Path | None],
+    csv: Path | None = None,
+) -> None:
+    """No output may replace what is read, nor another output, nor lie in what is published."""
     from foreknow.publishing import CERTIFICATE, owners_folder
 
-    targets = [target for target in (html, json) if target is not None]
+    targets = [target for target in (html, json, csv) if target is not None]
     for target in targets:
         place = target.resolve()
         for source in (named_part(path)[0].resolve() for path in inputs if path is not None):
@@ -235,8 +263,14 @@ def refuse_inputs(html: Path | None, json: Path | None, inputs: Sequence[Path | 
             f"--html writes a web page: name it {str(html.with_suffix('.html'))!r}, not "
             f"{html.suffix}; a browser opens it, and can print it to a PDF file"
         )
+    if csv is not None and csv.suffix.lower() not in ("", ".csv"):
+        raise OutputError(
+            f"--exposed writes a CSV file: name it {str(csv.with_suffix('.csv'))!r}, not "
+            f"{csv.suffix}"
+        )
     if len({target.resolve() for target in targets}) < len(targets):
-        raise OutputError("--html and --json name the same file")
+        named = "--html and --json" if csv is None else "--html, --json and --exposed: two"
+        raise OutputError(f"{named} name the same file")
 
 
 def chosen(rules: Policy, settings: list[str] | None, **given: str | None) -> Policy:

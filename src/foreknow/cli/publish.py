@@ -12,12 +12,16 @@ from rich.console import Console
 from foreknow.cli.inputs import schema_of
 from foreknow.cli.options import (
     UNSAFE,
+    KeptPriorsPath,
     Method,
     PolicyPath,
+    Population,
+    PublicKey,
     Quiet,
     Raw,
     ReleaseForm,
     Settings,
+    SigningKey,
     Verbose,
     among,
     chosen,
@@ -28,6 +32,7 @@ from foreknow.cli.options import (
     say_readings,
 )
 from foreknow.data.reading import NOTHING, Reading
+from foreknow.errors import InputError
 from foreknow.text import encodable, one_line, visible
 
 if TYPE_CHECKING:
@@ -58,6 +63,7 @@ def publish(
         Path | None,
         typer.Option("--owner", help="A new folder for what only you may see (default OUT.owner)."),
     ] = None,
+    key: SigningKey = None,
     verbose: Verbose = False,
     quiet: Quiet = False,
     reading: Reading = NOTHING,
@@ -72,7 +78,7 @@ def publish(
 
     rules = read_by(Policy.load(policy), reading)
     rules = chosen(rules, settings, method=method, form=form, format=file_format)
-    _publish(table, rules, out, owner, seed, quiet, verbose)
+    _publish(table, rules, out, owner, seed, quiet, verbose, key)
 
 
 def verify(
@@ -86,28 +92,32 @@ def verify(
         Path | None,
         typer.Option("--policy", "-p", help="Judge by this policy, not by the publisher's."),
     ] = None,
-    priors: Annotated[
+    priors: KeptPriorsPath = None,
+    key: PublicKey = None,
+    evidence: Annotated[
         Path | None,
-        typer.Option("--priors", help="The owner's priors.json (default: of FOLDER.owner)."),
+        typer.Option("--evidence", help="A page of foreknow evidence, signed with the same key."),
     ] = None,
-    population: Annotated[
-        list[Path] | None,
-        typer.Option("--population", help="The table that k_map or delta_presence names."),
-    ] = None,
+    population: Population = None,
     quiet: Quiet = False,
 ) -> None:
     """Judge a written release afresh and compare it with its certificate.
 
-    Nothing of the certificate is taken on trust: what is printed was computed from the files.
+    Nothing of the certificate is taken on trust: what is printed was computed from the files. With
+    --key, certificate.json must also be what the owner of that key has signed.
     """
     from foreknow.policy.policy import Policy
     from foreknow.publishing import CERTIFICATE
-    from foreknow.publishing.certificate import Certificate
-    from foreknow.publishing.verification import judge
+    from foreknow.publishing.signature import check_signature
+    from foreknow.publishing.verification import judge, load_signed
 
     if certificate.is_dir():
         certificate = certificate / CERTIFICATE
-    known = Certificate.load(certificate)
+    if evidence is not None:
+        if key is None:
+            raise InputError("--evidence checks a signature; add --key FILE, the public key")
+        check_signature(evidence, key)
+    known = load_signed(certificate, key)
     rules = None if policy is None else Policy.load(policy)
     with progress("Judging the release afresh", quiet):
         at = release or certificate.parent
@@ -116,6 +126,9 @@ def verify(
         _say_line(Console(stderr=True), problem, "bold red")
     if found is not None and not problems and not quiet:
         _say_verified(found)
+        signed = [path.name for path in (certificate, evidence) if path is not None]
+        if key is not None:
+            _say_line(console(), f"Signed by the owner of {key.name}: {', '.join(signed)}.")
     raise typer.Exit(UNSAFE if problems else 0)
 
 
@@ -147,19 +160,23 @@ def _publish(
     seed: int | None,
     quiet: bool,
     verbose: bool = False,
+    key: Path | None = None,
 ) -> None:
     from foreknow import publishing
     from foreknow.data.microdata import Microdata
     from foreknow.output import require_new
     from foreknow.publishing.publish import publish as make
+    from foreknow.publishing.signature import Signer
 
     schema = schema_of(rules)
     owner = publishing.owners_folder(out) if owner is None else owner
     require_new(out, owner)
+    if key is not None:
+        Signer(key)  # a key that does not do is refused before there is work
     with progress("Reading the table", quiet):
         microdata = Microdata(table, schema)
         made = make(microdata, rules, seed=seed)
-        made.write(out, owner)
+        made.write(out, owner, key=key)
     if quiet:
         return
     say = console()
@@ -171,6 +188,7 @@ def _publish(
         say.print(f"{visible(said)}.", markup=False, highlight=False)
     notes = {
         publishing.CERTIFICATE: "what was required and found, for foreknow verify",
+        publishing.SIGNATURE: "your signature of it, for foreknow verify --key",
         publishing.REPORT: "explains the release",
         publishing.MEMBERS: "who is in which group, for foreknow ask and attack",
         publishing.LATTICE: "which generalizations are safe, and which not",
@@ -183,7 +201,7 @@ def _publish(
         say.print(line, markup=False, highlight=False, soft_wrap=True)
         names = sorted(path.name for path in folder.iterdir())
         for name in sorted(names, key=lambda n: order.index(n) if n in order else -1):
-            say.print(f"  {name:<18} {notes.get(name, 'the release')}", highlight=False)
+            say.print(f"  {name:<20} {notes.get(name, 'the release')}", highlight=False)
 
 
 def _amounts(amounts: Mapping[str, Any]) -> str:
@@ -196,17 +214,25 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
 
 def _about(required: Mapping[str, Any]) -> str:
     """Which values a requirement is about, where it is not about all."""
+    sets = required.get("any_of")
+    if isinstance(sets, Mapping):
+        each = [f"{name} ({_listed(own, most=20, joined='or')})" for name, own in sets.items()]
+        return f", about any of {'; any of '.join(map(visible, each))}"
     keys = {"values": "about", "except": "about all but", "any_of": "about any of"}
     for key, words in keys.items():
         if key in required:
             return f", {words} {_listed(required[key], most=20)}"
+    if "within" in required:
+        from foreknow.data.windows import Width
+
+        return f", to within {Width(required['within']).words()}"
     return ""
 
 
-def _listed(labels: Iterable[Any], most: int = 6) -> str:
+def _listed(labels: Iterable[Any], most: int = 6, joined: str = "and") -> str:
     from foreknow.report.words import listing, named
 
-    return listing([named(label) for label in labels], most=most)
+    return listing([named(label) for label in labels], joined, most=most)
 
 
 def _say_verified(found: Verification) -> None:

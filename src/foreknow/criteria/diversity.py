@@ -32,6 +32,8 @@ DiversityKind = Literal["distinct", "entropy", "recursive"]
 class _OfValues:
     """A criterion of the values of each group: how a release and a search are judged by it."""
 
+    counts_values: ClassVar[bool] = True
+
     def attained(self, release: HasCounts) -> Attained:
         """What the worst group of a release attains."""
         raise NotImplementedError

@@ -38,6 +38,7 @@ class _OfTable:
     """A criterion that compares each group with the whole table."""
 
     compares_table: ClassVar[bool] = True
+    counts_values: bool = True
 
     def _floats(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
         """How far each group is, nearly."""
@@ -202,6 +203,11 @@ class TCloseness(_OfTable):
                 'rows; numbers have distance = "ordered"'
             )
         return replace(self, tree=given)
+
+    @property
+    def counts_values(self) -> bool:  # type: ignore[override]
+        """Whether values may be counted as one: a set has no place in an order."""
+        return self.distance == "equal"
 
     def to_dict(self) -> dict[str, Any]:
         """``{"t_closeness": {...}}``, as in a policy file."""

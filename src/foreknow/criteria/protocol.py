@@ -44,7 +44,8 @@ class Criterion(Protocol):
     something of the schema has a method ``under(schema, column)``, which gives the same criterion
     with it. One that reads the labels of groups declares ``by_labels = True``: searches then give
     its ledger groups with their labels. One that a certificate states otherwise has a method
-    ``published()``.
+    ``published()``. One that asks how many people have which value, whatever the values are, may
+    say ``counts_values = True``: it is then asked of releases in which a set is one value, too.
     """
 
     key: ClassVar[str]

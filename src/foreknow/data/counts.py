@@ -23,6 +23,7 @@ from foreknow.data.labels import (
     in_order,
     is_label,
     is_missing,
+    name_of_set,
     not_a_label,
 )
 from foreknow.data.sparse import IntArray, combine, count_pairs, ranges, row_sums
@@ -294,7 +295,10 @@ class GroupCounts:
         return seen
 
     def united(self, of: NDArray[np.bool_], values: Labels) -> GroupCounts:
-        """Count some values as one, under ``single``: `values` are the others, then that one.
+        """Count some values as one: `values` are the others, then that one.
+
+        Under ``multiset`` each occurrence falls to anybody, whichever value it is of, so that
+        occurrences of a set are those of one value.
 
         Parameters
         ----------
@@ -306,7 +310,7 @@ class GroupCounts:
         Raises
         ------
         UnsupportedError
-            Where a person may have several of these values: they are not people then.
+            Under ``set``, where nobody has one value twice, but perhaps two of these.
 
         Examples
         --------
@@ -315,15 +319,46 @@ class GroupCounts:
         >>> counts.united(of, Labels(["Flu", "HIV"])).bag(0)
         {'Flu': 1, 'HIV': 2}
         """
-        require_single(self.semantics)
-        place = np.where(of, len(values) - 1, np.cumsum(~of) - 1)
+        return self.recoded(np.where(of, len(values) - 1, np.cumsum(~of) - 1), values)
+
+    def any_of(self, members: Iterable[Label]) -> tuple[GroupCounts, str]:
+        """Count a set of values as one; what it is called is the last of the values.
+
+        Raises
+        ------
+        DataError
+            If it names no value, one that no group contains, or all of them.
+
+        Examples
+        --------
+        >>> counts, name = GroupCounts.from_bags(["xyz", "xz"]).any_of(["x", "y"])
+        >>> name, counts.bag(0)
+        ('x or y', {'z': 1, 'x or y': 2})
+        """
+        if isinstance(members, str) or not isinstance(members, Iterable):
+            raise DataError(f"any_of must be a list of sensitive values, such as [{members!r}]")
+        labels = list(members)
+        of = np.zeros(self.n_values, dtype=bool)
+        of[[self.code(label) for label in labels]] = True
+        if of.all() or not labels:
+            which = "no" if not labels else "every"
+            raise DataError(f"any_of names {which} sensitive value; name some of them")
+        others = [value for value, own in zip(self.values, of, strict=True) if not own]
+        name = name_of_set(labels, map(str, others))
+        return self.united(of, Labels([*others, name])), name
+
+    def recoded(self, places: IntArray, values: Labels) -> GroupCounts:
+        """Count each value as the one at its place in `values`: several may become one."""
+        refuse_sets(self.semantics)
         made = GroupCounts.from_pairs(
             self.cell_groups,
-            place[self.codes],
+            places[self.codes],
             values=values,
             n_groups=self.n_groups,
             groups=self.groups,
             weights=self.counts,
+            sizes=self.sizes,
+            semantics=self.semantics,
         )
         return made if self.origin is None else replace(made, origin=self.origin)
 
@@ -576,12 +611,13 @@ def check_total(amounts: IntArray, what: str) -> None:
         raise DataError(f"{rough:.3g} {what} in all: more than 2**53 cannot be counted")
 
 
-def require_single(semantics: Semantics) -> None:
-    """Refuse to count any of a set where a person may have several of it."""
-    if semantics != "single":
+def refuse_sets(semantics: Semantics) -> None:
+    """Refuse to count any of a set where a person may have several values of it, each once."""
+    if semantics == "set":
         raise UnsupportedError(
-            f"any_of counts people with one value each; under {semantics!r} a person may have "
-            "several of the set, and how many people have one is not published"
+            "any_of and at_level are unsupported under semantics 'set': a person may have several "
+            "values of the set, so counts of its values do not say how many people have one; give "
+            "each value a limit of its own, or publish with one value per person"
         )
 
 

@@ -36,7 +36,7 @@ from foreknow.numbers import (
 )
 
 Number: TypeAlias = int | float | Decimal | str
-FirstRow: TypeAlias = Callable[[int], int]
+FirstRow: TypeAlias = Callable[[int], int] | None
 Level: TypeAlias = tuple[NDArray[Any], Callable[[Any], str]]
 Refusal: TypeAlias = Callable[[int, str], NoReturn]
 
@@ -98,9 +98,9 @@ class _Kind:
 
         def refuse(i: int, why: str) -> NoReturn:
             value = domain[present[i]]
+            row = "" if first_row is None else f" (first in row {first_row(present[i])})"
             raise HierarchyError(
-                f"column {column!r}: the value {shown(value)} (first in row "
-                f"{first_row(present[i])}) is outside its hierarchy: {why}"
+                f"column {column!r}: the value {shown(value)}{row} is outside its hierarchy: {why}"
             )
 
         order, inner = self._lay([domain[i] for i in present], refuse)

@@ -39,6 +39,11 @@ class Labels(tuple[Label, ...]):
         return {label: code for code, label in enumerate(self)}
 
     @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What was worked out about the labels, kept so that it is worked out once."""
+        return {}
+
+    @cached_property
     def first_missing(self) -> int | None:
         """Position of the first label that stands for a missing value, if there is one."""
         return next((code for code, label in enumerate(self) if is_missing(label)), None)
@@ -218,3 +223,15 @@ def in_order(labels: Iterable[Label]) -> list[Label]:
         return (2, type(label).__name__, str(label))
 
     return sorted(labels, key=key)
+
+
+def name_of_set(members: Iterable[Any], others: Iterable[str]) -> str:
+    """What a set is called beside other values, so that no value has its name.
+
+    >>> name_of_set(["B20", "Z21"], ["Flu"])
+    'B20 or Z21'
+    """
+    name, taken = " or ".join(map(str, members)), set(others)
+    while name in taken:
+        name += "+"
+    return name

@@ -42,7 +42,8 @@ class Schema:
         quasi-identifiers are a group.
     hierarchies : mapping of column to Hierarchy, or to the table that stands for one in a policy
         How values of a quasi-identifier coarsen. One of the sensitive column says which of its
-        values are alike, for requirements that ask that; it is published as it is.
+        values are alike, or one secret (`Requirement.any_of`, `at_level`), for requirements that
+        ask that; it is published as it is.
     types : mapping of column to "number", "text" or "date"
         Overrules what a column looks like; zip codes without leading zeros are ``"text"``.
     missing : "error", "drop" or {"label": ...}

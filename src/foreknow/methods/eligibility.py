@@ -88,7 +88,8 @@ def settled_l(
         counts = microdata.counts(groups)
         failures = [said for requirement in asked for said in requirement.failures(counts)]
         if not failures:
-            if not labelled or limit_of_boxes(own, policy, int(sizes.sum())) is None:
+            people = int(sizes.sum())
+            if not labelled or limit_of_boxes(own, policy, people, microdata.values) is None:
                 return own, groups
             held = held or (own, groups)
     if held is not None:
@@ -108,7 +109,7 @@ def _implied(asked: Sequence[Requirement], people: int, l: int) -> bool:  # noqa
     return any(
         share >= point.below
         for requirement in asked
-        if requirement.values is None and not requirement.excluded
+        if requirement.values is None and not requirement.excluded and not requirement.about_sets
         for point in requirement.points
     )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
@@ -177,19 +178,24 @@ def note_of_boxes(l: int) -> str:  # noqa: E741
     )
 
 
-def limit_of_boxes(method: Any, policy: Policy, people: int) -> tuple[str, Fraction] | None:
+def limit_of_boxes(
+    method: Any, policy: Policy, people: int, values: Labels
+) -> tuple[str, Fraction, int] | None:
     """The first limit that may not hold of boxes which a reader may divide into groups, and whose.
 
-    A method may promise less of these than the frequencies in its groups.
+    A method may promise less of these than the frequencies in its groups; of a set of values, the
+    sum of what it promises of each. Also says of how many values the secret is.
     """
     traits = traits_of(method)
     alike = traits.equal is not None and not people % traits.equal
     if traits.highest is None or alike:
         return None
     for requirement in policy.requirements:
+        sets = requirement.sets(values).values() if requirement.about_sets else ()
+        many = max(map(len, sets), default=1)
         for point in requirement.points if requirement.by_counts else ():
-            if point.below <= traits.highest:
-                return requirement.name, point.below
+            if point.below <= traits.highest * many:
+                return requirement.name, point.below, many
     return None
 
 

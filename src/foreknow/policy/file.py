@@ -35,7 +35,9 @@ class RequireSettings(Settings):
     name: str | None = None
     values: list[Any] | None = None
     excluded: list[Any] = Field(default=[], alias="except")
-    any_of: list[Any] | None = None
+    any_of: list[Any] | dict[str, list[Any]] | str | None = None
+    at_level: int | None = None
+    within: Any = None  # read by Width
     sensitive: str | None = None
     knowing: list[str] | None = None
     below: _Limit = None
@@ -194,6 +196,8 @@ def _requirement(read: Any, name: str, folder: Path) -> Requirement:
         read.excluded,
         name,
         any_of=read.any_of,
+        at_level=read.at_level,
+        within=read.within,
         sensitive=read.sensitive,
         knowing=read.knowing,
         at_most=read.at_most,

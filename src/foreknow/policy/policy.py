@@ -153,7 +153,9 @@ class Policy:
             schema, options = schema or read.schema, options or read.options
         if isinstance(requirements, Requirement) or not isinstance(requirements, Iterable):
             raise PolicyError("requirements must be a list, such as [Requirement(...)]")
-        object.__setattr__(self, "requirements", tuple(requirements))
+        object.__setattr__(
+            self, "requirements", tuple(_named(each, schema) for each in requirements)
+        )
         object.__setattr__(self, "schema", schema)
         object.__setattr__(self, "options", options or PublishOptions())
         for requirement in self.requirements:
@@ -215,9 +217,10 @@ class Policy:
         `everyone` is the whole table, for criteria that compare groups with it.
         """
         parts = [
-            Part(requirement.counted, ledger)
+            Part(secret.counted, ledger)
             for requirement in self.requirements
-            for ledger in requirement.ledgers(values, self.semantics, everyone)
+            for secret in requirement.secrets(values)
+            for ledger in secret.ledgers(values, self.semantics, everyone)
         ]
         return PolicyLedger(parts, self.monotone())
 
@@ -311,13 +314,13 @@ class Policy:
         """Whether merging groups can never make a safe release unsafe."""
         return all(required.monotone(self.semantics) for required in self.requirements)
 
-    def published(self) -> dict[str, Any]:
+    def published(self, values: Any = None) -> dict[str, Any]:
         """As `to_dict`, without what is about the owner's files: of hierarchies, only their names.
 
         A certificate holds this. It cannot be read as a policy where hierarchies are in files.
         """
-        table = self.to_dict()
-        table["require"] = [requirement.published() for requirement in self.requirements]
+        table = self.to_dict(values)
+        table["require"] = [requirement.published(values) for requirement in self.requirements]
         for requirement, required in zip(self.requirements, table["require"], strict=True):
             schema = self.schema
             if (
@@ -337,11 +340,21 @@ class Policy:
                 hierarchies[column] = {**hierarchy, "file": name}
         return table
 
-    def to_dict(self) -> dict[str, Any]:
-        """The tables of a policy file."""
+    def to_dict(self, values: Any = None) -> dict[str, Any]:
+        """The tables of a policy file; with values (of each column, of several), labels as sets."""
         table: dict[str, Any] = {}
         if self.schema is not None:
             table["schema"] = self.schema.to_dict()
-        table["require"] = [requirement.to_dict() for requirement in self.requirements]
+        table["require"] = [requirement.to_dict(values) for requirement in self.requirements]
         table["publish"] = self.options.to_dict()
         return table
+
+
+def _named(requirement: Requirement, schema: Schema | None) -> Requirement:
+    """A requirement that knows what labels of the sensitive column stand for."""
+    if schema is None or not isinstance(requirement, Requirement):
+        return requirement
+    known: Any = schema.hierarchies.get(requirement.sensitive or schema.sensitive)
+    if not requirement.about_sets or known is None or requirement.hierarchy is known:
+        return requirement
+    return replace(requirement, hierarchy=known)

@@ -21,16 +21,21 @@ from foreknow.adversaries.protocol import (
     HasCounts,
     Ledger,
     Mask,
+    Near,
     Searchable,
+    Summing,
     counts_of,
 )
 from foreknow.criteria.protocol import Criterion
-from foreknow.data.counts import GroupCounts, Semantics, require_single
+from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
+from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.labels import JointLabels, Label, Labels, known_beside
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
+from foreknow.data.windows import Width, Window, Windows
 from foreknow.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
 from foreknow.numbers import CLOSE, Number, as_fraction, as_threshold, shown
+from foreknow.policy.sets import Of, Recoding, recoding, written
 from foreknow.result import card_of
 
 
@@ -59,7 +64,10 @@ class Point(NamedTuple):
         return "at_most" if self.inclusive else "below"
 
     def disclosures(self, counted: HasCounts) -> list[Disclosure]:
-        """What the adversary finds out at worst, for each sensitive value that is counted."""
+        """What the adversary finds out at worst, for each secret that is counted."""
+        if isinstance(counted, Windows):  # one, of all that lie so near each other
+            assert isinstance(self.adversary, Near)
+            return [self.adversary.near(counted)]
         if self.relative:
             assert isinstance(self.adversary, Gaining)
             return list(self.adversary.gains(counted).values())
@@ -121,15 +129,25 @@ class Requirement:
         Values it is not about (``except`` in a policy file).
     name : str
         What messages and reports call it.
-    any_of : sequence of labels, optional
-        One secret, in place of `values`: that a person has one of these, whichever. For people
-        with one value each.
+    any_of : sequence of labels, mapping or str, optional
+        One secret, in place of `values`: that a person has one of these, whichever. A mapping
+        names sets, each a secret of its own: ``{"HIV": ["B20", "Z21"]}``. A text is a label in the
+        hierarchy of the sensitive column, at any level: all values below it.
+    at_level : int, optional
+        In place of `any_of`: every label at this level of that hierarchy, from 1, is a secret of
+        its own, but those in `excluded`.
+    within : number or str, optional
+        For numbers and dates, in place of `values`: that a person's value lies in some window
+        that is so wide, such as 5000, "10%" of the lower end, or "30 days"; the worst window
+        counts. For people with one value each, against `Facts` and `Negations`.
     at_most : number
         In place of `below`, for priors: the limit may be reached. ``at_most="1/4"`` is
         4-robustness.
     at_most_times : number
         In place of `below`, for priors: nobody may become more than so many times as likely to
         have a value as before the release.
+    hierarchy : Hierarchy, optional
+        What labels stand for. A policy gives that of its schema.
     sensitive : str, optional
         The column it is about, where there are several.
     knowing : sequence of str, optional
@@ -162,13 +180,19 @@ class Requirement:
     values: Sequence[Label] | None = None
     excluded: Sequence[Label] = ()
     name: str = field(default="requirement", compare=False)
-    any_of: Sequence[Label] | None = field(default=None, kw_only=True)
+    any_of: Sequence[Label] | Mapping[str, Sequence[Label]] | str | None = field(
+        default=None, kw_only=True
+    )
+    at_level: int | None = field(default=None, kw_only=True)
+    within: Any = field(default=None, kw_only=True)
     at_most: Number | None = field(default=None, compare=False, kw_only=True)
     at_most_times: Number | None = field(default=None, compare=False, kw_only=True)
+    hierarchy: Hierarchy | None = field(default=None, compare=False, repr=False, kw_only=True)
     sensitive: str | None = field(default=None, kw_only=True)
     knowing: Sequence[str] | None = field(default=None, kw_only=True)
     points: tuple[Point, ...] = field(init=False, repr=False)
     criterion: Criterion | None = field(init=False, repr=False)
+    _known: dict[str, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         given = self.adversary
@@ -182,14 +206,18 @@ class Requirement:
                         f"{self.name}: {point.adversary} has two thresholds, {point.below} and "
                         f"{other.below}; keep one"
                     )
-        for name, key in (("values", "values"), ("excluded", "except"), ("any_of", "any_of")):
+        object.__setattr__(self, "_known", {})
+        for name, key in (("values", "values"), ("excluded", "except")):
             object.__setattr__(self, name, self._labels(key, getattr(self, name)))
+        object.__setattr__(self, "any_of", self._members(self.any_of))
         if self.values is not None and not self.values:
             raise PolicyError(f"{self.name}: values is empty; leave it out to mean every value")
         if self.values is not None and self.excluded:
             raise PolicyError(f"{self.name}: give values or except, not both")
-        if self.any_of is not None:
-            self._check_set()
+        if self.about_sets:
+            self._check_sets()
+        if self.within is not None:
+            self._check_within()
         self._check_sight()
         limits = (self.below, self.at_most, self.at_most_times)
         if is_criterion and (self.values is not None or self.excluded or limits != (None,) * 3):
@@ -213,20 +241,66 @@ class Requirement:
         """Whether it is a criterion of how many people groups have, whatever their values."""
         return bool(getattr(self.criterion, "of_people", False))
 
-    def _check_set(self) -> None:
-        if not self.any_of:
-            raise PolicyError(f"{self.name}: any_of is empty; name the values of the set")
-        if self.values is not None or self.excluded:
-            key = "except" if self.excluded else "values"
-            raise PolicyError(f"{self.name}: give any_of or {key}, not both; any_of is one secret")
-        if self.criterion is not None:
-            raise PolicyError(f"{self.name}: {self.criterion} is about whole groups: no any_of")
-        for point in self.points:
-            if isinstance(point.adversary, Gaining):
-                raise PolicyError(
-                    f"{self.name}: any_of is unsupported for {point.adversary}; give each of the "
-                    "values a limit of its own that leaves room for the sum: values = [...]"
+    def _check_sets(self) -> None:
+        key, level = "any_of" if self.at_level is None else "at_level", self.at_level
+        other = next(
+            (
+                name
+                for name, is_given in (
+                    ("values", self.values is not None),
+                    ("except", bool(self.excluded) and level is None),
+                    ("any_of", self.any_of is not None and level is not None),
                 )
+                if is_given
+            ),
+            None,
+        )
+        if other is not None:
+            why = "any_of is one secret" if level is None else "at_level is about all of a level"
+            raise PolicyError(f"{self.name}: give {key} or {other}, not both; {why}")
+        if level is not None and (isinstance(level, bool) or not isinstance(level, int)):
+            raise PolicyError(f"{self.name}: at_level must be a whole number from 1, not {level!r}")
+        if self.criterion is not None and not getattr(self.criterion, "counts_values", False):
+            raise PolicyError(
+                f"{self.name}: {self.criterion} does not ask how many have which value: no {key}"
+            )
+
+    def _members(self, given: Any) -> Any:
+        """What is given of `any_of`: a label, names with their values, or values."""
+        if isinstance(given, str):
+            return given
+        if not isinstance(given, Mapping):
+            members = self._labels("any_of", given)
+            if members is not None and not members:
+                raise PolicyError(f"{self.name}: any_of is empty; name the values of the set")
+            return members
+        if not given:
+            raise PolicyError(f"{self.name}: any_of is empty; name a set and its values")
+        sets = {str(n): self._labels(f"any_of.{n}", own) or () for n, own in given.items()}
+        for name, own in sets.items():
+            if not own or not name:
+                raise PolicyError(f"{self.name}: any_of.{name} is empty; name the set, its values")
+        return Of(sets)
+
+    def _check_within(self) -> None:
+        keys = {"values": self.values, "except": self.excluded or None, "any_of": self.any_of}
+        for key, given in {**keys, "at_level": self.at_level}.items():
+            if given is not None:
+                raise PolicyError(
+                    f"{self.name}: give within or {key}, not both; within is about every value"
+                )
+        if self.criterion is not None:
+            raise PolicyError(f"{self.name}: {self.criterion} is about whole groups: no within")
+        for point in self.points:
+            if not isinstance(point.adversary, Near):
+                raise PolicyError(
+                    f"{self.name}: within is unsupported for {point.adversary}; give facts or "
+                    "negations"
+                )
+        try:
+            object.__setattr__(self, "within", Width.of(self.within))
+        except InputError as error:
+            raise PolicyError(f"{self.name}: {error}") from None
 
     def _points(self) -> list[Point]:
         given, limits = self.adversary, (self.below, self.at_most, self.at_most_times)
@@ -267,12 +341,52 @@ class Requirement:
         shown = ", ".join(
             f"{name}={x!r}"
             for name, x in given.items()
-            if name not in ("adversary", "points", "criterion") and x not in (None, ())
+            if name not in ("adversary", "points", "criterion", "hierarchy", "_known")
+            and x not in (None, ())
         )
         return f"Requirement({self.adversary!r}, {shown})"
 
     def _repr_html_(self) -> str:
         return card_of(self)
+
+    @property
+    def about_sets(self) -> bool:
+        """Whether its secrets are sets of values, such as one illness of several codes."""
+        return self.any_of is not None or self.at_level is not None
+
+    def sets(self, values: Labels) -> dict[str, tuple[str, ...]]:
+        """Its sets by their names: those of a table's values that each stands for.
+
+        Raises
+        ------
+        PolicyError
+            If a label or a value is unknown, or a set has every value of the table.
+        """
+        return self._recoding(self._own(values)).sets
+
+    def _recoding(self, values: Labels) -> Recoding:
+        """How the values of a table are counted; worked out once for each table."""
+        known = self._known.get("recoding")
+        if known is None or known.of is not values:
+            self._known.update(recoding=recoding(self, values), secrets=None)
+        found: Recoding = self._known["recoding"]
+        return found
+
+    def secrets(self, values: Labels) -> tuple[Requirement, ...]:
+        """The requirement of each set by itself; itself, where it is about single values.
+
+        A criterion counts all sets at once.
+        """
+        if not self.about_sets or self.criterion is not None:
+            return (self,)
+        sets = self.sets(values := self._own(values))
+        if self._known["secrets"] is None:
+            self._known["secrets"] = tuple(
+                replace(self, any_of={name: own}, at_level=None, excluded=())
+                for name, own in sets.items()
+            )
+        found: tuple[Requirement, ...] = self._known["secrets"]
+        return found
 
     def under(self, schema: Any) -> Requirement:
         """The same with what its criterion needs of a schema."""
@@ -284,13 +398,63 @@ class Requirement:
 
         Of several sensitive columns one is counted, in groups that the columns divide which the
         adversary knows of everybody. Where the secret is each value by itself that is all; any of
-        a set is counted as one value.
+        a set is counted as one value (of several sets, ask each of `secrets`), and numbers that are
+        near each other as windows.
         """
-        seen = self._seen(release)
-        if self.any_of is None:
+        return self._united(self._seen(release))
+
+    def _united(self, seen: HasCounts) -> HasCounts:
+        """What is counted of what the adversary sees."""
+        if self.within is not None:
+            return self._windows(counts_of(seen))
+        if not self.about_sets:
             return seen
         counts = counts_of(seen)
-        return counts.united(self.about(counts.values), self.labels(counts.values))
+        how = self._recoding(counts.values)
+        return counts.recoded(how.places, how.labels)
+
+    def counted_each(self, release: HasCounts) -> tuple[tuple[Requirement, HasCounts], ...]:
+        """Each of its secrets by itself, and what is counted for it."""
+        seen = self._seen(release)
+        each = self.secrets(counts_of(seen).values)
+        gaining = any(isinstance(point.adversary, Gaining) for point in self.points)
+        if gaining or self.within is not None:
+            return tuple((one, seen) for one in each)
+        return tuple((one, one._united(seen)) for one in each)
+
+    def counted_for(self, release: HasCounts, name: Label) -> GroupCounts:
+        """What is counted for the one of its secrets that is called so."""
+        seen = self._seen(release)
+        return counts_of(self.called(counts_of(seen).values, name)._united(seen))
+
+    @property
+    def counted_sets(self) -> dict[str, tuple[str, ...]]:
+        """Its sets as they were counted last; none before that."""
+        known = self._known.get("recoding")
+        return {} if known is None else dict(known.sets)
+
+    def _own(self, values: Any) -> Labels:
+        """The values of its own column, of several."""
+        if isinstance(values, JointLabels):
+            return values.columns[self.sensitive or values.main][1]
+        if isinstance(values, Mapping):
+            own: Labels = values[self.sensitive or next(iter(values))]
+            return own
+        return values  # type: ignore[no-any-return]
+
+    def _windows(self, counts: GroupCounts) -> Windows:
+        try:
+            return Windows.of(counts, self.within)
+        except InputError as error:
+            raise PolicyError(f"{self.name}: {error}") from None
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{self.name}: {error}") from None
+
+    def shown(self, counts: GroupCounts, found: Disclosure) -> GroupCounts:
+        """What is counted, with the values of the window together of which a disclosure is."""
+        if self.within is not None and isinstance(found.value, Window):
+            return self._windows(counts).merged(found.value)
+        return counts
 
     def check_columns(self, sensitives: Sequence[str], schema: Schema | None = None) -> None:
         """Refuse a requirement that does not say which of several columns it is about."""
@@ -342,22 +506,14 @@ class Requirement:
 
     def labels(self, values: Labels) -> Labels:
         """What the values of a table are called once they are `counted`."""
-        if isinstance(values, JointLabels):
-            _, values = values.columns[self.sensitive or values.main]
-        if self.any_of is None:
-            return values
-        about = self.about(values)
-        if about.all():
-            raise PolicyError(
-                f"{self.name}: any_of names every sensitive value of the table, so everybody has "
-                "one of these; leave out what need not stay hidden"
-            )
-        others = [value for value, of in zip(values, about, strict=True) if not of]
-        return Labels([*others, name_of_set(self.any_of, map(str, others))])
+        values = self._own(values)
+        return self._recoding(values).labels if self.about_sets else values
 
     def mask(self, values: Labels) -> Mask:
-        """Which of some values, as they are counted, it is about."""
-        if self.any_of is None:
+        """Which of some values, as they are counted, it is about; of windows, the worst one."""
+        if self.within is not None:
+            return np.ones(1, dtype=bool)
+        if not self.about_sets:
             return self.about(values)
         mask = np.zeros(len(values), dtype=bool)
         mask[-1] = True
@@ -365,12 +521,13 @@ class Requirement:
 
     def about(self, values: Labels) -> Mask:
         """Which values of a table it is about; labels go by how they print."""
+        if self.about_sets:
+            return self._recoding(values).about
         codes: dict[str, list[int]] = {}
         for i, value in enumerate(values):
             codes.setdefault(str(value), []).append(i)
-        mask = np.full(len(values), self.values is None and self.any_of is None)
-        named = (("values", self.values), ("except", self.excluded), ("any_of", self.any_of))
-        for key, labels in named:
+        mask = np.full(len(values), self.values is None)
+        for key, labels in (("values", self.values), ("except", self.excluded)):
             for label in labels or ():
                 if str(label) not in codes:
                     raise PolicyError(
@@ -379,6 +536,35 @@ class Requirement:
                     )
                 mask[codes[str(label)]] = key != "except"
         return mask
+
+    def disclosures(
+        self, release: HasCounts, known: dict[Any, Any] | None = None
+    ) -> list[list[Disclosure]]:
+        """For each of its points, what is found out at worst of each secret it is about.
+
+        What is found of single values is kept in `known`, for other requirements.
+        """
+        known, seen = {} if known is None else known, self._seen(release)
+        found: list[list[Disclosure]] = [[] for _ in self.points]
+        for own in self.secrets(counts_of(seen).values):
+            counted: HasCounts | None = None
+            for point, listed in zip(self.points, found, strict=True):
+                if own.about_sets and isinstance(point.adversary, Summing):
+                    listed.append(own.of_set(point, seen))
+                    continue
+                counted = own._united(seen) if counted is None else counted
+                mask = own.mask(counts_of(counted).values)
+                if own.about_sets:
+                    (code,) = np.flatnonzero(mask).tolist()
+                    value = counts_of(counted).values[code]
+                    listed.append(point.adversary.disclosure(counted, value))
+                    continue
+                key = point.adversary, point.relative, id(counted)
+                if key not in known:  # what is counted is kept, or another could get its id
+                    known[key] = counted, point.disclosures(counted)
+                each = zip(known[key][1], mask.tolist(), strict=True)
+                listed += [disclosure for disclosure, about in each if about]
+        return found
 
     @property
     def by_labels(self) -> bool:
@@ -398,13 +584,20 @@ class Requirement:
 
         `everyone` is the whole table, for a criterion that compares groups with it.
         """
+        if self.about_sets:
+            refuse_sets(semantics)
         if self.criterion is not None:
             more = {}
             if getattr(self.criterion, "compares_table", False) and everyone is not None:
                 more = {"whole": counts_of(self.counted(everyone)).totals}
             return [self.criterion.ledger(semantics, **more)]
-        if self.any_of is not None:
-            require_single(semantics)
+        if self.within is not None:
+            none = np.zeros(0, dtype=np.int64)
+            start, own = np.zeros(1, np.int64), self.labels(values)
+            nobody = GroupCounts(none, start, none, none, own, None, semantics)
+            windows = self._windows(nobody)
+            near = [(point.adversary, point.below) for point in self.points]
+            return [a.near_ledger(below, windows) for a, below in near if isinstance(a, Near)]
         mask, ledgers = self.mask(self.labels(values)), []
         for point in self.points:
             if not isinstance(point.adversary, Searchable):
@@ -422,17 +615,20 @@ class Requirement:
             return self.criterion.monotone(semantics)
         return all(point.adversary.monotone(semantics) for point in self.points)
 
+    @property
+    def searched_exactly(self) -> bool:
+        """Whether a search where merging cannot hurt refuses nothing that holds."""
+        near = [a for point in self.points if isinstance(a := point.adversary, Near)]
+        return self.within is None or all(adversary.near_is_exact for adversary in near)
+
     def failures(self, release: HasCounts) -> list[str]:
         """Say in words what fails, and by how much."""
-        counted = self.counted(release)
         if self.criterion is not None:
-            found = self.criterion.attained(counted)
+            found = self.criterion.attained(self.counted(release))
             return [] if found.holds else [f"{self.name}: {found}"]
-        counts = counts_of(counted)
-        mask, said = self.mask(counts.values), []
-        for point in self.points:
-            each = zip(point.disclosures(counted), mask, strict=True)
-            worst_one = point.worst(d for d, about in each if about)
+        counts, said = counts_of(self._seen(release)), []
+        for point, each in zip(self.points, self.disclosures(release), strict=True):
+            worst_one = point.worst(each)
             if not point.holds(worst_one):
                 chance, limit = point.said(worst_one)
                 said.append(
@@ -441,17 +637,46 @@ class Requirement:
                 )
                 failing = worst_one.value
         if said and counts.n_groups == 1 and counts.semantics != "multiset":
-            have = counts.totals[counts.code(failing)]
-            said[-1] += f" ({have} of {counts.n_people} people have {str(failing)!r})"
+            said[-1] += f" ({self._holders(self.shown(counts, worst_one), failing)})"
         return said
 
-    def published(self) -> dict[str, Any]:
+    def _holders(self, counts: GroupCounts, value: Label) -> str:
+        """How many people have what can be found out."""
+        values = [value]
+        if self.about_sets:
+            about = self.called(counts.values, value).about(counts.values)
+            values = [counts.values[code] for code in np.flatnonzero(about)]
+        have = sum(int(counts.totals[counts.code(each)]) for each in values)
+        what = repr(str(value)) if self.within is None else f"values {value}"
+        return f"{have} of {counts.n_people} people have {what}"
+
+    def of_set(self, point: Point, release: HasCounts) -> Disclosure:
+        """What an adversary finds out at worst of its one set, whose posteriors are added up."""
+        counts = counts_of(release)
+        ((_, members),) = self.sets(counts.values).items()
+        assert isinstance(point.adversary, Summing)
+        name = self.name_in(counts)
+        return point.adversary.any_of(release, members, name, relative=point.relative)
+
+    def called(self, values: Labels, name: Label) -> Requirement:
+        """The one of its `secrets` that is called so; itself, where it is about single values."""
+        every = self.secrets(values)
+        return next((own for own in every if own.labels(values)[-1] == name), every[0])
+
+    def name_in(self, counts: GroupCounts) -> Label:
+        """What the set that it is about is called beside the other values of a release."""
+        return self.labels(counts.values)[-1]
+
+    def published(self, values: Any = None) -> dict[str, Any]:
         """The same as a certificate has it."""
-        table, own = self.to_dict(), getattr(self.criterion, "published", None)
+        table, own = self.to_dict(values), getattr(self.criterion, "published", None)
         return table if own is None else {**table, **own()}
 
-    def to_dict(self) -> dict[str, Any]:
-        """The ``[[require]]`` table of a policy file."""
+    def to_dict(self, values: Any = None) -> dict[str, Any]:
+        """The ``[[require]]`` table of a policy file.
+
+        With the values of a table, labels are written as the sets of values that they stand for.
+        """
         table: dict[str, Any] = {}
         if not self.name.startswith("require"):
             table["name"] = self.name
@@ -459,8 +684,12 @@ class Requirement:
             table["values"] = list(self.values)
         if self.excluded:
             table["except"] = list(self.excluded)
-        if self.any_of is not None:
-            table["any_of"] = list(self.any_of)
+        if self.about_sets:
+            table.update(written(self, None if values is None else self._own(values)))
+            if values is not None:
+                table.pop("except", None)
+        if self.within is not None:
+            table["within"] = self.within.given
         if self.sensitive is not None:
             table["sensitive"] = self.sensitive
         if self.knowing is not None and not (not self.knowing and self.of_people):
@@ -474,18 +703,6 @@ class Requirement:
             for kind, amounts in point.adversary.to_dict().items():
                 table.setdefault(kind, []).append({**amounts, "below": str(point.below)})
         return table
-
-
-def name_of_set(members: Iterable[Any], others: Iterable[str]) -> str:
-    """What a set is called beside other values, so that no value has its name.
-
-    >>> name_of_set(["B20", "Z21"], ["Flu"])
-    'B20 or Z21'
-    """
-    name, taken = " or ".join(map(str, members)), set(others)
-    while name in taken:
-        name += "+"
-    return name
 
 
 def point_of(
@@ -543,12 +760,25 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
             continue
         if one.relative != two.relative:  # what one asks, the other need not
             continue
-        if earlier.any_of is not None or later.any_of is not None:
-            if set(earlier.any_of or ()) == set(later.any_of or ()):
+        if earlier.within is not None or later.within is not None:
+            if earlier.within == later.within:
                 raise PolicyError(
-                    f"{later.name}: any of {', '.join(map(str, later.any_of or ()))} must stay "
-                    f"below {two} here and below {one} in {earlier.name}, against the same "
-                    f"{two.adversary}"
+                    f"{later.name}: values within {later.within} must stay below {two} here and "
+                    f"below {one} in {earlier.name}, against the same {two.adversary}"
+                )
+            continue
+        if earlier.about_sets or later.about_sets:
+            if _asked(earlier) == _asked(later):
+                what = (
+                    f"at_level = {later.at_level}"
+                    if later.any_of is None
+                    else f"any of {later.any_of}"
+                )
+                if isinstance(later.any_of, tuple):
+                    what = f"any of {', '.join(later.any_of)}"
+                raise PolicyError(
+                    f"{later.name}: {what} must stay below {two} here and below {one} in "
+                    f"{earlier.name}, against the same {two.adversary}"
                 )
             continue
         here = f"must stay below {two} here and below {one} in {earlier.name}, against the same"
@@ -567,6 +797,16 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
             both = [(earlier, one), (later, two)]
             general, special = both if earlier.values is None else both[::-1]
             _check_effect(*general, *special)
+
+
+def _asked(requirement: Requirement) -> Any:
+    """What makes two requirements be about the same sets."""
+    of = requirement.any_of
+    return (
+        requirement.at_level,
+        frozenset(of) if isinstance(of, tuple) else of,
+        requirement.excluded,
+    )
 
 
 def _check_effect(general: Requirement, usual: Point, special: Requirement, point: Point) -> None:

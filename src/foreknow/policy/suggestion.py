@@ -29,7 +29,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
 from foreknow.documents import toml_key, toml_value
-from foreknow.errors import DataError, hinted, memory_for
+from foreknow.errors import DataError, PolicyError, UnsupportedError, hinted, memory_for
 from foreknow.numbers import percentage
 from foreknow.output import write_new
 from foreknow.policy.policy import Policy, PublishOptions
@@ -241,7 +241,13 @@ def suggest_policy(
     # Every value has its place in the hierarchies, or this says which has not.
     known_values = [attribute.domain for attribute in microdata.attributes]
     everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
-    required, notes = _requirements(everyone, schema.sensitive)
+    profile = next(each for each in found if each.name == schema.sensitive)
+    required, notes, question = _requirements(everyone, profile)
+    if question:
+        columns = [
+            replace(c, question=c.question or question) if c.role == "sensitive" else c
+            for c in columns
+        ]
     empty = any("" in domain for domain in (*known_values, everyone.values))
     options = PublishOptions(format="parquet" if empty else "csv")
     policy = Policy(required, schema, options)
@@ -381,7 +387,8 @@ def _schema(
             if kind is not None:
                 types[each.name] = kind
         elif role == "sensitive":
-            question = _of_sensitive(each, reason)
+            if reason.startswith("the last"):
+                question = "is this what must stay hidden? No name of a column says so"
         elif (
             role == "identifier"
             and each.distinct < each.known
@@ -421,17 +428,6 @@ def _schema(
     return schema, columns
 
 
-def _of_sensitive(each: Profile, reason: str) -> str:
-    if reason.startswith("the last"):
-        return "is this what must stay hidden? No name of a column says so"
-    if each.kind == "number" and each.distinct > _FEW:
-        return (
-            "each number is judged by itself, and numbers near each other are not; if near is "
-            "as bad, make them ranges first"
-        )
-    return ""
-
-
 # ---- hierarchies --------------------------------------------------------------------------------
 
 
@@ -443,7 +439,7 @@ def _hierarchy(each: Profile) -> tuple[dict[str, Any] | None, Any, str]:
     if each.kind == "date":
         return _dates(each), None, ""
     if each.kind == "number":
-        if not all(np.isfinite(float(value)) for value in each.domain[:1] + each.domain[-1:]):
+        if not np.isfinite([float(each.domain[0]), float(each.domain[-1])]).all():
             return None, None, "it has numbers that are not finite"
         whole = all(value == int(value) for value in each.domain[:1000])
         if each.distinct <= _FEW_NUMBERS:
@@ -508,72 +504,88 @@ def _plain(width: Fraction) -> Any:
 # ---- requirements -------------------------------------------------------------------------------
 
 
-def _requirements(everyone: GroupCounts, sensitive: str) -> tuple[list[Requirement], list[str]]:
-    """A limit that everybody in one group keeps with room to spare, and k-anonymity."""
+def _requirements(
+    everyone: GroupCounts, profile: Profile
+) -> tuple[list[Requirement], list[str], str]:
+    """A limit that everybody in one group keeps with room to spare, and k-anonymity.
+
+    With what was found out, and what is to decide about the sensitive column.
+    """
     n, labels = everyone.n_people, everyone.values
     if n < 2:
         raise DataError("the table has one person: whatever is published, is theirs")
-    occurring = int(np.count_nonzero(everyone.totals))
-    if occurring < 2:
-        raise DataError(f"everybody has the same {sensitive!r}: nothing can be hidden")
-    common = [str(labels[c]) for c in np.flatnonzero(2 * everyone.totals > n).tolist()]
+    if np.count_nonzero(everyone.totals) < 2:
+        raise DataError(f"everybody has the same {profile.name!r}: nothing can be hidden")
+    found, question = None, ""
+    if profile.kind in ("number", "date") and profile.distinct > _FEW:
+        found = _limited(everyone, {"within": "10%" if profile.kind == "number" else "30 days"})
+        if found is None or found[1] > _WORTH:
+            found = None
+            question = (
+                "each value is judged by itself, and values near each other are not (within); "
+                "if near is as bad, publish ranges, or fewer values that many people share"
+            )
     notes: list[str] = []
-    for value in common:
-        have = int(everyone.totals.max())
-        notes.append(
-            f"{_DECIDE}: {have:,} of {n:,} people have {value!r}, so nobody could keep it below "
-            "one half: it is left out (except). Without the exception there would be no limit "
-            "below that share"
-        )
-    for l, k, m in _KNOWLEDGE:  # noqa: E741
-        if l and occurring - len(common) < 3:
-            continue
-        facts = Facts(l, k, m)
-        own = Requirement(facts, below=1, excluded=common)
-        mask = own.mask(labels)
-        each = zip(facts.disclosures(everyone).values(), mask, strict=True)
-        found = worst(d for d, about in each if about)
-        reached = _exactly(found)
-        if reached == 1:
-            continue
-        limit = next(x for x in _LIMITS if x == 1 or _odds(x) >= _ROOM * _odds(reached))
-        if limit <= _WORTH or (l, k, m) == _KNOWLEDGE[-1]:
-            break
-    else:
+    if found is None:
+        common = [str(labels[c]) for c in np.flatnonzero(2 * everyone.totals > n).tolist()]
+        found = _limited(everyone, {"excluded": common})
+        notes += [
+            f"{_DECIDE}: {everyone.totals.max():,} of {n:,} people have {value!r}, so nobody could "
+            "keep it below one half: it is left out (except). Without the exception there would "
+            "be no limit below that share"
+            for value in common
+        ]
+    if found is None:
         raise DataError(
-            f"no limit on {sensitive!r} can be kept for {n:,} people with {occurring:,} values; "
-            "publish more people"
+            f"no limit on {profile.name!r} can be kept for {n:,} people with {len(labels):,} "
+            "values; publish more people"
         )
+    required, limit, reached, value = found
     least = next(x for x in _LIMITS if x > reached)
     notes.append(
         f"With everybody in one group, such an adversary reaches "
-        f"{percentage(reached, 2, 'up')} for {str(found.value)!r}; no limit up to that can be kept"
+        f"{percentage(reached, 2, 'up')} for {value!r}; no limit up to that can be kept"
     )
-    also = (
-        f"{_text(limit)} is the strictest round limit that can be kept"
-        if least == limit
-        else f"{_text(least)} is the strictest round limit that can be kept, and hardly divides "
-        f"anybody; {_text(limit)} leaves room for smaller groups"
+    notes.append(
+        f"{toml_value(least)} is the strictest round limit that can be kept"
+        + ("" if least == limit else f"; {toml_value(limit)} leaves room for smaller groups")
     )
-    notes.append(also)
-    required = [
-        replace(own, below=limit),
-        Requirement(KAnonymity(min(_K, n))),
-    ]
-    return required, notes
+    return [required, Requirement(KAnonymity(min(_K, n)))], notes, question
+
+
+def _limited(
+    everyone: GroupCounts, secret: Mapping[str, Any]
+) -> tuple[Requirement, Fraction, Fraction, str] | None:
+    """A requirement on some secret, its limit, what is reached, and for which value.
+
+    The most knowledge with a limit worth having; the least, where there is none.
+    """
+    found = None
+    left = np.count_nonzero(everyone.totals) - len(secret.get("excluded", ()))
+    for l, k, m in _KNOWLEDGE:  # noqa: E741
+        if l and left < 3:
+            continue
+        try:
+            own = Requirement(Facts(l, k, m), 1, **secret)
+            ((*each,),) = own.disclosures(everyone)
+        except (PolicyError, UnsupportedError):
+            return None
+        reached = _exactly(worst(each))
+        if reached == 1:
+            continue
+        limit = next(x for x in _LIMITS if x == 1 or _odds(x) >= _ROOM * _odds(reached))
+        found = replace(own, below=limit), limit, reached, str(worst(each).value)
+        if limit <= _WORTH:
+            break
+    return found
 
 
 def _exactly(found: Disclosure) -> Fraction:
-    assert found.exact is not None
-    return found.exact
+    return Fraction(found.probability) if found.exact is None else found.exact
 
 
 def _odds(chance: Fraction) -> Fraction:
     return chance / (1 - chance)
-
-
-def _text(limit: Fraction) -> str:
-    return toml_value(limit)
 
 
 # ---- the file -----------------------------------------------------------------------------------
@@ -653,6 +665,8 @@ def _of_limit(requirement: Requirement, notes: Sequence[str]) -> Iterator[str]:
         f"# up to {facts.k} other people (k), and {facts.m} link{'s' * (facts.m != 1)} (m): if "
         "that other person has it, so has this one."
     )
+    if requirement.within is not None:
+        yield f"# No value may be found out to within {requirement.within.given}."
     for note in notes:
         yield from (f"# {line}" for line in wrap(f"{_said(note)}.", _WIDTH))
 

@@ -29,7 +29,7 @@ from foreknow.text import visible
 # Values and amounts that are named in one line, or in one line each.
 _MOST_VALUES, _MOST_AMOUNTS = 12, 6
 # How many adversaries are tried for a skyline of amounts.
-_TRIED = 400
+_TRIED = 200
 _MOST_DIGITS = 6
 
 
@@ -102,33 +102,36 @@ def _block(policy: Policy, ways: Sequence[Way]) -> list[str]:
 
 def _changes(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """What may be changed in a requirement that fails; not yet tried."""
-    counted = requirement.counted(everyone)
     if requirement.criterion is not None:
-        yield from _criteria(requirement, counted)
+        yield from _criteria(requirement, requirement.counted(everyone))
     else:
-        yield from _limits(requirement, counted)
-        yield from _amounts(requirement, counted)
-        yield from _values(requirement, counted, requirement.points)
-        for rest, because in _values(requirement, counted, _knowing_nothing(requirement)):
-            for changed, also in [*_limits(rest, counted), *_amounts(rest, counted)]:
-                yield changed, f"both lines: {also}; and {because}"
+        yield from _limits(requirement, everyone)
+        yield from _amounts(requirement, everyone)
+        yield from _widths(requirement, everyone)
+        yield from _values(requirement, requirement, everyone)
+        if (nothing := _knowing_nothing(requirement)) is not None:
+            for rest, because in _values(requirement, nothing, everyone):
+                for changed, also in [*_limits(rest, everyone), *_amounts(rest, everyone)]:
+                    yield changed, f"both lines: {also}; and {because}"
     yield from _knowing(requirement, everyone)
 
 
 # ---- limits -------------------------------------------------------------------------------------
 
 
-def _asked(requirement: Requirement, point: Point, counted: HasCounts) -> list[Disclosure]:
-    mask = requirement.mask(counts_of(counted).values)
-    found = point.disclosures(counted)
-    return [each for each, about in zip(found, mask, strict=True) if about]
+def _failing(requirement: Requirement, everyone: HasCounts) -> list[list[Disclosure]]:
+    """For each point of a requirement, the disclosures that do not keep the limit."""
+    found = requirement.disclosures(everyone)
+    return [
+        [each for each in own if not point.holds(each)]
+        for point, own in zip(requirement.points, found, strict=True)
+    ]
 
 
-def _limits(requirement: Requirement, counted: HasCounts) -> Iterator[tuple[Requirement, str]]:
+def _limits(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """The least round limits that hold; those of all points at once."""
     limits, said = [], []
-    for point in requirement.points:
-        failing = [d for d in _asked(requirement, point, counted) if not point.holds(d)]
+    for point, failing in zip(requirement.points, _failing(requirement, everyone), strict=True):
         if not failing:
             limits.append(point.below)
             continue
@@ -137,8 +140,7 @@ def _limits(requirement: Requirement, counted: HasCounts) -> Iterator[tuple[Requ
         if limit is None:
             return
         limits.append(limit)
-        what = " times the prior" if point.relative else ""
-        said.append(f"{_shortly(reached)}{what}")
+        said.append(f"{_shortly(reached)}{' times the prior' if point.relative else ''}")
     yield _with_limits(requirement, limits), f"what is reached is {'; '.join(said)}"
 
 
@@ -148,14 +150,6 @@ def _exact(found: Disclosure) -> Fraction:
 
 def _times(found: Disclosure) -> Fraction:
     return _exact(found) / (found.prior or 1)
-
-
-def _short(number: Fraction) -> bool:
-    return number.denominator < 10**6
-
-
-def _rounded(number: Fraction) -> str:
-    return f"about {significant(number, 6)}"
 
 
 def _round_limit(reached: Fraction, point: Point) -> Fraction | None:
@@ -184,31 +178,33 @@ def _with_limits(requirement: Requirement, limits: Sequence[Fraction]) -> Requir
 # ---- amounts ------------------------------------------------------------------------------------
 
 
-def _amounts(requirement: Requirement, counted: HasCounts) -> Iterator[tuple[Requirement, str]]:
+def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """The most that each adversary may know of each kind, no more than is asked for."""
     if len(requirement.points) > 1:
-        kept = [p for p in requirement.points if _holds(requirement, p, counted)]
-        if kept:
-            pairs = [(point.adversary, point.below) for point in kept]
-            yield replace(requirement, adversary=pairs), "without the points that fail"
+        each = zip(requirement.points, _failing(requirement, everyone), strict=True)
+        if kept := [(point.adversary, point.below) for point, failing in each if not failing]:
+            yield replace(requirement, adversary=kept), "without the points that fail"
         return
     (point,) = requirement.points
     given = _whole_amounts(point.adversary)
     if given is None:
         return
 
+    def weaker(amounts: Sequence[int]) -> Requirement:
+        kind: Any = point.adversary
+        return replace(
+            requirement, adversary=replace(kind, **dict(zip(given, amounts, strict=True)))
+        )
+
     def holds(amounts: Sequence[int]) -> bool:
-        weaker = replace(point.adversary, **dict(zip(given, amounts, strict=True)))  # type: ignore[type-var]
-        return _holds(requirement, point._replace(adversary=weaker), counted)
+        return not any(_failing(weaker(amounts), everyone))
 
     corners = skyline_within(list(given.values()), holds)
     for n, corner in enumerate(corners[:_MOST_AMOUNTS], 1):
-        amounts = dict(zip(given, corner, strict=True))
-        weaker = replace(point.adversary, **amounts)  # type: ignore[type-var]
         because = "the adversary knows less"
         if n == _MOST_AMOUNTS < len(corners):
             because += f"; {len(corners) - n} more amounts would do"
-        yield replace(requirement, adversary=weaker), because
+        yield weaker(corner), because
 
 
 def _whole_amounts(adversary: Any) -> dict[str, int] | None:
@@ -219,10 +215,6 @@ def _whole_amounts(adversary: Any) -> dict[str, int] | None:
         return None
     amounts = {name: amount for name, amount in given.items() if type(amount) is int}
     return amounts if len(amounts) == len(given) else None
-
-
-def _holds(requirement: Requirement, point: Point, counted: HasCounts) -> bool:
-    return all(map(point.holds, _asked(requirement, point, counted)))
 
 
 def skyline_within(
@@ -274,43 +266,61 @@ def _highest(most: int, holds: Callable[[int], bool]) -> int | None:
 # ---- values and columns -------------------------------------------------------------------------
 
 
-def _knowing_nothing(requirement: Requirement) -> list[Point]:
-    """The points with all amounts 0: what fails these, fails whatever is known."""
-    found = []
+def _widths(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
+    """The widest of some narrower windows that holds."""
+    width = requirement.within
+    if width is None or width.unit == "span":
+        return
+    unit = "%" if width.unit == "share" else ""
+    for part in (2, 5, 10, 20, 50, 100, 1000):
+        amount = width.amount * (100 if unit else 1) / part
+        text = toml_value(amount)
+        if '"' in text:
+            continue
+        narrower = replace(requirement, within=f"{text}{unit}")
+        if not narrower.failures(everyone):
+            yield narrower, f"nobody becomes sure to within 1/{part} of what is asked"
+            return
+
+
+def _knowing_nothing(requirement: Requirement) -> Requirement | None:
+    """The same with all amounts 0: what fails this, fails whatever is known."""
+    found: dict[Any, Fraction] = {}
     for point in requirement.points:
-        if given := _whole_amounts(point.adversary):
-            nothing: Any = replace(point.adversary, **dict.fromkeys(given, 0))  # type: ignore[type-var]
-            found.append(point._replace(adversary=nothing))
-    return found
+        given, kind = _whole_amounts(point.adversary), point.adversary
+        weakest: Any = kind
+        weakest = replace(weakest, **dict.fromkeys(given, 0)) if given else kind
+        found[weakest] = min(point.below, found.get(weakest, point.below))
+    with suppress(InputError, TypeError):
+        if isinstance(requirement.adversary, Sequence):
+            return replace(requirement, adversary=list(found.items()))
+        return replace(requirement, adversary=next(iter(found)))
+    return None
 
 
 def _values(
-    requirement: Requirement, counted: HasCounts, points: Sequence[Point]
+    requirement: Requirement, weaker: Requirement, everyone: HasCounts
 ) -> Iterator[tuple[Requirement, str]]:
-    """Leave out the values that stand in the way of some points."""
-    counts = counts_of(counted)
-    if requirement.any_of is not None:
+    """Leave out the values that stand in the way, even if a weaker one were asked."""
+    if requirement.about_sets or requirement.within is not None:
         return  # a smaller set is another secret
+    counts = counts_of(requirement.counted(everyone))
     in_the_way: dict[Any, None] = {}
-    for point in points:
-        failing = [d for d in _asked(requirement, point, counted) if not point.holds(d)]
+    for failing in _failing(weaker, everyone):
         in_the_way.update(dict.fromkeys(found.value for found in failing))
     labels = [str(value) for value in in_the_way]
     asked = int(np.count_nonzero(requirement.mask(counts.values)))
     if not labels or len(labels) == asked or len(labels) > _MOST_VALUES:
         return
     many = ", ".join(f"{counts.totals[counts.code(value)]:,}" for value in in_the_way)
-    what = "people have it" if len(labels) == 1 else "people have these"
+    because = f"if nobody is harmed: {many} of {counts.n_people:,} people"
     if counts.semantics == "multiset":
-        what = "times it occurs" if len(labels) == 1 else "times these occur"
-    because = f"if nobody is harmed: {many} of {counts.n_people:,} {what}"
-    if counts.semantics == "multiset":
-        because = f"if nobody is harmed: {many} {what}"
+        because = f"if nobody is harmed: {many} occurrences"
     if requirement.values is None:
         yield replace(requirement, excluded=[*requirement.excluded, *labels]), because
     else:
         rest = [value for value in requirement.values if value not in labels]
-        yield replace(requirement, values=rest), f"leaves out {_listed(labels)}, {because}"
+        yield replace(requirement, values=rest), f"without {_listed(labels)}, {because}"
 
 
 def _listed(labels: Iterable[str]) -> str:
@@ -385,7 +395,7 @@ def _criteria(requirement: Requirement, counted: HasCounts) -> Iterator[tuple[Re
 
 
 def _shortly(number: Fraction) -> str:
-    return str(number) if _short(number) else _rounded(number)
+    return str(number) if number.denominator < 10**6 else f"about {significant(number, 6)}"
 
 
 # ---- lines --------------------------------------------------------------------------------------

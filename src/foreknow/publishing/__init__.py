@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 # The files that `publish` writes beside the tables, and those for the owner only.
-CERTIFICATE, REPORT = "certificate.json", "report.html"
+CERTIFICATE, REPORT, SIGNATURE = "certificate.json", "report.html", "certificate.json.sig"
 LATTICE, OWNER, PRIORS, MEMBERS = "lattice.html", "owner.json", "priors.json", "members.parquet"
 
 

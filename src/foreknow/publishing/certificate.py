@@ -31,6 +31,11 @@ NOT_MINIMAL = (
     "help the adversary, so groups may be larger than necessary"
 )
 
+PERHAPS_LARGER = (
+    "safe, but perhaps not minimal: where links are about values to within a width, the search is "
+    "on the safe side, so groups may be larger than necessary"
+)
+
 _OF_ALL_VERSIONS = ("policy", "method", "source", "seeded", "versions", "version")
 
 
@@ -150,7 +155,7 @@ class Certificate:
             self.escaped,
             self.semantics,
             self.columns,
-            {name: part for part, of in self._of_sensitive.items() for name in of},
+            parts={name: part for part, of in self._of_sensitive.items() for name in of},
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from pydantic import (
 from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.criteria import registry as criteria
+from foreknow.data.windows import Width
 from foreknow.documents import from_json, read_text
 from foreknow.errors import CertificateError, InputError
 from foreknow.numbers import as_fraction, as_threshold
@@ -34,7 +35,7 @@ from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
 # 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids,
-# 5 no trees and populations
+# 5 no sets of values by their names, one sensitive column, and no trees, populations and windows
 FORMAT_VERSION = 6
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
@@ -63,12 +64,18 @@ def _each_once(names: list[str]) -> list[str]:
     return names
 
 
+def _as_width(given: int | str) -> int | str:
+    Width.of(given)
+    return given
+
+
 _Amount = Annotated[int, Field(ge=0, le=10**18)]
 _Limit = Annotated[str, _reads(as_threshold)]
 _Times = Annotated[str, _reads(_as_times)]
 _Exact = Annotated[str, _reads(as_fraction)]
 _Names = Annotated[list[str], AfterValidator(_each_once)]
 _SomeNames = Annotated[list[str], Field(min_length=1), AfterValidator(_each_once)]
+_Sets = Annotated[dict[str, _SomeNames], Field(min_length=1)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 _Semantics = Literal["single", "set", "multiset"]
 
@@ -113,7 +120,8 @@ class _RequireBase(Settings):
     name: str | None = None
     values: _SomeNames | None = None
     excluded: _SomeNames | None = Field(default=None, alias="except")
-    any_of: _SomeNames | None = None
+    any_of: _SomeNames | _Sets | None = None
+    within: Annotated[int | str, AfterValidator(_as_width)] | None = None
     sensitive: str | None = None
     knowing: _Names | None = None
     below: _Limit | None = None
@@ -128,14 +136,15 @@ class _RequireBase(Settings):
         wanted = [each.key for each in criteria.CRITERIA if getattr(self, each.key) is not None]
         alone = [own for own in given.values() if not isinstance(own, list)]
         limits = [self.below, self.at_most, self.at_most_times]
-        given_values = [self.values, self.excluded, self.any_of]
+        given_values = [self.values, self.excluded, self.any_of, self.within]
         about = any(named is not None for named in given_values)
         if wanted:
-            if given or len(wanted) > 1 or about or limits != [None] * 3:
+            merges = self.any_of is not None and given_values == [None, None, self.any_of, None]
+            if given or len(wanted) > 1 or (about and not merges) or limits != [None] * 3:
                 raise ValueError(f"{wanted[0]} stands by itself")
             return self
         if sum(named is not None for named in given_values) > 1:
-            raise ValueError("it has two of values, except and any_of")
+            raise ValueError("it has two of values, except, any_of and within")
         if not given or (alone and len(given) > 1):
             raise ValueError("it needs one adversary, or points")
         if sum(limit is not None for limit in limits) != len(alone):
@@ -250,6 +259,10 @@ class _Scope(Settings):
     unprotected: dict[str, _Amount]
     beside: _Names
     suppressed: _Names
+    values_and_people: Annotated[tuple[_Amount, _Amount], Strict(False)] | None = None
+    alike: list[Annotated[list[str], Field(min_length=2)]] = Field(default=[])
+    apart: _Names = Field(default=[])
+    more_apart: _Amount = 0
     unrequired: _Names = Field(default=[])
     method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
@@ -401,7 +414,16 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
         return "priors are named by a digest from version 3 on"
     if read.version < 4 and any(isinstance(finding, _Reached) for finding in read.findings):
         return "criteria are certified from version 4 on"
+    keys = [each.key for each in criteria.CRITERIA]
+    newer = [
+        isinstance(r.any_of, dict) or (r.any_of and any(getattr(r, key) for key in keys))
+        for r in read.policy.require
+    ]
+    if read.version < 6 and any(newer):
+        return "sets of values have names, and criteria are about sets, from version 6 on"
     for required in read.policy.require:
+        if read.version < 6 and required.within is not None:
+            return "within is certified from version 6 on"
         if read.version < 6 and required.t_closeness is not None and required.t_closeness.tree:
             return "the tree of t_closeness is certified from version 6 on"
         for compared in (required.k_map, required.delta_presence):
@@ -410,6 +432,10 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     if read.scope is not None:
         if read.version < 5:
             return "a scope is certified from version 5 on"
+        if read.version < 6 and {"values_and_people", "alike", "apart", "more_apart"} & (
+            read.scope.model_fields_set
+        ):
+            return "what makes a verdict empty is certified from version 6 on"
         if read.scope.method == "frequencies" and release.form != "bucketized":
             return "that the method reveals frequencies only is for the bucketized form"
         if (

@@ -24,12 +24,23 @@ from foreknow.data.sparse import IntArray, count_pairs
 from foreknow.documents import from_json
 from foreknow.errors import DataError, InputError, SchemaError
 from foreknow.publishing import MEMBERS, OWNER, owners_folder
+from foreknow.publishing.certificate import Certificate
 from foreknow.publishing.verification import Published, open_published
 
 
 def write_members(members: Any, path: Path, files: Mapping[str, str]) -> None:
     """Write who is in which group of the release of some files, by their digests."""
     write_noted(members, path, json.dumps(dict(files), sort_keys=True))
+
+
+def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool | None:
+    """Whether a release was made of a table; None where the owner's key is not at hand to tell."""
+    if microdata.n_rows != certificate.source["rows"]:
+        return False
+    if not key.is_file():
+        return None
+    own = from_json(key.read_text("utf-8"))["digest_key"]
+    return bool(microdata.digest(bytes.fromhex(own)) == certificate.source["digest"])
 
 
 def named_release(
@@ -112,13 +123,8 @@ class OwnRelease:
 
     def refuse_other(self, microdata: Microdata) -> None:
         """Raise `DataError` for another table than the one that was published."""
-        key = self.path.parent / OWNER
-        same = microdata.n_rows == len(self.groups)
-        if same and key.is_file():
-            own = from_json(key.read_text("utf-8"))["digest_key"]
-            found = microdata.digest(bytes.fromhex(own))
-            same = found == self.published.certificate.source["digest"]
-        if not same:
+        certified = is_source(microdata, self.published.certificate, self.path.parent / OWNER)
+        if microdata.n_rows != len(self.groups) or certified is False:
             raise DataError(
                 f"{microdata.name}, read as the policy says, is not the table that "
                 f"{self.published.release.name} was made of"

@@ -61,6 +61,7 @@ from foreknow.publishing import (
 )
 from foreknow.publishing.certificate import (
     NOT_MINIMAL,
+    PERHAPS_LARGER,
     Certificate,
     digest_of,
     finding_to_dict,
@@ -68,6 +69,7 @@ from foreknow.publishing.certificate import (
 from foreknow.publishing.certificate_file import parts_of_sensitive
 from foreknow.publishing.members import write_members
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
+from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
     GROUP,
     bucketized,
@@ -163,7 +165,13 @@ class Publication:
         raise AttributeError(said)
 
     @memory_for("writing and verifying the release")
-    def write(self, folder: str | Path, owner: str | Path | None = None) -> Certificate:
+    def write(
+        self,
+        folder: str | Path,
+        owner: str | Path | None = None,
+        *,
+        key: str | Path | None = None,
+    ) -> Certificate:
         """Write the release, its certificate and its report into a new folder; the rest apart.
 
         Everything is written aside first. The tables are read back and judged afresh before the
@@ -181,6 +189,9 @@ class Publication:
             ``lattice.html`` (what else was safe, and what was not, tells more than the release).
             Where priors were learned from the table also ``priors.json`` (they can state someone's
             value as certain; `foreknow verify` asks for them).
+        key : path, optional
+            A private Ed25519 key, which signs the certificate into ``certificate.json.sig``; needs
+            ``foreknow[sign]``.
 
         Returns
         -------
@@ -193,6 +204,7 @@ class Publication:
             If one of the folders exists or cannot be written.
         """
         kept_in = owners_folder(folder) if owner is None else owner
+        signer = None if key is None else Signer(key)
         with whole_folders(folder, kept_in) as (aside, own):
             paths = {name: aside / f"{name}.{self._options.format}" for name in self.tables}
             for name, path in paths.items():
@@ -212,6 +224,8 @@ class Publication:
             digests = {path.name: digest_of(path) for path in paths.values()}
             certificate = replace(said, files=digests)
             certificate.to_json(aside / CERTIFICATE)
+            if signer is not None:
+                signer.sign_file(aside / CERTIFICATE)
             _log.info("writing the report")
             self.audit.to_html(aside / REPORT, published=True)
             if self.audit.lattice is not None:
@@ -436,16 +450,21 @@ def _of_method(traits: Traits, policy: Policy) -> str:
 
 def _refuse_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> None:
     """Refuse limits that a method keeps in groups, not in boxes that a reader may divide."""
-    traits, found = traits_of(method), limit_of_boxes(method, policy, counts.n_people)
+    traits = traits_of(method)
+    found = limit_of_boxes(method, policy, counts.n_people, counts.values)
     if found is not None and int(counts.sizes.max()) >= 2 * traits.least:
-        enough = 1 // found[1] + 1
+        enough = found[2] // found[1] + 1
         possible = enough * int(counts.totals.max()) <= counts.n_people
         raise NoSafeRelease(
             f"{type(method).__name__}: in the generalized form, groups that look alike are one to "
             "a reader, and an adversary who knows the method may be as sure of a value as "
-            f"{traits.highest}; {found[0]} asks for less than {found[1]}. Publish with "
-            f'form = "bucketized"{f", or with l = {enough}" if possible else ""}'
+            f"{traits.highest}{_of_set(found[2])}; {found[0]} asks below {found[1]}. Publish "
+            f'with form = "bucketized"{f", or with l = {enough}" if possible else ""}'
         )
+
+
+def _of_set(many: int) -> str:
+    return f", and of a set of {many} values as {many} times that" if many > 1 else ""
 
 
 def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
@@ -508,9 +527,10 @@ def _certify(
         semantics=semantics,
         parts={name: part for part, names in parts.items() for name in names},
     )
-    said, required = policy.published(), policy.published()["require"]
+    values = policy.combined(microdata).values
+    said, required = policy.published(values), policy.published(values)["require"]
     kept_as_said = {"knowing", *OF_POPULATION}
-    for table, own in zip(required, policy.to_dict()["require"], strict=True):
+    for table, own in zip(required, policy.to_dict(values)["require"], strict=True):
         table.update({key: given for key, given in own.items() if key not in kept_as_said})
     try:
         written = replace(written, populations=policy.populations)
@@ -522,6 +542,7 @@ def _certify(
         raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
     key = secrets.token_hex(32)
     notes, minimal = traits_of(anonymizer).notes, traits_of(anonymizer).minimal
+    loosely = not all(required.searched_exactly for required in policy.requirements)
     learned = learned_tables(policy)
     kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
     if kept is not None:
@@ -544,11 +565,12 @@ def _certify(
         seeded=seed is not None,
         escaped=options.escape_formulas and options.format == "csv",
         semantics=semantics,
-        minimal=policy.monotone() and minimal is not None and bool(minimal(policy)),
+        minimal=policy.monotone() and not loosely and minimal is not None and bool(minimal(policy)),
         grids=verdicts.utility.grids,
         notes=(
             *([learned_note(learned)] if learned else []),
             *([] if policy.monotone() or policy.attributes else [NOT_MINIMAL]),
+            *([PERHAPS_LARGER] if loosely and minimal is not None else []),
             *(notes(policy, seed) if notes is not None else ()),
         ),
         scope=verdicts.scope.to_dict(),

@@ -21,15 +21,25 @@ from foreknow.auditing.scope import NOT_JUDGED, Scope
 from foreknow.criteria import registry as criteria
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import disarm_name
+from foreknow.data.labels import Labels
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema, check_semantics
 from foreknow.engine import Stamp
 from foreknow.errors import CertificateError, InputError, SchemaError, hinted, memory_for
 from foreknow.policy.policy import Policy
-from foreknow.publishing import CERTIFICATE, LATTICE, MEMBERS, OWNER, PRIORS, owners_folder
+from foreknow.publishing import (
+    CERTIFICATE,
+    LATTICE,
+    MEMBERS,
+    OWNER,
+    PRIORS,
+    SIGNATURE,
+    owners_folder,
+)
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
 from foreknow.publishing.certificate_file import is_kept, parts_of_sensitive
 from foreknow.publishing.priors import KeptPriors
+from foreknow.publishing.signature import check_signature
 from foreknow.verifier.verify import (
     GAUGES,
     OF_PEOPLE,
@@ -117,6 +127,7 @@ def verify(
     *,
     priors: str | Path | None = None,
     population: str | Path | Sequence[str | Path] | None = None,
+    key: str | Path | None = None,
 ) -> Verification:
     """Judge a written release afresh, from its files, and compare it with its certificate.
 
@@ -133,6 +144,8 @@ def verify(
     population : path or list of these, optional
         The population that groups were compared with (`k_map`, `delta_presence`), as CSV or
         Parquet: the certificate has its digest only.
+    key : path, optional
+        The public Ed25519 key of who must have signed the certificate; needs ``foreknow[sign]``.
 
     Returns
     -------
@@ -168,7 +181,7 @@ def verify(
         raise InputError(f"expected the path of priors.json, not {type(priors).__name__}")
     path = Path(folder)
     path = path / CERTIFICATE if path.is_dir() else path
-    known = Certificate.load(path)
+    known = load_signed(path, key)
     if isinstance(policy, (str, Path)):
         policy = Policy.load(policy)
     elif policy is not None and not isinstance(policy, Policy):
@@ -177,6 +190,16 @@ def verify(
     if found is None or problems:
         raise CertificateError("; ".join(problems))
     return found
+
+
+def load_signed(path: Path, key: str | Path | None = None) -> Certificate:
+    """Read a certificate; with a key, only if its owner has signed it as it is."""
+    if key is None:
+        return Certificate.load(path)
+    check_signature(path, key)
+    known = Certificate.load(path)
+    check_signature(path, key)  # what was read is what was signed
+    return known
 
 
 @memory_for("judging the release afresh")
@@ -199,12 +222,13 @@ def judge(
     else:
         folder = release if release.is_dir() else release.parent
         paths = {part: folder / f"{part}.{known.format}" for part in known.parts}
-        own = {CERTIFICATE, *(path.name for path in paths.values())}
+        own = {CERTIFICATE, SIGNATURE, *(path.name for path in paths.values())}
         others = sorted(path.name for path in folder.iterdir() if path.name not in own)
     stamp = Stamp(list(paths.values()))  # what is digested is what is judged
     problems = [*_uncertified(folder, others), *_changed(known, paths, release)]
     if policy is not None:
-        known = _by_policy(known, policy)
+        policy = _as_published(known, policy)
+        known = replace(known, policy=policy.published())
     required, unjudged, kept = known.policy["require"], set(), None
     if policy is None:
         # What needs priors of the owner is judged where these are at hand.
@@ -222,11 +246,19 @@ def judge(
     populations = {} if policy is None else policy.populations
     compared: set[int] = set()
     if policy is None:
-        populations = _populations(known, population)
+        populations = populations_of(known, population)
         compared = {place for place, of in _digests(required) if of not in populations}
         unjudged |= compared
     written = replace(known.written(paths), populations=populations)
     try:
+        if policy is not None:  # labels of a hierarchy stand for values of the release
+            every = {
+                column: Labels(
+                    sorted({v for _, bag in written.held_by(column, ()).values() for v in bag})
+                )
+                for column in (written.parts or (written.sensitive,))
+            }
+            required = policy.published(every)["require"]
         findings = [
             replace(finding, requirement=place)
             for place, table in enumerate(required)
@@ -243,8 +275,7 @@ def judge(
         return None, [*problems, f"the release cannot be read: {why}"]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         raise CertificateError("the policy or findings of the certificate are malformed") from None
-    values = {value for _, bag in written.held.values() for value in bag}
-    problems += _unknown(required, values)
+    problems += _unknown(required, written)
     problems += [_excess(finding, known.groups) for finding in findings if not finding.safe]
     if policy is None:
         certified = [then for then in known.findings if then["requirement"] not in unjudged]
@@ -254,7 +285,7 @@ def judge(
                 f"the release has {people} people in {n_groups} groups; certified are "
                 f"{known.people} in {known.n_groups}"
             )
-        problems += [] if problems else _lies(known.scope or {}, scope)
+        problems += [] if problems else _lies(known, scope)
     if unjudged:
         lacking = "; ".join(
             f"{' and '.join(f'require[{place}]' for place in sorted(places))} cannot be checked "
@@ -301,7 +332,7 @@ def _digests(required: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
     ]
 
 
-def _populations(known: Certificate, given: Any) -> dict[str, Any]:
+def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
     """The populations that are given, by their digests."""
     if given is None:
         return {}
@@ -324,13 +355,12 @@ def _populations(known: Certificate, given: Any) -> dict[str, Any]:
     return found
 
 
-def _by_policy(known: Certificate, policy: Policy) -> Certificate:
-    """The certificate with the columns and requirements of another policy."""
+def _as_published(known: Certificate, policy: Policy) -> Policy:
+    """Another policy for the release of a certificate, which says how it is written."""
     refuse_other_schema(known, policy.needed_schema)
     # What is published apart is said by how it is written.
     how: dict[str, Any] = {"form": known.form, "unlinked": known.unlinked}
-    options = replace(policy.options, **how)
-    return replace(known, policy=replace(policy, options=options).published())
+    return replace(policy, options=replace(policy.options, **how))
 
 
 def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Finding | Reached]:
@@ -379,15 +409,23 @@ def _is_table(path: Path) -> bool:
     return stem in _NAMES or not _SUFFIXES.isdisjoint(suffixes)
 
 
-def _unknown(required: Sequence[Mapping[str, Any]], values: set[str]) -> list[str]:
+def _unknown(required: Sequence[Mapping[str, Any]], written: Written) -> Iterator[str]:
     """Values that nobody has: what is required of them is required of nothing."""
-    return [
-        f"require[{position}]: {key}: nobody in the release has the sensitive value {value!r}"
-        for position, table in enumerate(required)
-        for key in ("values", "except")
-        for value in map(str, table.get(key, ()))
-        if value not in values
-    ]
+    for position, table in enumerate(required):
+        held = written.held_by(table.get("sensitive", written.sensitive), ())
+        values = {value for _, bag in held.values() for value in bag}
+        for key in ("values", "except", "any_of"):
+            for value in map(str, _listed(table.get(key, ()))):
+                if value not in values:
+                    yield (
+                        f"require[{position}]: {key}: nobody in the release has the sensitive "
+                        f"value {value!r}"
+                    )
+
+
+def _listed(given: Any) -> list[Any]:
+    """Values in a list, or in the lists of several names."""
+    return [x for own in given.values() for x in own] if isinstance(given, Mapping) else [*given]
 
 
 def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]) -> Scope:
@@ -427,12 +465,14 @@ def _claims(certified: Mapping[str, Any] | None) -> Scope:
     return Scope(left_out=certified["left_out"], method=None if method == NOT_JUDGED else method)
 
 
-def _lies(certified: Mapping[str, Any], scope: Scope) -> Iterator[str]:
+def _lies(known: Certificate, scope: Scope) -> Iterator[str]:
     """Where a certificate says something else of what nothing looked at than the files do."""
-    found = scope.to_dict()
-    for key, then in certified.items():
-        if key not in ("left_out", "method") and found[key] != then:
-            yield f"scope: {key} is {_shown(found[key])}; certified is {_shown(then)}"
+    found, certified = scope.to_dict(), known.scope or {}
+    newer = found if known.version >= 6 and certified else {}
+    for key in dict.fromkeys([*certified, *newer]):
+        now, then = found.get(key), certified.get(key)
+        if key not in ("left_out", "method") and now != then:
+            yield f"scope: {key} is {_shown(now)}; certified is {_shown(then)}"
 
 
 def _excess(finding: Finding | Reached, groups: Sequence[str]) -> str:

@@ -42,6 +42,8 @@ def priors_section(counts: GroupCounts, verdict: Verdict) -> tuple[Markup | None
     """
     priors, point = verdict.point.adversary, verdict.point
     assert isinstance(priors, Priors)
+    if verdict.requirement.about_sets:  # of single values this would say nothing
+        return None, ""
     about = verdict.requirement.mask(counts.values)
     known = [judged_before(counts, table, priors.semantics) for table in priors.tables]
     clouds = [

@@ -28,6 +28,19 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
             f"No requirement is about: {_several(values)}. The release may disclose "
             f"{'them' if len(values) > 1 else 'it'} outright."
         )
+    if scope.values_and_people is not None:
+        several, people = scope.values_and_people
+        said.append(
+            f"{_some(several, 'value', 'values')} for {some(people, *of_value)}: a requirement "
+            "about single values says little; use within = ..., any_of, or a hierarchy."
+        )
+    if scope.alike:
+        each = [_several([f"'{visible(value)}'" for value in values]) for values in scope.alike]
+        said.append(
+            f"These look like one value: {'; '.join(each[:_MOST])}"
+            + (f"; and {number(len(each) - _MOST)} more" if len(each) > _MOST else "")
+            + ". They are judged as different ones."
+        )
     if scope.unrequired:
         columns = _several([visible(column) for column in scope.unrequired])
         said.append(f"No requirement is about {columns}: the release may disclose any value of it.")
@@ -60,6 +73,13 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
         more = f"; {number(alone)} groups have only one" if alone > 1 else ""
         least = some(scope.smallest_group, "person", "people")
         said.append(f"The smallest group has {least}{more}.")
+    if scope.apart:
+        shown = [named(value) for value in scope.apart[: -1 if scope.more_apart else None]]
+        left = scope.more_apart + 1 if scope.more_apart else 0
+        listed = ", ".join(shown) + (f" and {number(left)} more" if left else "")
+        said.append(
+            f"Judged each by itself: {listed}. That somebody has one of several is not: see any_of."
+        )
     if scope.method is not None:
         said.append(_of_method(scope.method))
     if scope.suppressed:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.labels import GroupLabel, Label
+from foreknow.data.windows import Window
 from foreknow.numbers import CLOSE, Rounding, fixed, percentage, rounded
 from foreknow.policy.requirement import Point
 from foreknow.text import visible as visible
@@ -19,10 +20,12 @@ _COMMON_NOUN = re.compile(r"[A-Za-z]?[a-z]+(?:[ _-][a-z]+)*")
 def named(label: Label) -> str:
     """Write a value inside a sentence, in quotes where its end would not be seen.
 
-    >>> named("Flu"), named("Flu, or worse"), named("")
-    ('Flu', '“Flu, or worse”', '“”')
+    >>> named("Flu"), named("Flu, or worse"), named(""), named(Window("between 1 and 2", 0))
+    ('Flu', '“Flu, or worse”', '“”', 'a value between 1 and 2')
     """
     text = visible(label)
+    if isinstance(label, Window):
+        return text if text.startswith("a value ") else f"a value {text}"
     clear = text and text == text.strip() and not set(",;“”") & set(text)
     return text if clear else f"“{text}”"
 

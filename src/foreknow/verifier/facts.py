@@ -56,7 +56,8 @@ def _facts(cells: Mapping[Cell, Group], semantics: str, k: int, m: int) -> tuple
     return cells[where], ratio
 
 
-def _odds_single(cell: Cell, known: int) -> Ratio:
+def odds_single(cell: Cell, known: int) -> Ratio:
+    """Odds against the target having the value, where everybody has one."""
     people, holders, others = cell
     return max(people - holders - sum(others) - known, 0), holders
 
@@ -79,7 +80,7 @@ def _odds_multiset(cell: Cell, known: int) -> Ratio:
     return missed * (people - 1) ** sum(others), hit * people ** sum(others)
 
 
-def _no_relative(people: int, holders: int, known: int, m: int) -> Ratio:
+def no_relative(people: int, holders: int, known: int, m: int) -> Ratio:
     """Chance that none of m relatives has the value, nobody of whom has it twice."""
     above, below = 1, 1
     for i in range(m):
@@ -98,8 +99,8 @@ def _no_relative_of_many(people: int, holders: int, known: int, m: int) -> Ratio
 
 
 _LAWS: dict[str, tuple[Callable[[Cell, int], Ratio], Callable[[int, int, int, int], Ratio]]] = {
-    "single": (_odds_single, _no_relative),
-    "set": (_odds_set, _no_relative),
+    "single": (odds_single, no_relative),
+    "set": (_odds_set, no_relative),
     "multiset": (_odds_multiset, _no_relative_of_many),
 }
 

@@ -24,6 +24,8 @@ Worst: TypeAlias = "tuple[str | None, Group | None, Fraction, Fraction]"
 Signature: TypeAlias = "tuple[str | None, ...]"
 # One group as far as it matters: how many people have which signature, and its values.
 _Case: TypeAlias = "tuple[tuple[tuple[Signature, int], ...], tuple[tuple[str, int], ...]]"
+# What values that are one secret are called together, and these.
+_Set: TypeAlias = "tuple[str, Collection[str]]"
 
 # Groups up to this size are gone through by subsets of their values.
 _SMALL = 12
@@ -68,6 +70,19 @@ class Chances:
                 f"the priors of the certificate cannot be read: {error}"
             ) from None
 
+    def united(self, members: Collection[str], name: str) -> Chances:
+        """The same with some values as one, which is as likely as they are together."""
+        left = [value for value in self.values if value not in members]
+        rows = [
+            (who, [*(self.of(who, value) for value in left), self.any(who, members)])
+            for who in self.rows
+        ]
+        return Chances({"attributes": self.attributes, "values": [*left, name], "rows": rows})
+
+    def any(self, signature: Signature, members: Collection[str]) -> Fraction:
+        """How likely one of some values is; what came from floats may add up to more than 1."""
+        return min(sum((self.of(signature, value) for value in members), Fraction(0)), Fraction(1))
+
     def of(self, signature: Signature, value: str) -> Fraction:
         """How likely a value is."""
         if signature not in self.rows or value not in self.values:
@@ -95,30 +110,49 @@ def worst_priors(
     chances: Chances,
     reading: str,
     relative: bool = False,
+    together: _Set | None = None,
 ) -> Worst:
     """The highest posterior of a wanted value (by its prior, if `relative`), and whose it is.
 
-    `held` says of each group how many people it has and its bag, `people` their signatures.
+    `held` says of each group how many people it has and its bag, `people` their signatures. Of
+    values `together`, a name and its members, posteriors and priors are added up.
     """
+    wanted = wanted if together is None else together[1]
     cases: dict[_Case, Group] = {}
     for group, (_, bag) in held.items():
         signed = tuple(sorted(people[group].items(), key=lambda item: str(item[0])))
         cases.setdefault((signed, tuple(sorted(bag.items()))), group)
-    floats = _joint_floats if reading == "joint" else _binary_floats
-    rough = floats(cases, wanted, chances, relative)
+    if reading == "joint":
+        rough = _joint_floats(cases, wanted, chances, relative, together is not None)
+    else:
+        rough = _binary_floats(cases, wanted, chances, relative)
     best: Worst = (None, None, Fraction(0), Fraction(1))
     top = max((height for height in rough.values() if height == height), default=0.0)
     near = top * (1 - _NEAR) if relative else top - _NEAR
     for case, group in cases.items():
         if case in rough and rough[case] < near:
             continue
-        for value, signature, chance in _exact(case, wanted, chances, reading):
-            prior = chances.of(signature, value)
+        found = _exact(case, wanted, chances, reading)
+        for value, signature, chance in found if together is None else _sums(found, together[0]):
+            if together is None:
+                prior = chances.of(signature, value)
+            else:
+                prior = chances.any(signature, together[1])
             own, known = (chance * best[3], best[2] * prior) if relative else (chance, best[2])
             # Of equal ones the first value; of its groups the first, in the order of `held`.
             if own > known or (own == known > 0 and value < (best[0] or "")):
                 best = (value, group, chance, prior)
     return best
+
+
+def _sums(
+    found: Iterable[tuple[str, Signature, Fraction]], name: str
+) -> Iterable[tuple[str, Signature, Fraction]]:
+    """The posteriors of several values added up, for each signature."""
+    sums: dict[Signature, Fraction] = {}
+    for _, signature, chance in found:
+        sums[signature] = sums.get(signature, Fraction(0)) + chance
+    return [(name, signature, chance) for signature, chance in sums.items()]
 
 
 def _exact(
@@ -272,7 +306,11 @@ def _by_prior(
 
 
 def _joint_floats(
-    cases: Mapping[_Case, Group], wanted: Collection[str], chances: Chances, relative: bool
+    cases: Mapping[_Case, Group],
+    wanted: Collection[str],
+    chances: Chances,
+    relative: bool,
+    together: bool,
 ) -> dict[_Case, float]:
     """The highest posterior of each small group, in floats; NaN where they cannot say."""
     by_size: dict[int, list[_Case]] = {}
@@ -285,16 +323,23 @@ def _joint_floats(
         step = max(1, _AT_ONCE >> size)
         for start in range(0, len(some), step):
             batch = some[start : start + step]
-            found.update(zip(batch, _highest(batch, size, wanted, chances, relative), strict=True))
+            highest = _highest(batch, size, wanted, chances, relative, together)
+            found.update(zip(batch, highest, strict=True))
     return found
 
 
 def _highest(
-    cases: Sequence[_Case], size: int, wanted: Collection[str], chances: Chances, relative: bool
+    cases: Sequence[_Case],
+    size: int,
+    wanted: Collection[str],
+    chances: Chances,
+    relative: bool,
+    together: bool,
 ) -> list[float]:
     table = np.empty((len(cases), size, size))
     kind = np.empty((len(cases), size), dtype=np.int64)  # which value each copy is of
     asked = np.zeros((len(cases), size), dtype=bool)
+    before = np.ones((len(cases), size))  # how likely all wanted values are, together
     for at, (signed, bag) in enumerate(cases):
         copies = [value for value, count in bag for _ in range(count)]
         kind[at] = [place for place, (_, count) in enumerate(bag) for _ in range(count)]
@@ -302,6 +347,8 @@ def _highest(
         row = 0
         for signature, amount in signed:
             table[at, row : row + amount] = [float(chances.of(signature, v)) for v in copies]
+            if together:
+                before[at, row : row + amount] = float(chances.any(signature, wanted))
             row += amount
     prior = table.copy()
     for axis in (1, 2):  # ratios within a column, and within a row, are all that matters
@@ -309,6 +356,13 @@ def _highest(
         table /= np.where(most > 0, most, 1.0)
     parts, weight = _by_subsets(table)
     chance = parts / np.where(weight < _LEAST, np.nan, weight)[:, None, None]
+    if together:
+        own = asked[:, None, :]
+        summed = np.where(own, chance, 0.0).sum(axis=2)
+        if relative:
+            summed = _by_prior(summed, before, np.where(own, parts, 0.0).sum(axis=2))
+        summed[~asked.any(axis=1)] = 0.0
+        return [float(row.max()) for row in summed]  # NaN where there is one
     total = np.zeros_like(chance)
     for copy in range(size):  # copies of one value are had together
         same = kind == kind[:, copy : copy + 1]

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+from unicodedata import ucd_3_2_0 as old_unicode
 
 import duckdb
 
@@ -43,6 +44,7 @@ from foreknow.verifier.likeness import (
 )
 from foreknow.verifier.population import Everybody, gauge_delta_presence, gauge_k_map
 from foreknow.verifier.priors import Chances, Worst, worst_priors
+from foreknow.verifier.windows import worst_near
 
 Bag = dict[str, int]
 
@@ -50,6 +52,10 @@ Bag = dict[str, int]
 OF_PEOPLE = frozenset(("k_anonymity", "k_map", "delta_presence"))
 # Criteria that compare groups with a population.
 OF_POPULATION = frozenset(("k_map", "delta_presence"))
+# Those that ask how many have which value, and so may count some values as one.
+_OF_VALUES = {"l_diversity", "alpha_k", "t_closeness", "beta_likeness", "delta_disclosure"}
+# Kinds of knowledge of which it is known what they tell of windows.
+_OF_WINDOWS = {"facts", "negations"}
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 _ARMED = re.compile(r"[=+\-@\t\r]")
@@ -195,6 +201,9 @@ class Asked(NamedTuple):
     written: Written
     relative: bool  # whether the limit is so many times a prior
     groups: Sequence[str]  # the columns that make these groups
+    members: Collection[str] = ()  # of a set of values, which is one value in `held`
+    plain: Mapping[Group, tuple[int, Bag]] = {}  # the same groups, in which these stay apart
+    within: Any = None  # how near is near, where windows are asked of
 
 
 # Of one kind of knowledge: from what is asked and its settings to the worst value, its group, the
@@ -231,13 +240,14 @@ def verify(
         key = next((key for key in table if key in gauges), None)
         if key is None:
             findings += _findings(written, position, table, judges)
-        elif set(table) - {"name", "sensitive", "knowing", key}:
+        elif set(table) - {"name", "sensitive", "knowing", "any_of", key}:
             raise CertificateError(f"{key} is about whole groups, and stands by itself")
         else:
             if written.semantics != "single" and key not in OF_PEOPLE:
                 raise CertificateError(f"{key} is about one value per person")
             more = (everybody_of(written, table[key]),) if key in OF_POPULATION else ()
-            held = written.held_by(*_sight(written, table))
+            held: Mapping[Group, tuple[int, Bag]] = written.held_by(*_sight(written, table))
+            held = held if "any_of" not in table else _of_sets(written, held, key, table)
             attained, group, holds = gauges[key](held, table[key], *more)
             findings.append(Reached(position, {key: table[key]}, attained, _name(group), holds))
     return findings
@@ -251,7 +261,12 @@ def _findings(
     for kind, settings, limit in _points(table):
         if kind not in judges:
             raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
-        value, group, probability, prior = judges[kind](asked, settings)
+        if kind not in _OF_WINDOWS and any(own.within is not None for own in asked):
+            raise CertificateError(f"within is for {' and '.join(sorted(_OF_WINDOWS))}, not {kind}")
+        value, group, probability, prior = max(
+            (judges[kind](own, settings) for own in asked),
+            key=lambda found: found[2] / found[3] if relative else found[2],
+        )
         yield Finding(
             position,
             {kind: settings},
@@ -265,24 +280,29 @@ def _findings(
         )
 
 
-def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> Asked:
-    """What a requirement counts: the one place where secrets and sights enter the verifier."""
+def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> list[Asked]:
+    """What a requirement counts: the one place where secrets and sights enter the verifier.
+
+    Of several sets each is asked by itself.
+    """
     sensitive, known = _sight(written, table)
     whole, groups = written.held_by(sensitive, known), (*written.groups, *known)
     about = {value for _, bag in whole.values() for value in bag}
     if "any_of" in table:
-        members = [str(value) for value in table["any_of"]]
-        if written.semantics != "single" or about <= set(members):
-            raise CertificateError("any_of is for one value per person, and not for every value")
-        one = " or ".join(members)
-        while one in about - set(members):
-            one += "+"
-        held = {g: (n, _united(bag, members, one)) for g, (n, bag) in whole.items()}
-        return Asked(held, {one}, written, relative, groups)
+        asked = []
+        for name, members in sorted(_sets(written, table, about).items()):
+            held = _merged(whole, {name: members}, about)
+            one = _named(name, about - set(members))
+            asked.append(Asked(held, {one}, written, relative, groups, members, whole))
+        return asked
+    if "within" in table:
+        if written.semantics != "single":
+            raise CertificateError("within is for one value per person")
+        return [Asked(whole, about, written, relative, groups, within=table["within"])]
     if "values" in table:
         about &= {str(value) for value in table["values"]}
     about -= {str(value) for value in table.get("except", ())}
-    return Asked(whole, about, written, relative, groups)
+    return [Asked(whole, about, written, relative, groups)]
 
 
 def _sight(written: Written, table: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
@@ -295,11 +315,63 @@ def _sight(written: Written, table: Mapping[str, Any]) -> tuple[str, tuple[str, 
     return sensitive, tuple(known)
 
 
-def _united(bag: Bag, members: Collection[str], name: str) -> Bag:
-    """A bag in which the members of a set are one value."""
-    rest = {value: count for value, count in bag.items() if value not in members}
-    together = sum(count for value, count in bag.items() if value in members)
-    return {**rest, name: together} if together else rest
+def _sets(
+    written: Written, table: Mapping[str, Any], about: Collection[str]
+) -> dict[str, list[str]]:
+    """Sets of values by their names."""
+    given = table["any_of"]
+    if not isinstance(given, (Mapping, list, tuple)) or not given:
+        raise CertificateError("any_of is a list of values, or of each set by its name")
+    named = given if isinstance(given, Mapping) else {" or ".join(map(str, given)): given}
+    sets = {str(name): [str(value) for value in own] for name, own in named.items()}
+    if written.semantics == "set" or any(
+        not own or set(own) >= set(about) for own in sets.values()
+    ):
+        raise CertificateError(
+            "any_of is of some values, not of none or all, and not where a person may have several "
+            "of them, each once"
+        )
+    return sets
+
+
+def _of_sets(
+    written: Written, held: Mapping[Group, tuple[int, Bag]], key: str, table: Mapping[str, Any]
+) -> Mapping[Group, tuple[int, Bag]]:
+    """The groups with each set counted as one value, for a criterion."""
+    about = {value for _, bag in held.values() for value in bag}
+    sets, settings = _sets(written, table, about), table[key]
+    every = [value for own in sets.values() for value in own]
+    plain = not isinstance(settings, Mapping) or settings.get("distance", "equal") == "equal"
+    if key not in _OF_VALUES or not plain or len(set(every)) < len(every):
+        raise CertificateError(f"{key} cannot be about such sets of values")
+    return _merged(held, sets, about)
+
+
+def _merged(
+    held: Mapping[Group, tuple[int, Bag]], sets: Mapping[str, Sequence[str]], about: Collection[str]
+) -> dict[Group, tuple[int, Bag]]:
+    """Groups in whose bags the values of each set are one value."""
+    one_of: dict[str, str] = {}
+    rest = set(about).difference(*sets.values())
+    for name, members in sets.items():
+        one = _named(name, rest)
+        rest.add(one)
+        one_of |= dict.fromkeys(members, one)
+    found = {}
+    for group, (people, bag) in held.items():
+        merged: Bag = {}
+        for value, count in bag.items():
+            one = one_of.get(value, value)
+            merged[one] = merged.get(one, 0) + count
+        found[group] = people, merged
+    return found
+
+
+def _named(name: str, others: Collection[str]) -> str:
+    """What a set is called beside other values, so that none has its name."""
+    while name in others:
+        name += "+"
+    return name
 
 
 def scope_of(
@@ -309,7 +381,7 @@ def scope_of(
     held, columns = written.held, tuple(written.parts or (written.sensitive,))
     sizes = [people for people, _ in held.values()]
     free: dict[str, int] = {}
-    unrequired = []
+    unrequired, more = [], {}
     for column in columns:
         of_column = [t for t in requirements if t.get("sensitive", written.sensitive) == column]
         if len(columns) > 1 and all(OF_PEOPLE & table.keys() for table in of_column):
@@ -319,11 +391,15 @@ def scope_of(
         for _, bag in written.held_by(column, ()).values():
             for value, times in bag.items():
                 own[value] = own.get(value, 0) + times
+        if len(columns) == 1:
+            asked = [table for table in of_column if not criteria & table.keys()]
+            more = _singly(written, asked, dict(own))
         for table in of_column:
-            about = [] if criteria & table.keys() else _counted(written, table, False).about
-            for value in map(str, table.get("any_of", about)):
-                own.pop(value, None)
+            for one in [] if criteria & table.keys() else _counted(written, table, False):
+                for value in one.members or one.about:
+                    own.pop(value, None)
         free |= {f"{column} {v}" if len(columns) > 1 else v: n for v, n in own.items()}
+    every = {value for _, bag in held.values() for value in bag}
     labelled = written.groups if written.form == "generalized" else ()
     return {
         "smallest_group": min(sizes, default=0),
@@ -331,12 +407,43 @@ def scope_of(
         "without_value": sum(people for people, bag in held.values() if not bag),
         "unprotected": free,
         "unrequired": unrequired,
+        "alike": _alike(every),
+        **more,
         "suppressed": [
             column
             for place, column in enumerate(labelled)
             if all(set(group[place] or "") == {"*"} for group in held)
         ],
     }
+
+
+def _singly(
+    written: Written, asked: Sequence[Mapping[str, Any]], every: Mapping[str, int]
+) -> dict[str, Any]:
+    """What is judged value by value: whether these are nearly as many as people, and which."""
+    single = [table for table in asked if not {"any_of", "within"} & table.keys()]
+    about = {v for table in single for own in _counted(written, table, False) for v in own.about}
+    for table in asked:
+        if "any_of" in table:
+            about -= {v for own in _counted(written, table, False) for v in own.members}
+    found: dict[str, Any] = {}
+    people = sum(every.values())
+    if single and len(single) == len(asked) and people >= 20 and 10 * len(every) >= 8 * people:
+        found["values_and_people"] = (len(every), people)
+    listed = sorted(about, key=lambda value: (-every[value], value))
+    if len(listed) > 1:
+        found["apart"], found["more_apart"] = tuple(listed[:5]), len(listed[5:])
+    return found
+
+
+def _alike(values: Collection[str]) -> tuple[tuple[str, ...], ...]:
+    """Values that are one but for case, spaces, Unicode form and diacritics."""
+    sorts: dict[str, list[str]] = {}
+    for value in sorted(values):
+        folded = old_unicode.normalize("NFKD", old_unicode.normalize("NFKD", value).casefold())
+        letters = [letter for letter in folded if old_unicode.combining(letter) < 200]
+        sorts.setdefault(" ".join("".join(letters).split()), []).append(value)
+    return tuple(sorted(tuple(own) for sort, own in sorts.items() if sort and len(own) > 1))
 
 
 def count_people(written: Written) -> tuple[int, int]:
@@ -347,7 +454,7 @@ def count_people(written: Written) -> tuple[int, int]:
 def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fraction]]:
     """Each kind of knowledge, its settings and its limit."""
     limits = [key for key in ("below", "at_most", "at_most_times") if key in table]
-    others = ("name", "values", "except", "any_of", "sensitive", "knowing", *limits)
+    others = ("name", "values", "except", "any_of", "within", "sensitive", "knowing", *limits)
     kinds = [key for key in table if key not in others]
     if limits not in ([], ["below"]) and (
         len(limits) > 1 or kinds != ["priors"] or not isinstance(table["priors"], Mapping)
@@ -377,6 +484,8 @@ def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
 def _judge_facts(asked: Asked, settings: Mapping[str, Any]) -> Worst:
     l, k, m = _amounts(settings, "lkm", "facts")  # noqa: E741
     semantics = asked.written.semantics
+    if asked.within is not None:
+        return *worst_near(asked.held, asked.within, l, k, m), Fraction(1)
     cells: dict[str, dict[Cell, Group]] = {}
     for group, (people, bag) in asked.held.items():
         counts = sorted(bag.values(), reverse=True)
@@ -429,7 +538,14 @@ def _judge_priors(asked: Asked, settings: Mapping[str, Any]) -> Worst:
             group, signature = tuple(row[: len(asked.groups)]), tuple(row[len(asked.groups) :])
             own = people.setdefault(group, {})
             own[signature] = own.get(signature, 0) + int(count)
-        found = worst_priors(asked.held, people, asked.about, chances, reading, asked.relative)
+        together, held = None, asked.held
+        if asked.members:
+            (name,) = asked.about
+            if reading == "joint":  # in whose worlds the values stay apart
+                together, held = (name, asked.members), asked.plain
+            else:
+                chances = chances.united(asked.members, name)
+        found = worst_priors(held, people, asked.about, chances, reading, asked.relative, together)
         worst = max(worst, found, key=lambda item: item[2] / item[3] if asked.relative else item[2])
     return worst
 

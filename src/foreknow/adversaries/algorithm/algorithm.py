@@ -177,7 +177,16 @@ def attack(
         of_release = Worlds.of(seen.groups, codes, len(microdata.values), attributes)
         runs.check_symmetric(_swapped(of_release))
         found = _inferred(of_release, runs, worlds, seconds, start, seed, true=True)
-    return Attack(settings_of(method), policy, microdata, found, limits, seen.left_out, seen.what)
+    return Attack(
+        settings_of(method),
+        policy,
+        microdata,
+        found.with_sets(limits.sets),
+        limits.of,
+        seen.left_out,
+        seen.what,
+        limits.names,
+    )
 
 
 def _inferred(
@@ -341,6 +350,29 @@ class Algorithm:
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""
+        found, people = self._inferred(release)
+        return {
+            value: self._disclosure(value, code, found, people)
+            for code, value in enumerate(people.values)
+        }
+
+    def any_of(
+        self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
+    ) -> Disclosure:
+        """Find the highest posterior that some person has one of some values, whichever."""
+        found, people = self._inferred(release)
+        codes = [code for code, value in enumerate(people.values) if str(value) in members]
+        return self._disclosure(name, len(people.values), found.with_sets([codes]), people)
+
+    def _inferred(self, release: HasCounts) -> tuple[Posteriors, _People]:
+        """What the adversary believes of everybody; worked out once."""
+        memory = counts_of(release).memory
+        if ("algorithm", self) not in memory:
+            memory["algorithm", self] = self._infer(release)
+        known: tuple[Posteriors, _People] = memory["algorithm", self]
+        return known
+
+    def _infer(self, release: HasCounts) -> tuple[Posteriors, _People]:
         schema = self.schema or (None if self.policy is None else self.policy.schema)
         if schema is None:
             raise InputError(
@@ -361,10 +393,7 @@ class Algorithm:
         worlds = Worlds.of(runs.seen.groups, codes, len(table.values), table.attributes)
         with said_once(self.anonymizer):
             found = _inferred(worlds, runs, self.worlds, self.seconds, start, self.seed, true=False)
-        return {
-            value: self._disclosure(value, code, found, people)
-            for code, value in enumerate(people.values)
-        }
+        return found, people
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Never: another grouping strikes out other worlds."""

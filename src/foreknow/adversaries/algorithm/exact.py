@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,7 @@ class Posteriors:
     fractions: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)  # by cell
     settled: NDArray[np.bool_] | None = None  # cells whose posteriors are exact; None: all or none
     parts: int = 1
+    sets: Sequence[Sequence[int]] = ()  # values whose posteriors are a further column, added up
 
     @property
     def exact(self) -> bool:
@@ -70,16 +72,53 @@ class Posteriors:
             return self.settled
         return np.full(self.worlds.n_cells, self.how in ("enumeration", "proof"))
 
+    def with_sets(self, sets: Sequence[Sequence[int]]) -> Posteriors:
+        """The same with a column for each set of values: that a person has one of them."""
+        if not sets:
+            return self
+        columns = {
+            name: np.minimum(_with_sums(getattr(self, name), sets), 1.0)
+            for name in ("mean", "low", "high")
+        }
+        return replace(self, sets=tuple(map(tuple, sets)), **columns)
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """What the release itself says of each cell and value, and of each set."""
+        return _with_sums(self.worlds.shares, self.sets)
+
+    @cached_property
+    def bags(self) -> IntArray:
+        """How often each value, and each set, is in each group."""
+        return _with_sums(self.worlds.bags, self.sets)
+
+    def most(self, code: int) -> Fraction:
+        """What no posterior of a value, or of a set of values, exceeds, where that is proved."""
+        highest = Fraction(1) if self.highest is None else self.highest
+        return min(highest * len(self._members(code)), Fraction(1))
+
+    def _members(self, code: int) -> Sequence[int]:
+        """The values of a column: one, or those of a set."""
+        n_values = self.worlds.n_values
+        return (code,) if code < n_values else self.sets[code - n_values]
+
     def posterior(self, cell: int, code: int) -> Fraction | None:
         """The exact posterior of each member of a cell; None where it is estimated."""
         if cell in self.fractions:
-            return self.fractions[cell][code]
+            own = self.fractions[cell]
+            return sum((own[member] for member in self._members(code)), Fraction(0))
         return self.share(cell, code) if self.known[cell] else None
 
     def share(self, cell: int, code: int) -> Fraction:
         """The share of a value in the group of a cell: what the release says by itself."""
         bag = self.worlds.bags[self.worlds.group_of_cell[cell]]
-        return Fraction(int(bag[code]), int(bag.sum()))
+        return Fraction(int(bag[list(self._members(code))].sum()), int(bag.sum()))
+
+
+def _with_sums(table: NDArray[Any], sets: Sequence[Sequence[int]]) -> NDArray[Any]:
+    """A table by values with a column for each set: the sum of its own."""
+    sums = [table[:, list(members)].sum(axis=1) for members in sets]
+    return np.column_stack([table, *sums])
 
 
 def enumerated(worlds: Worlds, runs: Runs, most: int, until: float | None) -> Posteriors | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from foreknow.adversaries.algorithm.exact import Posteriors
 from foreknow.adversaries.algorithm.observation import What
 from foreknow.adversaries.algorithm.worlds import amount_text
 from foreknow.data.engines.columns import fetch
-from foreknow.data.labels import Label
+from foreknow.data.labels import Label, Labels, name_of_set
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
@@ -124,6 +124,7 @@ class Attack(Result):
     _limits: Mapping[int, tuple[Fraction, bool]] = field(repr=False)
     _left_out: int | None = field(repr=False, default=None)
     what: What = "groups"
+    _names: Sequence[Label] = field(repr=False, default=())  # of the sets that limits are about
 
     @property
     def n_people(self) -> int:
@@ -204,7 +205,7 @@ class Attack(Result):
         found = self._posteriors
         worlds = found.worlds
         outside = (worlds.group_of_cell == self._left_out)[:, None]
-        shares = np.where(outside, worlds.bags.sum(axis=0) / worlds.n_people, worlds.shares)
+        shares = np.where(outside, found.bags.sum(axis=0) / worlds.n_people, found.shares)
         # What is not above by floats is not surer, and reaches nothing; nor is who is just as sure
         # as their group says.
         told = np.zeros(worlds.n_cells, dtype=bool)
@@ -213,7 +214,7 @@ class Attack(Result):
         above |= found.known[:, None] & ~told[:, None] & outside
         if found.how in ("proof", "bound"):  # nobody else is above what their group says
             above &= outside
-        cells, codes = np.nonzero(above & (found.mean > 0) & (worlds.shares > 0))
+        cells, codes = np.nonzero(above & (found.mean > 0) & (found.shares > 0))
         cases = [self._case(*pair) for pair in zip(cells.tolist(), codes.tolist(), strict=True)]
         # Of an estimate, a case that seems to reach a limit counts, unless nothing is known of it.
         kept = (
@@ -233,7 +234,8 @@ class Attack(Result):
     @cached_property
     def certain(self) -> tuple[int, ...]:
         """Rows, from 1, of people whose value is certain to the adversary; none of an estimate."""
-        return tuple(sorted(row for case in self.cases if case.certain for row in case.rows))
+        found = (case for case in self.cases if case.certain and case.value in self._values)
+        return tuple(sorted({row for case in found for row in case.rows}))
 
     @cached_property
     def certain_by_release(self) -> tuple[int, ...]:
@@ -268,10 +270,10 @@ class Attack(Result):
         """
         found = self._posteriors
         if found.how == "bound":  # cells that it allows to reach a limit that no frequency does
-            reached = [code for code in self._limits if self._is_reached(code, found.highest or 1)]
+            reached = [code for code in self._limits if self._is_reached(code, found.most(code))]
             unproved = found.high > found.low
             return self._rows(np.flatnonzero(unproved[:, reached].any(axis=1)))
-        shares = found.worlds.shares
+        shares = found.shares
         doubtful = (found.high - found.low > _UNKNOWN) & (shares > 0)
         for code, (limit, _) in self._limits.items():
             doubtful[:, code] |= (found.high[:, code] > float(limit) - 1e-9) & (
@@ -320,7 +322,7 @@ class Attack(Result):
         people = np.flatnonzero(self._microdata.kept == row - 1)
         if not len(people):
             raise InputError(f"nobody who is published stands in row {row}")
-        codes = self._microdata.values.codes
+        codes = self._codes
         if value not in codes:
             raise InputError(f"nobody in the table has the sensitive value {value!r}")
         if self.how == "bound":
@@ -397,12 +399,12 @@ class Attack(Result):
         found, own = self._posteriors, self._posteriors.share(cell, code)
         # What the release itself says is exact, though others are estimated.
         exact = own if own in (0, 1) else found.posterior(cell, code)
-        bags, limit = found.worlds.bags, self._limits.get(code)
+        bags, limit = found.bags, self._limits.get(code)
         if found.worlds.group_of_cell[cell] == self._left_out:
-            own = Fraction(int(bags[:, code].sum()), int(bags.sum()))
+            own = Fraction(int(bags[:, code].sum()), int(found.worlds.bags.sum()))
         return Case(
             self._rows(np.array([cell])),
-            self._microdata.values[code],
+            (*self._values, *self._names)[code],
             float(found.mean[cell, code]),
             exact,
             float(found.low[cell, code]),
@@ -426,9 +428,18 @@ class Attack(Result):
         starts = np.append(0, np.cumsum(worlds.cell_sizes))
         return starts, np.argsort(worlds.cell_of, kind="stable")
 
+    @property
+    def _values(self) -> Labels:
+        return self._microdata.values
+
+    @cached_property
+    def _codes(self) -> Mapping[Label, int]:
+        """The columns of values and of sets."""
+        return {name: code for code, name in enumerate((*self._values, *self._names))}
+
     def _reaches(self, case: Case) -> bool:
         probability = case.probability if case.exact is None else case.exact
-        return self._is_reached(self._microdata.values.codes[case.value], probability)
+        return self._is_reached(self._codes[case.value], probability)
 
     def _is_reached(self, code: int, probability: Fraction | float) -> bool:
         """Whether a probability reaches the limit for a value."""
@@ -438,9 +449,19 @@ class Attack(Result):
         return probability > limit if inclusive else probability >= limit
 
 
-def limits_of(policy: Policy | None, microdata: Microdata) -> dict[int, tuple[Fraction, bool]]:
-    """The lowest limit for each value, and whether it may be reached."""
+class Limits(NamedTuple):
+    """The lowest limit for each value, and whether it may be reached; sets are further codes."""
+
+    of: dict[int, tuple[Fraction, bool]]
+    names: tuple[Label, ...] = ()
+    sets: tuple[tuple[int, ...], ...] = ()
+
+
+def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
+    """What a policy says of values, and of sets of them."""
     found: dict[int, tuple[Fraction, bool]] = {}
+    sets: dict[tuple[int, ...], Label] = {}
+    values = microdata.values
     if policy is not None:
         looked_at = replace(policy, schema=microdata.schema).looked_at
         if len(looked_at) > 1:
@@ -449,19 +470,25 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> dict[int, tuple[Fr
                 f"{', '.join(looked_at)}; attack by a policy about one of them, with knowing = []"
             )
     for requirement in policy.requirements if policy is not None else ():
-        if requirement.any_of is not None:
+        if requirement.within is not None:
             raise UnsupportedError(
-                f"{requirement.name}: an attack is about single values, not any_of; attack by a "
-                "policy without it"
+                f"{requirement.name}: an attack is about values, not within; attack by a policy "
+                "without it"
             )
-        for code in np.flatnonzero(requirement.mask(microdata.values)).tolist():
-            for point in requirement.points:
-                if point.relative:
-                    raise UnsupportedError(
-                        f"{requirement.name}: at_most_times is relative to priors, which an attack "
-                        "does not use, since all ways to assign the values are as likely to it; "
-                        "attack by a policy without it"
-                    )
-                own = point.below, point.inclusive
-                found[code] = min(found.get(code, own), own)
-    return found
+        for secret in requirement.secrets(values):
+            codes = np.flatnonzero(secret.about(values)).tolist()
+            if secret.about_sets and secret.points:
+                name = name_of_set([secret.labels(values)[-1]], map(str, sets.values()))
+                sets.setdefault(tuple(codes), name)
+                codes = [len(values) + list(sets).index(tuple(codes))]
+            for code in codes:
+                for point in requirement.points:
+                    if point.relative:
+                        raise UnsupportedError(
+                            f"{requirement.name}: at_most_times is relative to priors, which an "
+                            "attack does not use, since all ways to assign the values are as "
+                            "likely to it; attack by a policy without it"
+                        )
+                    own = point.below, point.inclusive
+                    found[code] = min(found.get(code, own), own)
+    return Limits(found, tuple(sets.values()), tuple(sets))

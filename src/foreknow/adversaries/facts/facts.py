@@ -14,18 +14,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.minima import FactsMeasure, attaining, exact_minimum, theorem2_terms
-from foreknow.adversaries.facts.profiles import Profiles
+from foreknow.adversaries.facts.profiles import Profiles, profiles
 from foreknow.adversaries.facts.ratios import FloatArray
 from foreknow.adversaries.facts.skyline import front
+from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
 from foreknow.adversaries.facts.witness import FactsWitness, witness_of
 from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
+from foreknow.data.sparse import IntArray
+from foreknow.data.windows import Windows
 from foreknow.errors import InputError, hints
-from foreknow.numbers import Number, as_threshold
+from foreknow.numbers import CLOSE, Number, as_threshold
 from foreknow.settings import Amount, Settings
 
 
@@ -116,6 +120,35 @@ class Facts:
         """Every sensitive value's disclosure, in one vectorised pass over the counts."""
         return self._judge(counts_of(release), None)
 
+    def chances(self, release: HasCounts) -> Chances:
+        """How sure they can be of each person, with that person as the target.
+
+        Of the groups that the facts may be about, the target's is given: where the paper's Theorem
+        2 has the least T over all groups, this has the T of the target's own.
+        """
+        counts = counts_of(release)
+        fronts = _Fronts(self, counts, attaining(front(counts, self.l, None), self.k, self.m))
+        own = profiles(counts, min(self.l, counts.n_values))
+        terms = theorem2_terms(own, self.k, self.m)
+        alone, known = (least[own.value] for least in fronts.family())
+        ratio = terms._replace(v_alone=alone, v_known=known).negated_ratio()
+        chance = 1 / (1 + ratio)
+        several = counts.semantics != "single"
+        return Chances(
+            case=own.group,
+            case_of=None,
+            value=own.value,
+            kind=np.arange(len(own)),
+            people=own.s,
+            holders=own.s,
+            chance=chance,
+            upper=chance * (1 + CLOSE),
+            lower=chance * (1 - CLOSE),
+            exact=partial(fronts.of_cells, own),
+            certain=ratio == 0,
+            overlap=several,
+        )
+
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises the breach probability (Theorem 4: ``single``)."""
         return semantics == "single"
@@ -137,6 +170,44 @@ class Facts:
         limit = as_threshold(threshold)
         measure = FactsMeasure((self.l, self.k, self.m), limit, values, semantics)
         return MinLedger(measure, limit, values, falling=self.monotone(semantics))
+
+    def near(self, windows: Windows) -> Disclosure:
+        """Find the highest posterior that some person's value lies in one window, and which.
+
+        Parameters
+        ----------
+        windows : Windows
+            Counts of numbers or dates, and how wide a window is.
+
+        Returns
+        -------
+        Disclosure
+            Its value says where the window is; of windows that are as bad it is the first.
+
+        Examples
+        --------
+        >>> from foreknow.data.windows import Width, Windows
+        >>> counts = GroupCounts.from_bags([[30000, 31000, 34000, 60000, 90000]])
+        >>> Facts(l=1).near(Windows.of(counts, Width(5000)))
+        Disclosure('between 30,000 and 35,000', 0.75)
+        """
+        window, exact = worst_window(windows, (self.l, self.k, self.m))
+
+        def witness() -> Any:
+            return self.disclosure(windows.merged(window), window).witness
+
+        return Disclosure(window, float(exact), lambda: exact, witness)
+
+    def near_ledger(self, threshold: Number, windows: Windows) -> MinLedger:
+        """Return a ledger for a search, against what `near` finds; `windows` of the whole table."""
+        limit = as_threshold(threshold)
+        amounts = min(self.l, windows.counts.n_values), self.k, self.m
+        return MinLedger(WindowsMeasure(amounts, limit, windows.last), limit)
+
+    @property
+    def near_is_exact(self) -> bool:
+        """Whether such a ledger refuses nothing that is safe: without links."""
+        return not self.m
 
     @classmethod
     def from_settings(cls, read: Any, folder: Path) -> Facts:
@@ -190,6 +261,46 @@ class _Fronts:
         if key not in self._exact:
             self._exact[key] = exact_minimum(own, self.facts.k, self.facts.m).probability
         return self._exact[key]
+
+    def family(self) -> tuple[FloatArray, FloatArray]:
+        """The least V(m, 0) and V(m, k) of each value code over all groups."""
+        least = np.ones((2, self.counts.n_values))
+        value = self.profiles.value
+        if len(value):
+            starts = self.profiles.starts
+            terms = theorem2_terms(self.profiles, self.facts.k, self.facts.m).least(starts)
+            least[:, value[starts]] = terms.v_alone, terms.v_known
+        return least[0], least[1]
+
+    def of_cells(self, own: Profiles, cells: IntArray) -> list[Fraction | None]:
+        """Breach probabilities of the targets of some cells as fractions."""
+        some = own.take(cells)
+        k, m, formulas = self.facts.k, self.facts.m, some.formulas
+        families: dict[int, tuple[Fraction, Fraction]] = {}
+        # Without relatives, the value does not matter.
+        keys = np.stack((some.value * bool(m), some.n, some.s, some.identity), axis=1)
+        _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        distinct = some.take(first)
+        columns = (each.tolist() for each in (distinct.value, distinct.n, distinct.s))
+        found: list[Fraction | None] = []
+        for value, n, s, slack in zip(*columns, distinct.exact_slack(), strict=True):
+            if value not in families:
+                families[value] = self._family(value)
+            alone, known = families[value]
+            t_alone, t_known = (formulas.t_exact(n, s, slack, amount) for amount in (0, k))
+            together = t_known * formulas.v_exact(n, s, m, k + 1)
+            found.append(1 / (1 + min(together, t_alone * known, t_known * alone)))
+        return [found[i] for i in kind.reshape(-1).tolist()]
+
+    def _family(self, code: int) -> tuple[Fraction, Fraction]:
+        """The least V(m, 0) and V(m, k) of a value as fractions."""
+        k, m = self.facts.k, self.facts.m
+        if not m:
+            return Fraction(1), Fraction(1)
+        own = self._of(code)
+        pairs, exact = set(zip(own.n.tolist(), own.s.tolist(), strict=True)), own.formulas.v_exact
+        alone, known = (min(exact(n, s, m, amount) for n, s in pairs) for amount in (0, k))
+        return alone, known
 
     def witness(self, code: int) -> FactsWitness | None:
         """Spell out what attains it."""

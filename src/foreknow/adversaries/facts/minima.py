@@ -91,10 +91,13 @@ class FactsMeasure:
                 f"this search with Facts needs {self.semantics!r} semantics, not "
                 f"{counts.semantics!r}"
             )
-        found = profiles(counts, self.l, self.wanted).by_value()
+        found = self._profiles(counts).by_value()
         # V is at most 1, so a cell whose T(l, k) is below the limit is unsafe whatever V is.
         refused = found.t(self.k) < self.least * (1 - CLOSE) if self.has_fractions else None
         return Cells(found.value, found.group, np.empty((0, len(found))), found, refused)
+
+    def _profiles(self, counts: GroupCounts) -> Profiles:
+        return profiles(counts, self.l, self.wanted)
 
     def rated(self, cells: Cells) -> Cells:
         """The same with their ratios."""

@@ -10,19 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
-from typing import TypeAlias
+from functools import cache, cached_property, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
 from foreknow.adversaries.facts.profiles import Profiles, distinct_cells, profiles, profiles_of
 from foreknow.adversaries.facts.ratios import FloatArray
+from foreknow.adversaries.facts.windows import worst_window
 from foreknow.adversaries.protocol import HasCounts, Mask, counts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.sparse import IntArray, order_of, ranges
-from foreknow.errors import DataError
+from foreknow.data.windows import Width, Windows
+from foreknow.errors import DataError, InputError
 from foreknow.numbers import CLOSE, Number, as_threshold
 
 # How many times all profiles are looked at to find the undominated ones; a few times suffice
@@ -127,17 +129,30 @@ _FEW = 1024
 _BLOCK = 1 << 17
 
 
-def knowledge_skyline(release: HasCounts, value: Label, confidence: Number) -> Skyline:
-    """Find the most facts about a value that a release withstands.
+def knowledge_skyline(
+    release: HasCounts,
+    value: Label | None = None,
+    confidence: Number | None = None,
+    *,
+    any_of: Iterable[Label] | None = None,
+    within: Any = None,
+) -> Skyline:
+    """Find the most facts about a value that a release withstands, or about any window of values.
 
     Parameters
     ----------
     release : Release or GroupCounts
     value : label
-        A sensitive value that occurs in some group.
+        A sensitive value that occurs in some group; left out with `within`.
     confidence : number
         In (0, 1]; the release withstands (l, k, m) if the breach probability of
         ``Facts(l, k, m)`` is strictly below it.
+    any_of : iterable of labels, optional
+        In place of `value`: that a person has one of these, whichever.
+    within : number or str, optional
+        In place of a value, for numbers and dates: that a person's value lies in some window that
+        is so wide, such as 5000 or "10%", whichever it is. Each point that is tried is a pass
+        over the release.
 
     Returns
     -------
@@ -150,6 +165,8 @@ def knowledge_skyline(release: HasCounts, value: Label, confidence: Number) -> S
     ------
     DataError
         If no group contains the value.
+    InputError
+        If there is no confidence, or not one of value and within.
 
     Notes
     -----
@@ -161,13 +178,63 @@ def knowledge_skyline(release: HasCounts, value: Label, confidence: Number) -> S
     >>> counts = GroupCounts.from_bags([["AIDS", "Flu", "Flu", "Cold", "Cold", "Cancer"]])
     >>> knowledge_skyline(counts, "AIDS", "3/4")
     [(0, 2, 2), (0, 3, 1), (0, 4, 0), (1, 0, 4), (1, 1, 3), (1, 2, 1), (2, 0, 3)]
+    >>> incomes = GroupCounts.from_bags([[20, 31, 32, 48, 55, 70, 90]])
+    >>> knowledge_skyline(incomes, confidence="1/2", within="10%")
+    [(0, 1, 1), (0, 2, 0), (1, 0, 1), (1, 1, 0), (2, 0, 0)]
     """
     counts = counts_of(release)
-    code = counts.code(value)
+    if confidence is None or [value, any_of, within].count(None) != 2:
+        raise InputError(
+            "knowledge_skyline: give one of value, any_of and within, and a confidence"
+        )
+    if any_of is not None:
+        counts, value = counts.any_of(any_of)
     limit = as_threshold(confidence)
+    if within is not None:
+        return near_skyline(Windows.of(counts, Width.of(within)), limit)
+    code = counts.code(value)
     if not counts.totals[code]:
         raise DataError(f"no group contains the sensitive value {value!r}")
     return _skylines(counts, np.array([code]), limit)[0]
+
+
+def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
+    """The skyline of all windows: for each l a staircase in k and m, down from the most k."""
+    most = windows.counts.n_people
+
+    @cache
+    def withstands(l: int, k: int, m: int) -> bool:  # noqa: E741
+        return worst_window(windows, (l, k, m))[1] < limit
+
+    found: Skyline = []
+    for l in range(windows.counts.n_values):  # noqa: E741
+        if not withstands(l, 0, 0):
+            break
+        k, m, stairs = most, 0, list[tuple[int, int, int]]()
+        while withstands(l, 0, m):
+            k = _last(partial(_at_k, withstands, l, m), 0, k)
+            m = _last(partial(withstands, l, k), m, most)
+            stairs.append((l, k, m))
+            m += 1
+        found = [p for p in found if not any(p[1] <= k and p[2] <= m for _, k, m in stairs)]
+        found += stairs
+    return sorted(found)
+
+
+def _at_k(withstands: Callable[[int, int, int], bool], l: int, m: int, k: int) -> bool:  # noqa: E741
+    return withstands(l, k, m)
+
+
+def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The last of some numbers for which something holds, which holds for the first of them."""
+    step = 1
+    while low + step <= high and holds(low + step):
+        low, step = low + step, 2 * step
+    high = min(high, low + step - 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
 
 
 def knowledge_skylines(release: HasCounts, confidence: Number) -> dict[Label, Skyline]:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.minima import (
@@ -31,6 +32,7 @@ from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import HasCounts, Ledger, Mask, counts_of, whole_amount
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
+from foreknow.data.windows import Windows
 from foreknow.errors import InputError, UnsupportedError, hints
 from foreknow.numbers import CLOSE, Number, as_threshold
 from foreknow.settings import Amount, Settings
@@ -133,6 +135,28 @@ class Implications:
             value: self._disclosure(counts, value, float(1 / (1 + ratios[code])), partial(of, code))
             for code, value in enumerate(counts.values)
         }
+
+    def chances(self, release: HasCounts) -> Chances:
+        """How sure they can be of each person, with that person as the target."""
+        counts = self._counts(release)
+        k, known = self._most(counts), self._attained(counts)
+        cells = Targets.of(counts)
+        _, odds = atoms_and_odds(counts, k, cells)
+        ratios = ratio(odds, spread(known.least[: k + 1])[:, None])
+        chance = 1 / (1 + ratios)
+        return Chances(
+            case=cells.group,
+            case_of=None,
+            value=cells.code,
+            kind=np.arange(len(cells.group)),
+            people=cells.holders,
+            holders=cells.holders,
+            chance=chance,
+            upper=chance * (1 + CLOSE),
+            lower=chance * (1 - CLOSE),
+            exact=lambda some: known.chances(k, cells.take(some)),
+            certain=ratios == 0,
+        )
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises the breach probability (Theorem 15)."""
@@ -282,6 +306,23 @@ class Negations:
     def disclosures(self, release: HasCounts) -> Mapping[Label, Disclosure]:
         """Every sensitive value's disclosure."""
         return self._facts(release).disclosures(release)
+
+    def chances(self, release: HasCounts) -> Chances:
+        """How sure they can be of each person, with that person as the target."""
+        return self._facts(release).chances(release)
+
+    def near(self, windows: Windows) -> Disclosure:
+        """Find the highest posterior that some person's value lies in one window."""
+        return self._facts(windows).near(windows)
+
+    def near_ledger(self, threshold: Number, windows: Windows) -> Ledger:
+        """Return a ledger for a search; see `Facts.near_ledger`."""
+        return self._facts(windows).near_ledger(threshold, windows)
+
+    @property
+    def near_is_exact(self) -> bool:
+        """Whether such a ledger refuses nothing that is safe."""
+        return True
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises the breach probability."""

@@ -118,14 +118,18 @@ def exact_target(
 ) -> tuple[Fraction, int, list[int]]:
     """`Buckets.target_value` of one cell: odds, atoms about the target, and about each other."""
     chances = _ExactChances(n, counts)
-    tops = chances.tops
-    options = []
-    for a in range(min(k, len(counts) - 1) + 1):
-        among = holders >= counts[a]
+    odds, most, cap = _odds(chances, holders, k)
+    return odds, most, chances.sizes(1, cap, k - most)
+
+
+def _odds(chances: _ExactChances, holders: int, k: int) -> tuple[Fraction, int, int]:
+    """The least odds against a target, atoms about the target, and the most about another."""
+    n, tops, options = chances.n, chances.tops, []
+    for a in range(min(k, len(tops) - 2) + 1):
+        among = holders >= tops[a + 1] - tops[a]
         held, cap = (tops[a + 1], a + 1) if among else (tops[a] + holders, a)
         options.append((Fraction(n - held, holders) * chances.rest(1, cap, k - a), a, cap))
-    odds, most, cap = min(options)
-    return odds, most, chances.sizes(1, cap, k - most)
+    return min(options)
 
 
 class _ExactChances:
@@ -352,6 +356,21 @@ class Attained:
                 if best is None or found < best.ratio:
                     best = Plan(found, group, int(cells.code[at]), x, tuple(parts[k - x]))
         return best if best is None else _gathered(best)
+
+    def chances(self, k: int, cells: Targets) -> list[Fraction | None]:
+        """The highest posterior of each of some targets, as fractions."""
+        products, _ = self._products(k)
+        groups = cells.group
+        rows = [*_tops(self.counts, self.k)[:, groups], self.counts.sizes[groups], cells.holders]
+        keys = np.stack(rows, axis=1)
+        _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        found: list[Fraction | None] = []
+        for at in first.tolist():
+            n, held = self._bucket(int(groups[at]))
+            own = _ExactChances(n, held), int(cells.holders[at])
+            least = min(_odds(*own, x)[0] * products[k - x] for x in range(k + 1))
+            found.append(1 / (1 + least))
+        return [found[i] for i in kind.reshape(-1).tolist()]
 
     def _products(self, k: int) -> tuple[list[Fraction], list[list[tuple[int, int]]]]:
         """Least products of 0 to k atoms in groups other than the target's, and their parts."""

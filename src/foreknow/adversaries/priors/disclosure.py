@@ -10,7 +10,9 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.priors.exact import exact_group
 from foreknow.adversaries.priors.posteriors import GroupPosteriors, posteriors
@@ -23,7 +25,7 @@ from foreknow.adversaries.priors.signature_groups import (
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label
+from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Signature, Signatures
 from foreknow.data.sparse import IntArray, order_of
 from foreknow.errors import DataError, UnsupportedError
@@ -178,11 +180,38 @@ class Judged:
 
     def disclosures(self) -> dict[Label, Disclosure]:
         """The worst of each value."""
-        return {value: self._disclosure(code) for code, value in enumerate(self.counts.values)}
+        return {v: self._worst(self._of_value(code)) for code, v in enumerate(self.counts.values)}
 
     def gains(self) -> dict[Label, Disclosure]:
         """The posterior of each value that is the highest relative to its prior."""
-        return {value: self._gain(code) for code, value in enumerate(self.counts.values)}
+        return {v: self._gain(self._of_value(code)) for code, v in enumerate(self.counts.values)}
+
+    def of_set(self, codes: Sequence[int], name: Label, *, relative: bool) -> Disclosure:
+        """The worst that somebody has one of some values, or the highest relative to its prior."""
+        secret = self._of_value(codes[0], name) if len(codes) == 1 else self._of_set(codes, name)
+        return self._gain(secret) if relative else self._worst(secret)
+
+    def chances(self) -> Chances:
+        """The posterior of each signature and value that occur in a group."""
+        case, _, value = self._cells
+        cases, upper = self.found.cases, self._bounds[0]
+        width = np.diff(cases.value_offsets)[case]
+        at = np.arange(len(case)) - self.found.offsets[case]
+        kind = cases.offsets[case] + at // width
+        return Chances(
+            case=case,
+            case_of=self.found.case_of,
+            value=value,
+            kind=kind,
+            people=cases.people[kind],
+            holders=cases.counts[cases.value_offsets[case] + at % width],
+            chance=upper,
+            upper=upper,
+            lower=self._bounds[1],
+            exact=lambda cells: [self._exact_of((int(value[c]),), c) for c in cells.tolist()],
+            prior=lambda cells: [self._prior_of((int(value[c]),), c) for c in cells.tolist()],
+            have_it=False,
+        )
 
     def surest(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
         """Signature, value, prior and highest posterior of each pair that occurs in a group."""
@@ -209,32 +238,61 @@ class Judged:
         order = order_of(value)
         return np.split(order, np.searchsorted(value[order], np.arange(1, self.counts.n_values)))
 
-    def _disclosure(self, code: int) -> Disclosure:
-        value, cells = self.counts.values[code], self._cells_of[code]
+    def _of_value(self, code: int, name: Label = None) -> _Secret:
+        """One value: a place for each kind of person and case of groups that it is in."""
+        cells = self._cells_of[code]
+        value = self.counts.values[code] if name is None else name
         upper, lower = (bound[cells] for bound in self._bounds)
+        return _Secret(value, (code,), cells, upper, lower, self.found.bounded[cells])
+
+    def _of_set(self, codes: Sequence[int], name: Label) -> _Secret:
+        """Values whose posteriors are added up; of the cells of a place the first stands for all.
+
+        Cells of one case and signature follow each other.
+        """
+        case, signature, value = self._cells
+        cells = np.flatnonzero(np.isin(value, codes))
+        if not len(cells):
+            none = np.zeros(0)
+            return _Secret(name, tuple(codes), cells, none, none, none.astype(bool))
+        apart = (np.diff(case[cells]) != 0) | (np.diff(signature[cells]) != 0)
+        starts = np.concatenate(([0], np.flatnonzero(apart) + 1))
+        spare = len(codes) * 2.0**-50  # more than the roundings of a sum
+        upper, lower = (np.add.reduceat(bound[cells], starts) for bound in self._bounds)
+        return _Secret(
+            name,
+            tuple(codes),
+            cells[starts],
+            np.minimum(upper * (1 + spare), 1.0),
+            np.minimum(lower * (1 - spare), 1.0),
+            np.logical_or.reduceat(self.found.bounded[cells], starts),
+        )
+
+    def _worst(self, secret: _Secret) -> Disclosure:
+        upper, lower = secret.upper, secret.lower
         if not upper.any():
-            return Disclosure(value, 0.0, lambda: Fraction(0))
+            return Disclosure(secret.name, 0.0, lambda: Fraction(0))
         top = int(np.argmax(upper))
         # Floats cannot tell these from the highest; bounds are among them.
-        near = cells[upper >= lower.max()]
+        near = secret.cells[upper >= lower.max()]
 
         @cache
         def settled() -> tuple[Fraction | None, int]:
-            return self._highest(near, int(cells[top]))
+            return self._highest(secret, near, int(secret.cells[top]))
 
         return Disclosure(
-            value,
+            secret.name,
             float(upper[top]),
             lambda: settled()[0],
-            lambda: self._witness(int(near[0]) if len(near) == 1 else settled()[1]),
-            bounded=bool(self.found.bounded[cells[top]]),
+            lambda: self._witness(secret, int(near[0]) if len(near) == 1 else settled()[1]),
+            bounded=bool(secret.bounded[top]),
         )
 
-    def _highest(self, near: IntArray, top: int) -> tuple[Fraction | None, int]:
+    def _highest(self, secret: _Secret, near: IntArray, top: int) -> tuple[Fraction | None, int]:
         """The exact maximum and its cell; where one is out of reach, the surest cell."""
         best, surest = Fraction(-1), top
         for cell in near.tolist():
-            found = self._exact(cell)
+            found = self._exact(secret, cell)
             if found is None:
                 return None, surest
             if found > best:
@@ -243,64 +301,128 @@ class Judged:
                 break
         return best, surest
 
-    def _gain(self, code: int) -> Disclosure:
-        cells = self._cells_of[code]
-        prior = self.matrix.chances[self._cells[1][cells], code]
+    def _gain(self, secret: _Secret) -> Disclosure:
+        cells = secret.cells
+        prior = self.matrix.chances[self._cells[1][cells]][:, list(secret.codes)].sum(axis=1)
         # A little more than the quotients of floats, which may have been rounded down; or less.
+        spare = len(secret.codes) * 2.0**-50
         most, least = (
-            np.divide(bound[cells], prior, out=np.zeros_like(prior), where=prior > 0) * spare
-            for bound, spare in zip(self._bounds, (1 + 2**-50, 1 - 2**-50), strict=True)
+            np.divide(bound, prior, out=np.zeros_like(prior), where=prior > 0) * off
+            for bound, off in ((secret.upper, 1 + spare), (secret.lower, 1 - spare))
         )
         if not most.any():
-            return Disclosure(self.counts.values[code], 0.0, lambda: Fraction(0))
+            return Disclosure(secret.name, 0.0, lambda: Fraction(0))
         top = int(np.argmax(most))
-        near = cells[(most >= least.max()) & (most > 0)].tolist()
-        cell, settled = int(cells[top]), len(near) == 1 and most[top] <= least[top] * (1 + CLOSE)
-        probability = float(self._bounds[0][cell])
-        if not settled and len(near) <= _MOST_GAINS and not self.found.bounded[near].any():
-            exact = {each: self._exact(each) for each in near}
-            known = {each: p / self._prior(each) for each, p in exact.items() if p is not None}
+        near = np.flatnonzero((most >= least.max()) & (most > 0)).tolist()
+        at, settled = top, len(near) == 1 and most[top] <= least[top] * (1 + CLOSE)
+        probability = float(secret.upper[at])
+        if not settled and len(near) <= _MOST_GAINS and not secret.bounded[near].any():
+            exact = {each: self._exact(secret, int(cells[each])) for each in near}
+            known = {
+                each: p / self._prior(secret, int(cells[each]))
+                for each, p in exact.items()
+                if p is not None
+            }
             if len(known) == len(near):
-                cell, settled = max(known, key=known.__getitem__), True
-                probability = _float_above(exact[cell] or Fraction(0))
+                at, settled = max(known, key=known.__getitem__), True
+                probability = _float_above(exact[at] or Fraction(0))
+        cell = int(cells[at])
         return Disclosure(
-            self.counts.values[code],
+            secret.name,
             probability,
-            (lambda: self._exact(cell)) if settled else (lambda: None),
-            lambda: self._witness(cell),
+            (lambda: self._exact(secret, cell)) if settled else (lambda: None),
+            lambda: self._witness(secret, cell),
             bounded=not settled,
-            prior=self._prior(cell),
+            prior=self._prior(secret, cell),
         )
 
-    def _prior(self, cell: int) -> Fraction:
-        return self.matrix.exact(int(self._cells[1][cell]), int(self._cells[2][cell]))
+    def _prior(self, secret: _Secret, cell: int) -> Fraction:
+        return self._prior_of(secret.codes, cell)
 
-    def _exact(self, cell: int) -> Fraction | None:
-        """The posterior of one cell; None where it is out of reach."""
+    def _prior_of(self, codes: Sequence[int], cell: int) -> Fraction:
+        signature = int(self._cells[1][cell])
+        priors = [self.matrix.exact(signature, code) for code in codes]
+        return min(sum(priors, Fraction(0)), Fraction(1))
+
+    def _exact(self, secret: _Secret, cell: int) -> Fraction | None:
+        """The posterior at one cell; None where it is out of reach."""
+        return self._exact_of(secret.codes, cell)
+
+    def _exact_of(self, codes: Sequence[int], cell: int) -> Fraction | None:
         if self.found.bounded[cell]:
             return None
         case = int(self._cells[0][cell])
         cases = self.found.cases
         people, bag = cases.people_of(case), cases.bag_of(case)
-        row, column = divmod(cell - int(self.found.offsets[case]), len(bag))
+        own = [column for column, (code, _) in enumerate(bag) if code in codes]
         if len(people) == 1:  # all are alike: nobody is likelier than another
-            return Fraction(bag[column][1], people[0][1])
-        try:
-            return exact_group(cases, case, self.matrix, self.found.reading)[row][column]
-        except UnsupportedError:
-            return None
+            return Fraction(sum(bag[column][1] for column in own), people[0][1])
+        row = (cell - int(self.found.offsets[case])) // len(bag)
+        if case not in self._last:  # the cells of a case are asked for one after another
+            self._last.clear()
+            try:
+                self._last[case] = exact_group(cases, case, self.matrix, self.found.reading)
+            except UnsupportedError:
+                self._last[case] = None
+        table = self._last[case]
+        each = [None] if table is None else [table[row][column] for column in own]
+        return None if None in each else sum((x for x in each if x is not None), Fraction(0))
 
-    def _witness(self, cell: int) -> PriorsWitness:
+    @cached_property
+    def _last(self) -> dict[int, list[list[Fraction | None]] | None]:
+        return {}
+
+    def _witness(self, secret: _Secret, cell: int) -> PriorsWitness:
         """The first group where it is so."""
-        case, signature, code = (int(part[cell]) for part in self._cells)
+        case, signature = (int(part[cell]) for part in self._cells[:2])
         group = int(np.argmax(self.found.case_of == case))
-        label, value = self.signatures[signature], self.counts.values[code]
+        label, bag = self.signatures[signature], self.counts.bag(group)
         return PriorsWitness(
-            value=value,
+            value=secret.name,
             group=self.counts.group_label(group),
             signature=dict(zip(self.table.attributes, label, strict=True)),
             people=dict(self.found.cases.people_of(case))[signature],
             size=int(self.counts.sizes[group]),
-            holders=self.counts.bag(group)[value],
-            prior=self._prior(cell),
+            holders=sum(bag.get(self.counts.values[code], 0) for code in secret.codes),
+            prior=self._prior(secret, cell),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Secret:
+    """A value or a set of them: its bounds at each kind of person and case of groups."""
+
+    name: Label
+    codes: tuple[int, ...]
+    cells: IntArray
+    upper: FloatArray
+    lower: FloatArray
+    bounded: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class _Recoded:
+    """A release in which values are counted otherwise; its people are the same."""
+
+    release: Any
+    counts: GroupCounts
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.release, name)
+
+
+def judged_set(
+    release: HasCounts, table: PriorTable, reading: Reading, members: Sequence[str], name: Label
+) -> tuple[Judged, list[int]]:
+    """Judge a release for values that are one secret: what came of it, and the codes of these.
+
+    Under ``binary`` they are one value, which is had or not had.
+    """
+    counts = counts_of(release)
+    of = np.array([str(value) in members for value in counts.values], dtype=bool)
+    if reading == "joint":
+        return judged(release, table, reading), np.flatnonzero(of).tolist()
+    others = [value for value, own in zip(counts.values, of, strict=True) if not own]
+    united = counts.united(of, Labels([*others, name]))
+    merged = table.united(members, str(name))
+    return judged(_Recoded(release, united), merged, reading), [len(others)]

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import model_validator
 
+from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
-from foreknow.adversaries.priors.disclosure import Gain, Judged, judged
+from foreknow.adversaries.priors.disclosure import Gain, Judged, judged, judged_set
 from foreknow.adversaries.priors.signature_groups import Reading
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of
@@ -233,6 +234,40 @@ class Priors:
         return {
             value: worst_by_prior(own[value] for own in each) for value in counts_of(release).values
         }
+
+    def chances(self, release: HasCounts) -> Chances | None:
+        """How sure they can be of each person; None of several attribute sets, whose people differ.
+
+        The people of a cell are those of a group who are alike by their attributes: a release does
+        not say which of them have the value.
+        """
+        each = self._judged(release)
+        return each[0].chances() if len(each) == 1 else None
+
+    def any_of(
+        self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
+    ) -> Disclosure:
+        """Find the highest posterior that some person has one of some values, whichever.
+
+        Under ``joint`` it is the sum of their posteriors, since everybody has exactly one value;
+        its prior is the sum of their priors. Under ``binary`` the set is one value that is had or
+        not had, as likely as its values together.
+
+        Parameters
+        ----------
+        release : Release
+        members : sequence of str
+            The values, as they print.
+        name : label
+            What they are called together.
+        relative : bool
+            Whether it is to be the highest by its prior, rather than the highest.
+        """
+        found = []
+        for table in self.tables:
+            own, codes = judged_set(release, table, self.semantics, members, name)
+            found.append(own.of_set(codes, name, relative=relative))
+        return (worst_by_prior if relative else worst)(found)
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Never: merging groups can raise a posterior (section IV)."""

@@ -109,6 +109,24 @@ class PriorTable:
         rows = [self._row(signature) for signature in signatures]
         return PriorMatrix([[row[places[value]] for value in values] for row in rows])
 
+    def united(self, members: Sequence[str], name: str) -> PriorTable:
+        """The same with some values as one, which is as likely as they are together."""
+        for value in members:
+            if value not in self.values:
+                self.matrix([], [value])  # says which are known
+        places = [i for i, value in enumerate(self.values) if value not in members]
+        own = [i for i, value in enumerate(self.values) if value in members]
+        chances = {
+            # Those that came from floats may add up to a little more than 1.
+            signature: (
+                *(row[i] for i in places),
+                min(sum((row[i] for i in own), Fraction(0)), Fraction(1)),
+            )
+            for signature, row in self.chances.items()
+        }
+        values = (*(self.values[i] for i in places), name)
+        return PriorTable(self.attributes, values, chances, self.name, self.learned)
+
     def _row(self, signature: Signature) -> tuple[Fraction, ...]:
         try:
             return self.chances[signature]

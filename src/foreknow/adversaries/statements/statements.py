@@ -33,7 +33,7 @@ from foreknow.adversaries.statements.posterior import (
 )
 from foreknow.adversaries.statements.sampling import Sample
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Label
+from foreknow.data.labels import Label, name_of_set
 from foreknow.errors import ContradictionError, InputError, StatementError, UnsupportedError
 from foreknow.numbers import CLOSE, Number, whole_number
 
@@ -72,6 +72,27 @@ class Case:
         exact, estimate = (answer, None) if isinstance(answer, Fraction) else (None, answer)
         name, value = self.model.members.names[person], self.model.counts.values[code]
         return Posterior(name, value, exact, estimate, lambda: self.before(person, code))
+
+    def any_of(self, person: int, codes: Sequence[int], called: str) -> Posterior:
+        """The same of several values together, one of which a person may have."""
+        if self.model.counts.semantics != "single":
+            raise UnsupportedError(
+                "any_of adds up what is said of values, so it is for people with one value each"
+            )
+        answers = [self.answer(person, code) for code in codes]
+        exact = [answer for answer in answers if isinstance(answer, Fraction)]
+        if len(exact) < len(answers):
+            raise UnsupportedError(
+                "any_of adds up exact answers, and one of these is estimated; raise the budget"
+            )
+
+        def before() -> Fraction | None:
+            each = [self.before(person, code) for code in codes]
+            known = [chance for chance in each if chance is not None]
+            return sum(known, Fraction(0)) if len(known) == len(each) else None
+
+        name = self.model.members.names[person]
+        return Posterior(name, called, sum(exact, Fraction(0)), None, before)
 
     def answer(self, person: int, code: int) -> Answer:
         """The probability that a person has a value; a fraction unless that is out of reach."""
@@ -450,6 +471,7 @@ class Statements:
         release: HasCounts,
         people: Iterable[Label] | None = None,
         values: Iterable[Label] | None = None,
+        any_of: Iterable[Label] | None = None,
     ) -> Posteriors:
         """The same for many: a mapping person -> value -> `Posterior`, worked out when asked for.
 
@@ -460,6 +482,9 @@ class Statements:
             Everybody, when left out; of repeated ones, the first counts.
         values : iterable of label, optional
             All values of the person's group, when left out; of repeated ones, the first counts.
+        any_of : iterable of label, optional
+            Values that are asked about together: whether a person has one of them. It is added to
+            `values`, or stands alone where these are left out.
         """
         case = self._case(release)
         model = case.model
@@ -471,14 +496,23 @@ class Statements:
         chosen: list[int] | None = None
         if values is not None:
             chosen = [model.values.of_label(value) for value in _labels(values)]
+        elif any_of is not None:
+            chosen = []
+        asked_of = [] if any_of is None else _labels(any_of)
+        together = list(dict.fromkeys(model.values.of_label(value) for value in asked_of))
+        called = name_of_set([labels[code] for code in together], map(str, labels))
 
         def row(name: Label) -> PosteriorsOfOne:
             person = names.codes[name]
             codes = list(model.bag(model.group_of(person))) if chosen is None else chosen
-            return PosteriorsOfOne(
-                [labels[code] for code in dict.fromkeys(codes)],
-                lambda value: case.posterior(person, labels.codes[value]),
-            )
+
+            def answer(value: Label) -> Posterior:
+                if together and value == called:
+                    return case.any_of(person, together, called)
+                return case.posterior(person, labels.codes[value])
+
+            each = [labels[code] for code in dict.fromkeys(codes)]
+            return PosteriorsOfOne([*each, *([called] if together else [])], answer)
 
         return Posteriors(asked, row)
 

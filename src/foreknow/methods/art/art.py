@@ -21,7 +21,7 @@ from foreknow.data.labels import Label
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, signature_text
 from foreknow.data.sparse import IntArray, combine
-from foreknow.errors import InputError, PolicyError, SchemaError, did_you_mean, hints
+from foreknow.errors import InputError, NoSafeRelease, PolicyError, SchemaError, did_you_mean, hints
 from foreknow.methods.art.infeasibility import ArtNames
 from foreknow.methods.art.limits import Limit, LimitTable
 from foreknow.methods.art.problem import ArtProblem
@@ -127,7 +127,13 @@ class ART:
         """Make it for each limit of a policy on an adversary with priors."""
         keys = {"below": "below", "at_most": "at_most", "at_most_times": "times"}
         found = [
-            Limit(p.adversary, values=r.values, excluded=r.excluded, **{keys[p.key]: p.below})
+            Limit(
+                p.adversary,
+                values=r.values,
+                excluded=() if r.about_sets else r.excluded,
+                sets=r.sets if r.about_sets else None,
+                **{keys[p.key]: p.below},
+            )
             for r in policy.requirements
             for p in r.points
             if isinstance(p.adversary, Priors)
@@ -155,7 +161,7 @@ class ART:
             found.append(Limit(self.priors, own, times=self.times, values=self.values))
         if own is not None or self.times is not None:
             more = own, None, self.times
-            found += [Limit(g.priors, *more, g.values, g.excluded) for g in self.limits]
+            found += [Limit(g.priors, *more, g.values, g.excluded, g.sets) for g in self.limits]
         return found
 
     def partition(
@@ -187,7 +193,9 @@ class ART:
         attributes = microdata.attributes
         values = [str(value) for value in microdata.values]
         places, steps = _places(attributes)
-        known = _known(self._asked(), attributes, values)
+        people = np.bincount(microdata.sensitive_codes, minlength=len(values))
+        asked = self._asked()
+        known = _known(asked, attributes, values, people)
         problem = ArtProblem.of_signatures(
             [own.codes for own in known],
             [own.matrix for own in known],
@@ -202,13 +210,21 @@ class ART:
         if problem.unique and problem.share is None:
             raise InputError(
                 "ART: unique=True needs one limit for everybody and all values, such as "
-                'at_most = "1/4" (r = 4)'
+                'at_most = "1/4" (r = 4); or unique = false'
             )
         names = ArtNames(
             lambda x: f"{microdata.schema.sensitive} {values[x]!r}",
             lambda s, code: signature_text(known[s].table.attributes, known[s].labels[code]),
         )
-        groups = robust_groups(problem, seed, names)
+        try:
+            groups = robust_groups(problem, seed, names)
+        except NoSafeRelease as error:
+            if not any(limit.sets for limit in asked):
+                raise
+            raise NoSafeRelease(
+                f"{error} (Of a set of values, each has its part of the limit, by how many people "
+                "have it; there may be groups that keep the limit of the set only.)"
+            ) from None
         return microdata.rows_of(groups)
 
 
@@ -224,11 +240,12 @@ class _Own:
     limits: LimitTable
 
 
-def _known(asked: list[Limit], attributes: list[Attribute], values: list[str]) -> list[_Own]:
+def _known(
+    asked: list[Limit], attributes: list[Attribute], values: list[str], people: IntArray
+) -> list[_Own]:
     """Each table of priors once, with its tightest limits."""
     found: list[_Own] = []
     for limit in asked:
-        about = limit.about(values)
         for table in limit.priors.tables:
             reading = limit.priors.semantics
             same = [
@@ -236,12 +253,15 @@ def _known(asked: list[Limit], attributes: list[Attribute], values: list[str]) -
             ]
             if same:
                 own = found[same[0]]
-                limits = own.limits.tightest(limit.table(own.matrix, about))
-                found[same[0]] = replace(own, limits=limits)
+                for more in limit.tables(own.matrix, values, people):
+                    own = replace(own, limits=own.limits.tightest(more))
+                found[same[0]] = own
                 continue
             codes, labels = _signatures(table.attributes, attributes)
             matrix = table.matrix(labels, values)
-            limits = limit.table(matrix, about)
+            limits, *others = limit.tables(matrix, values, people)
+            for more in others:
+                limits = limits.tightest(more)
             found.append(_Own(table, reading, codes, labels, matrix, limits))
     return found
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import FloatArray, PriorMatrix
-from foreknow.data.labels import Label
+from foreknow.data.labels import Label, Labels
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, did_you_mean
 from foreknow.numbers import Number, as_fraction, as_threshold
@@ -45,6 +45,9 @@ class Limit:
         print.
     excluded : sequence of labels
         Values it is not about.
+    sets : function, optional
+        From the values of a table to sets of them by name, whose posteriors are limited together.
+        Each value then has its part of the limit, by how many people have it: the sum is kept.
 
     Raises
     ------
@@ -65,6 +68,7 @@ class Limit:
     times: Number | None = None
     values: Sequence[Label] | None = None
     excluded: Sequence[Label] = ()
+    sets: Callable[[Labels], Mapping[str, Sequence[str]]] | None = None
 
     def __post_init__(self) -> None:
         if not hasattr(self.priors, "tables"):
@@ -111,6 +115,32 @@ class Limit:
                 )
         named = labels if self.values is None else self.values
         return np.array([x in named and x not in self.excluded for x in labels], dtype=bool)
+
+    def parts(self, labels: Sequence[str], people: IntArray) -> list[tuple[int, Fraction]]:
+        """The values of its sets, by their codes, and which part of the limit each has."""
+        found = []
+        for members in {} if self.sets is None else self.sets(Labels(labels)).values():
+            codes = [labels.index(member) for member in members]
+            every = int(people[codes].sum())
+            found += [(code, Fraction(int(people[code]), every)) for code in codes]
+        return found
+
+    def tables(
+        self, priors: PriorMatrix, labels: Sequence[str], people: IntArray
+    ) -> list[LimitTable]:
+        """What it allows for each signature and value; `people` have each value."""
+        if self.sets is None:
+            return [self.table(priors, self.about(labels))]
+        made = []
+        for code, part in self.parts(labels, people):
+            about = np.arange(len(labels)) == code
+            most, below = (
+                None if limit is None else as_fraction(limit) * part
+                for limit in (self.at_most, self.below)
+            )
+            own = replace(self, sets=None, at_most=most, below=below)
+            made.append(own.table(priors, about))
+        return made
 
     def table(self, priors: PriorMatrix, about: NDArray[np.bool_]) -> LimitTable:
         """What it allows for each signature and value."""

@@ -37,6 +37,11 @@ def property_of(policy: Policy) -> Property:
     """
     parts = [_part(r, point) for r in policy.requirements for point in r.points]
     for requirement in policy.requirements:
+        if requirement.criterion is not None and requirement.about_sets:
+            raise PolicyError(
+                f"{requirement.name}: any_of and at_level are unsupported by jump, safe and naive; "
+                "choose mondrian or fulldomain"
+            )
         if isinstance(requirement.criterion, Property):
             parts.append(as_property(requirement.criterion))
         elif requirement.criterion is not None:
@@ -49,10 +54,11 @@ def property_of(policy: Policy) -> Property:
 
 
 def _part(requirement: Requirement, point: Point) -> Property:
-    if requirement.any_of is not None:
+    if requirement.about_sets or requirement.within is not None:
+        key = "any_of and at_level are" if requirement.about_sets else "within is"
         raise PolicyError(
-            f"{requirement.name}: any_of is unsupported by jump, safe and naive, whose properties "
-            "are about single values; choose mondrian or fulldomain"
+            f"{requirement.name}: {key} unsupported by jump, safe and naive, whose properties are "
+            "about single values; choose mondrian or fulldomain"
         )
     l = _ruled_out(point)  # noqa: E741
     if l is None:

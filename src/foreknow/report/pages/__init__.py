@@ -8,6 +8,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("Audit", "foreknow.report.pages.audit"),
     ("Attack", "foreknow.report.pages.attack"),
     ("DisclosureCurves", "foreknow.report.pages.curves"),
+    ("EvidenceReport", "foreknow.report.pages.evidence"),
     ("LatticeResult", "foreknow.report.pages.lattice"),
     ("LatticeSurvey", "foreknow.report.pages.survey"),
     ("NamedWitness", "foreknow.report.pages.named_people"),

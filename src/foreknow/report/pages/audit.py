@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -17,13 +17,21 @@ from foreknow.adversaries.implications.witness import ImplicationsWitness
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.protocol import counts_of
-from foreknow.auditing.audit import Audit, Verdict
+from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
+from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import known_beside
 from foreknow.data.schema import Schema
 from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.report.exposed import (
+    MEANING,
+    exposed_csv,
+    exposed_figure,
+    exposed_grid,
+    exposed_sentence,
+)
 from foreknow.report.figures import (
     knowledge_figure,
     limit_holds,
@@ -112,7 +120,9 @@ class AuditPage(Page[Audit]):
             terms=Terms(noun, audit.counts.semantics),
             legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
             sections=_sections(audit, published=published),
-            criteria=_criteria(audit),
+            exposed=None if published else exposed_grid(titled_exposed(audit)),
+            exposed_meaning=MEANING,
+            criteria=_criteria(audit, published=published),
             sizes=script_json(sizes_figure(audit.counts)),
             utility=worth,
             sizes_caption=_sizes_caption(worth),
@@ -127,6 +137,10 @@ class AuditPage(Page[Audit]):
             levels=audit.lattice and chosen_sentence(audit.lattice, audit.policy.options.written),
             policy=policy_rows(audit.policy, audit.counts.semantics, published=published),
         )
+
+    def exposed_csv(self) -> str:
+        """The groups over each limit, for the owner's spreadsheet."""
+        return exposed_csv(titled_exposed(self.result))
 
     def brief(self) -> Iterator[Block]:
         """A row for each verdict, a sentence for each failing one, what it is worth."""
@@ -143,7 +157,7 @@ class AuditPage(Page[Audit]):
         if rows:
             head = ("", "what must stay hidden", "from who knows", "worst", "limit")
             yield Grid((*head, "value, and in which group"), rows, left=(0, 1, 2, 5))
-        failing = [(False, s["sentence"]) for s in sections if not s["safe"]]
+        failing = [(False, f"{s['sentence']} {s['exposed']}") for s in sections if not s["safe"]]
         for safe, said in (*_criteria(audit), *failing):
             yield Sentence(f"{'✓' if safe else '✗'} {said}", "safe" if safe else "unsafe")
         if self.notes:
@@ -220,12 +234,34 @@ def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
     ]
 
 
-def _criteria(audit: Audit) -> list[tuple[bool, str]]:
-    """Whether each criterion holds, and what the release attains of it."""
-    return [
-        (each.safe, f"{_criterion_text(each.requirement)}: {visible(each.attained)}.")
-        for each in audit.criteria
-    ]
+def titled_exposed(audit: Audit) -> list[tuple[str, Exposed]]:
+    """Who is exposed by each requirement and point, by its title."""
+    places = {id(own): place for place, own in enumerate(audit.policy.requirements, 1)}
+    titled: list[tuple[str, Exposed]] = []
+    part = 0
+    for found in audit.exposed:
+        own = found.requirement
+        part = part + 1 if titled and titled[-1][1].requirement is own else 1
+        title = requirement_title(own, places[id(own)])
+        titled.append((f"{title}, point {part}" if len(own.points) > 1 else title, found))
+    return titled
+
+
+def _criteria(audit: Audit, *, published: bool = False) -> list[tuple[bool, str]]:
+    """Whether each criterion holds, what the release attains, and who is in groups that fail."""
+    said = []
+    for each in audit.criteria:
+        sentence = criterion_sentence(each)
+        if not each.safe and not published:
+            exposed = [one for one in audit.exposed if one.requirement is each.requirement]
+            sentence = " ".join([sentence, *map(exposed_sentence, exposed)])
+        said.append((each.safe, sentence))
+    return said
+
+
+def criterion_sentence(verdict: CriterionVerdict) -> str:
+    """Say what a release attains of a criterion."""
+    return f"{_criterion_text(verdict.requirement)}: {visible(verdict.attained)}."
 
 
 def _criterion_text(requirement: Requirement) -> str:
@@ -250,16 +286,33 @@ def requirement_title(requirement: Requirement, place: int) -> str:
 
 
 def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> str:
-    """Say which values a requirement is about."""
-    if requirement.any_of is not None:
-        members = listing([named(value) for value in requirement.any_of], "or", most=most)
-        return f"any of {members}"
+    """Say which values a requirement is about, and which of a table a label stands for."""
+    of = requirement.any_of
+    if isinstance(of, str):
+        members = requirement.counted_sets.get(of, ())
+        listed = f" ({_either(members, most)})" if members else ""
+        return f"any {noun} under {named(of)}{listed}"
+    if isinstance(of, Mapping):
+        sets = [f"any of {named(name)} ({_either(own, most)})" for name, own in of.items()]
+        return listing(sets, most=most)
+    if of is not None:
+        return f"any of {_either(of, most)}"
+    if requirement.at_level is not None:
+        labels = f"every label of level {requirement.at_level} in the hierarchy of {noun}"
+        excepted = [named(label) for label in requirement.excluded]
+        return f"{labels} except {listing(excepted, most=most)}" if excepted else labels
+    if requirement.within is not None:
+        return f"every {noun} to within {requirement.within.words()}"
     if requirement.values is not None:
         return listing([named(value) for value in requirement.values], most=most)
     if not requirement.excluded:
         return f"every {noun}"
     excluded = listing([named(value) for value in requirement.excluded], most=most)
     return f"every {noun} except {excluded}"
+
+
+def _either(members: Sequence[Any], most: int) -> str:
+    return listing([named(value) for value in members], "or", most=most)
 
 
 def utility_line(utility: Utility) -> str:
@@ -301,14 +354,21 @@ def _sections(audit: Audit, brief: bool = False, published: bool = False) -> lis
             title, anchor = requirement_title(verdict.requirement, place), f"requirement-{place}"
             if len(verdicts) > 1:
                 title, anchor = f"{title}, point {part}", f"{anchor}-{part}"
-            withheld = published and _is_learned(verdict)
+            withheld = published and is_learned(verdict.point.adversary)
             section = _withheld(audit, verdict) if withheld else _section(audit, verdict, brief)
             made.append({"title": title, "anchor": anchor, **section})
+    if published or (brief and audit.safe):
+        return made
+    exposed = [found for found in audit.exposed if found.point is not None]
+    for section, found in zip(made, exposed, strict=False):
+        section["exposed"] = "" if section["safe"] else exposed_sentence(found)
+        drawn = None if brief else exposed_figure(found)
+        section["people"] = drawn and (script_json(drawn[0]), drawn[1])
     return made
 
 
-def _is_learned(verdict: Verdict) -> bool:
-    adversary = verdict.point.adversary
+def is_learned(adversary: Any) -> bool:
+    """Whether it knows priors that were learned from the table, and are kept with its owner."""
     return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
 
 
@@ -324,7 +384,7 @@ def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
         "short": "\n".join([allowed.short, *(f"{name} of everybody" for name in beside)]),
         "value": "–",
         "group": "–",
-    } | dict.fromkeys(("details", "figure", "groups", "every"), ())
+    } | dict.fromkeys(("details", "figure", "groups", "every", "people", "exposed"), "")
 
 
 def _withheld(audit: Audit, verdict: Verdict) -> dict[str, Any]:
@@ -355,11 +415,12 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
     }
     if brief or found.value is None:
         return section
+    counts = verdict.requirement.shown(counts, found)
     figure, caption = _figure(counts, verdict, noun)
     every = [found, *verdict.others]
     left = len(every) - _MOST_VALUES
     rows = [
-        (visible(d.value), number(int(counts.totals[counts.code(d.value)])), _worst(d, verdict))
+        (visible(d.value), _holders(verdict, counts, d.value), _worst(d, verdict))
         for d in every[:_MOST_VALUES]
     ]
     return section | {
@@ -375,6 +436,16 @@ def _section(audit: Audit, verdict: Verdict, brief: bool) -> dict[str, Any]:
             note=f"And {some(left, 'other', 'others')}, none of them higher." if left > 0 else "",
         ),
     }
+
+
+def _holders(verdict: Verdict, counts: GroupCounts, value: Any) -> str:
+    """How many have a value, or one of a set."""
+    if value in counts.values.codes:
+        return number(int(counts.totals[counts.code(value)]))
+    members = set(verdict.requirement.counted_sets.get(str(value), ()))
+    codes = [code for code, label in enumerate(counts.values) if str(label) in members]
+    whole = len(codes) == len(members) > 0  # or some are in the set that is counted as one
+    return number(int(counts.totals[codes].sum())) if whole else "–"
 
 
 def _worst(found: Disclosure, verdict: Verdict) -> Cell:
@@ -489,6 +560,8 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     known = [_column(schema, column) for column in schema.quasi_identifiers]
     noun = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
     sensitive += _SEVERAL.get(schema.semantics, [])
+    named_sets = [name for name in schema.sensitives if name in schema.hierarchies]
+    sensitive += [f"Sets of values have names, {_coarsened(schema, name)}" for name in named_sets]
     rows = [(noun, sensitive), ("Columns others may know", known)]
     for title, columns in (
         ("Identifiers, never published", schema.identifiers),
@@ -501,11 +574,14 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
 
 
 def _column(schema: Schema, column: str) -> str:
-    hierarchy: Any = schema.hierarchies.get(column)
-    if hierarchy is None:
+    if column not in schema.hierarchies:
         return visible(column)
-    table = hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict()
-    return f"{visible(column)}: {coarsening(table)}"
+    return f"{visible(column)}: {_coarsened(schema, column)}"
+
+
+def _coarsened(schema: Schema, column: str) -> str:
+    hierarchy: Any = schema.hierarchies[column]
+    return coarsening(hierarchy if isinstance(hierarchy, Mapping) else hierarchy.to_dict())
 
 
 def coarsening(table: Mapping[str, Any]) -> str:

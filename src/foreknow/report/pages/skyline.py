@@ -217,7 +217,7 @@ def worst_sentence(report: SkylineReport, value: Label, point: Point) -> str:
     found, limit = report.disclosure(value, point), report.confidence
     used = _worst(report, value, point)
     how = "certain" if is_certain(found, limit) else f"{percent(found, limit, 1)} sure"
-    return f"Someone who {used.knows} can be {how} that {used.whose} has {named(value)}."
+    return f"Someone who {used.knows} can be {how} that {used.whose} has {named(found.value)}."
 
 
 def probability_text(report: SkylineReport, value: Label, point: Point) -> str:
@@ -274,7 +274,7 @@ def _section(report: SkylineReport, value: Label) -> dict[str, Any]:
     few = len(notable) == len(corners)
     return {
         "value": visible(value),
-        "holders": number(int(report.counts.totals[report.counts.code(value)])),
+        "holders": number(report.occurrences(value)),
         "points": some(len(corners), "point", "points"),
         "alone": _alone(report, value),
         "least": least_sentence(report, value),

@@ -31,21 +31,22 @@ class UtilityPage(Page[UtilityReport]):
             heading=self.headline,
             name=self.result.name,
             eyebrow="Utility of",
-            sentences=[said] if (said := self._key()) else [],
+            sentences=[said] if (said := self.key) else [],
             sections=[
-                ("Measures of groups and labels", "", self._measures()),
-                ("Answers to count queries", self._asked(), self._queries()),
+                ("Measures of groups and labels", "", self.measures),
+                ("Answers to count queries", self.asked, self.queries),
             ],
         )
 
     def brief(self) -> Iterator[Block]:
         """The same tables."""
-        yield self._measures()
-        yield from [Sentence(said)] if (said := self._key()) else []
-        yield Sentence(self._asked())
-        yield self._queries()
+        yield self.measures
+        yield from [Sentence(said)] if (said := self.key) else []
+        yield Sentence(self.asked)
+        yield self.queries
 
-    def _key(self) -> str:
+    @property
+    def key(self) -> str:
         """Say how far a typical answer is off, and how far without the release."""
         error = self.result.errors[-1]
         if error.baseline is None:
@@ -56,13 +57,15 @@ class UtilityPage(Page[UtilityReport]):
             f"from the overall counts alone, it would be {share_text(error.baseline.median)}."
         )
 
-    def _measures(self) -> Grid:
+    @property
+    def measures(self) -> Grid:
         """Each measure; where quasi-identifiers are exact, that they are."""
         exact = [("NCP", share_text(0), "quasi-identifiers are exact")]
         found = measures(self.result.utility)
         return found if self.result.utility.ncp else replace(found, rows=[*found.rows, *exact])
 
-    def _queries(self) -> Grid:
+    @property
+    def queries(self) -> Grid:
         """Each workload: how many columns it asks about, its errors, and those of a baseline."""
         rows = []
         for error in self.result.errors:
@@ -78,7 +81,8 @@ class UtilityPage(Page[UtilityReport]):
         )
         return Grid(head[: len(rows[0])], rows, note=_BASELINE if len(rows[0]) > 3 else "")
 
-    def _asked(self) -> str:
+    @property
+    def asked(self) -> str:
         """Say what was asked, and what the errors are relative to."""
         first = self.result.errors[0]
         each = some(len(first.exact), "query", "queries")

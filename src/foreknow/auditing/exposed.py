@@ -1,0 +1,388 @@
+"""Exposed: how many people could be found out, by each requirement, and in which groups.
+
+Somebody has been *found out* if the adversary's highest posterior of a value that they do have
+reaches the limit, with that person as the target and the worst facts about them. All such facts are
+true: of somebody who has the value it is true that they have no other one, that a relative who has
+it has it like them, and that other people have what they have. Somebody is *suspected* if it is
+reached for some value, whether they have it or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from foreknow.adversaries.chances import Chances
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.protocol import Gaining, HasCounts, Mask, counts_of
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label
+from foreknow.data.sparse import IntArray
+from foreknow.numbers import CLOSE
+from foreknow.policy.requirement import Point, Requirement
+
+_TENTHS = 10
+# As near to its limit, or to 1, a chance is written as a fraction.
+_NEAR = 1e-6
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many people something is so of.
+
+    Attributes
+    ----------
+    people : int
+        Who have the value, and could be found out.
+    groups : int
+        In how many groups.
+    suspected : int
+        Of whom somebody could be as sure, whether they have the value or not.
+    at_most : bool
+        Whether `people` is only an upper bound: where one person may have several values (and
+        `groups` then is, too, under ``multiset``), or where a release does not say who of the
+        people with a prior has the value.
+    """
+
+    people: int
+    groups: int
+    suspected: int
+    at_most: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class ExposedGroup:
+    """A group in which the limit is reached; for the owner only.
+
+    Attributes
+    ----------
+    label : label
+    size : int
+        Its people.
+    people : int
+        How many of them could be found out, at most; all of them where a criterion fails.
+    certain : int or None
+        How many of these with certainty.
+    disclosure : Disclosure or None
+        The value of which somebody could be surest, and how sure; None for a criterion.
+    """
+
+    label: Label
+    size: int
+    people: int
+    certain: int | None
+    disclosure: Disclosure | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exposed:
+    """How many people are over the limit of one requirement, at one of its points.
+
+    Attributes
+    ----------
+    requirement : Requirement
+    point : Point or None
+        The adversary and its limit; None for a criterion.
+    over : Tally or None
+        People over the limit, or of groups that fail the criterion; None where the adversary (or
+        the criterion) does not say it of each group.
+    certain : Tally or None
+        People of whom somebody could be certain; None for a criterion, too.
+    by_chance : tuple of int
+        How many people somebody could be less than 10% sure of, from 10%, from 20%, ... from 90% to
+        less than 100%, and certain of: eleven numbers, or none. Within 1e-9 of a step people count
+        as above it.
+    about : {"people", "values", "suspected"}
+        Who `by_chance` counts: people, by a value that they have; their values, where one person
+        may have several; or all people, by the value of which somebody could be surest, where a
+        release does not say who of the people with a prior has it.
+    """
+
+    requirement: Requirement
+    point: Point | None
+    over: Tally | None = None
+    certain: Tally | None = None
+    by_chance: tuple[int, ...] = ()
+    about: Literal["people", "values", "suspected"] = "people"
+    _found: _OfCells | _OfGroups | _OfSecrets | None = field(default=None, repr=False)
+
+    @property
+    def groups(self) -> Iterator[ExposedGroup]:
+        """The groups over the limit, the worst first."""
+        return iter(()) if self._found is None else self._found.groups(self.point)
+
+    def __repr__(self) -> str:
+        over, certain = self.over, self.certain
+        if over is None:
+            return f"Exposed({self.requirement.name}: not counted)"
+        sure = "" if certain is None else f", certain: {certain.people}"
+        who = f"people: {over.people}, groups: {over.groups}"
+        return f"Exposed({self.requirement.name}, {who}{sure})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        point, criterion = self.point, self.requirement.criterion
+        what: dict[str, Any] = {} if criterion is None else {"criterion": criterion.to_dict()}
+        if point is not None:
+            what = {"adversary": point.adversary.to_dict(), point.key: str(point.below)}
+        return {
+            "requirement": self.requirement.name,
+            **what,
+            "over": None if self.over is None else self.over.to_dict(),
+            "certain": None if self.certain is None else self.certain.to_dict(),
+            "by_chance": list(self.by_chance),
+            "about": self.about,
+        }
+
+
+def exposed_by(
+    requirement: Requirement, judged: Sequence[tuple[Requirement, HasCounts]]
+) -> list[Exposed]:
+    """Count who is exposed by each point of a requirement, or by its criterion.
+
+    `judged` are its secrets, each with what was counted for it.
+    """
+    if requirement.criterion is not None:
+        return [_failing(requirement, counts_of(judged[0][1]))]
+    if requirement.about_sets and any(isinstance(p.adversary, Gaining) for p in requirement.points):
+        return [Exposed(requirement, point) for point in requirement.points]
+    if requirement.within is not None:  # of whom which window would be the worst is not counted
+        return [Exposed(requirement, point) for point in requirement.points]
+    each = [_exposed(secret, counted) for secret, counted in judged]
+    return [_together(requirement, list(found)) for found in zip(*each, strict=True)]
+
+
+def _together(requirement: Requirement, each: Sequence[Exposed]) -> Exposed:
+    """Who is exposed by any of the secrets of a requirement; nobody has two of disjoint sets."""
+    first, tallies = each[0], [one.over for one in each]
+    if len(each) == 1 or None in tallies:
+        return replace(first, requirement=requirement)
+    members = [value for own in requirement.counted_sets.values() for value in own]
+    disjoint = len(set(members)) == len(members)
+    found = _OfSecrets(each)
+    groups = list(found.groups(first.point))
+    over, certain = (
+        Tally(
+            people=sum(tally.people for tally in own if tally is not None),
+            groups=len(there),
+            suspected=sum(there.values()),
+            at_most=not disjoint or any(tally is not None and tally.at_most for tally in own),
+        )
+        for own, there in (
+            (tallies, {group.label: group.size for group in groups}),
+            ([one.certain for one in each], {g.label: g.size for g in groups if g.certain}),
+        )
+    )
+    steps = tuple(map(sum, zip(*(one.by_chance for one in each), strict=True)))
+    steps = steps if disjoint else ()
+    return Exposed(requirement, first.point, over, certain, steps, first.about, found)
+
+
+def _exposed(requirement: Requirement, counted: HasCounts) -> list[Exposed]:
+    """The same of one secret."""
+    counts = counts_of(counted)
+    mask, known = requirement.mask(counts.values), {}
+    made = []
+    for point in requirement.points:
+        if point.adversary not in known:
+            say = getattr(point.adversary, "chances", None)
+            known[point.adversary] = None if say is None else say(counted)
+        chances = known[point.adversary]
+        if chances is None or (point.relative and chances.prior is None):
+            made.append(Exposed(requirement, point))
+            continue
+        cells = np.flatnonzero(mask[chances.value])
+        if point.relative:
+            over = chances.gaining(point.below, cells)
+        else:
+            over = chances.reaching(point.below, cells, point.inclusive)
+        sure = chances.sure(cells)
+        found = _OfCells(counts, chances, cells[over], cells[sure])
+        tallies = found.tally(found.over), found.tally(found.certain, certain=True)
+        about: Any = "people" if chances.have_it else "suspected"
+        about = "values" if chances.overlap else about
+        steps = _by_chance(chances, cells, sure)
+        made.append(Exposed(requirement, point, *tallies, steps, about, found))
+    return made
+
+
+def _failing(requirement: Requirement, counts: GroupCounts) -> Exposed:
+    """The groups that fail a criterion, if it is one of groups."""
+    criterion = requirement.criterion
+    assert criterion is not None
+    compares = getattr(criterion, "compares_table", False)
+    ledger = criterion.ledger(counts.semantics, **({"whole": counts.totals} if compares else {}))
+    fails = getattr(ledger, "fails", None)
+    failing = np.zeros(0, dtype=np.int64) if fails is None else np.flatnonzero(fails(counts))
+    if not len(failing) and (fails is None or not criterion.holds(counts)):
+        return Exposed(requirement, None)  # what fails is no group
+    found = _OfGroups(counts, failing)
+    return Exposed(requirement, None, found.tally(), _found=found)
+
+
+def _by_chance(chances: Chances, cells: IntArray, sure: Mask) -> tuple[int, ...]:
+    """People by tenths of a chance, and those who are certain."""
+    steps = np.minimum(np.floor((chances.chance[cells] + CLOSE) * _TENTHS), _TENTHS - 1)
+    steps = np.where(sure, _TENTHS, steps).astype(np.int64)
+    # Of people who cannot be told apart by their values, the value of which one could be surest.
+    kinds, at = np.unique(chances.kind[cells], return_inverse=True)
+    highest = np.zeros(len(kinds), dtype=np.int64)
+    np.maximum.at(highest, at.reshape(-1), steps)
+    people = np.zeros(len(kinds), dtype=np.int64)
+    people[at.reshape(-1)] = chances.people[cells] * _times(chances)[chances.case[cells]]
+    tally = np.bincount(highest, weights=people, minlength=_TENTHS + 1)
+    return tuple(tally.astype(np.int64).tolist())
+
+
+def _times(chances: Chances) -> IntArray:
+    """How many groups each case has."""
+    if chances.case_of is None:
+        return np.ones(int(chances.case.max(initial=-1)) + 1, dtype=np.int64)
+    return np.bincount(chances.case_of)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfSecrets:
+    """Groups over the limit by any of several secrets; a group once for each."""
+
+    each: Sequence[Exposed]
+
+    def groups(self, point: Point | None) -> Iterator[ExposedGroup]:
+        """All of them, the secrets in order."""
+        return (group for one in self.each for group in one.groups)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfGroups:
+    """Groups that fail a criterion."""
+
+    counts: GroupCounts
+    failing: IntArray
+
+    def tally(self) -> Tally:
+        people = int(self.counts.sizes[self.failing].sum())
+        return Tally(people, len(self.failing), people)
+
+    def groups(self, point: Point | None) -> Iterator[ExposedGroup]:
+        for group in self.failing.tolist():
+            size = int(self.counts.sizes[group])
+            yield ExposedGroup(self.counts.group_label(group), size, size, None, None)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfCells:
+    """Cells over a limit, and those that are certain."""
+
+    counts: GroupCounts
+    chances: Chances
+    over: IntArray
+    certain: IntArray
+
+    def tally(self, cells: IntArray, certain: bool = False) -> Tally:
+        """Count people, groups and suspects of some cells."""
+        people, suspected, bounded = self._by_case(cells, certain)
+        case_of = self.chances.case_of
+        if case_of is None:
+            groups = np.flatnonzero(suspected)
+            own, seen, unsure = people, suspected, bounded
+        else:
+            groups = np.flatnonzero(suspected[case_of])
+            cases = case_of[groups]
+            own, seen, unsure = people[cases], suspected[cases], bounded[cases]
+        return Tally(int(own.sum()), len(groups), int(seen.sum()), bool(unsure.any()))
+
+    def _by_case(self, cells: IntArray, certain: bool) -> tuple[IntArray, IntArray, Mask]:
+        """People found out and suspected of each case, and whether the former are a bound."""
+        found, case = self.chances, self.chances.case
+        n_cases = self._n_cases
+        _, first = np.unique(found.kind[cells], return_index=True)
+        kinds = cells[first]
+        people = _sums(case[kinds], found.people[kinds], n_cases)
+        touched = np.bincount(case[cells], minlength=n_cases) > 0
+        if found.have_it:
+            bounded = np.zeros(n_cases, dtype=bool)
+            if found.overlap:
+                several = np.bincount(case[kinds], minlength=n_cases) > 1
+                bounded = touched if self.counts.semantics == "multiset" else several
+                people = np.minimum(people, self.counts.sizes)
+            return people, np.where(touched, self.counts.sizes, 0), bounded
+        if certain:  # everybody of whom somebody is certain has the value
+            return people, people, np.zeros(n_cases, dtype=bool)
+        suspected = people
+        pairs = case[cells] * self.counts.n_values + found.value[cells]
+        distinct, first = np.unique(pairs, return_index=True)
+        some = cells[first]
+        people = np.minimum(suspected, _sums(case[some], found.holders[some], n_cases))
+        # Where all people of the group are suspected of the same values, those who have them.
+        kinds_of = self._kinds_of_case
+        complete = np.bincount(case[cells], minlength=n_cases) == kinds_of * np.bincount(
+            distinct // self.counts.n_values, minlength=n_cases
+        )
+        return people, suspected, touched & ~complete
+
+    @cached_property
+    def _n_cases(self) -> int:
+        case_of = self.chances.case_of
+        return self.counts.n_groups if case_of is None else int(case_of.max(initial=-1)) + 1
+
+    @cached_property
+    def _kinds_of_case(self) -> IntArray:
+        found = self.chances
+        _, first = np.unique(found.kind, return_index=True)
+        return np.bincount(found.case[first], minlength=self._n_cases)
+
+    def groups(self, point: Point | None) -> Iterator[ExposedGroup]:
+        """The groups over the limit, the worst first."""
+        assert point is not None
+        found = self.chances
+        order = np.lexsort((found.chance[self.over] * -1, found.case[self.over]))
+        cases, first = np.unique(found.case[self.over[order]], return_index=True)
+        top = self.over[order[first]]
+        if found.case_of is None:
+            groups, cell = cases, top
+        else:
+            worst = np.full(self._n_cases, -1, dtype=np.int64)
+            worst[cases] = top
+            groups = np.flatnonzero(worst[found.case_of] >= 0)
+            cell = worst[found.case_of[groups]]
+        ranked = np.lexsort((groups, -found.chance[cell]))
+        groups, cell = groups[ranked], cell[ranked]
+        people = self._by_case(self.over, certain=False)[0]
+        certain = self._by_case(self.certain, certain=True)[0]
+        exact = self._near(np.unique(cell), point)
+        for group, at in zip(groups.tolist(), cell.tolist(), strict=True):
+            case = int(found.case[at])
+            value = self.counts.values[int(found.value[at])]
+            prior = None if found.prior is None else found.prior(np.array([at]))[0]
+            yield ExposedGroup(
+                self.counts.group_label(group),
+                int(self.counts.sizes[group]),
+                int(people[case]),
+                int(certain[case]),
+                Disclosure(
+                    value,
+                    float(found.chance[at]),
+                    lambda at=at: exact.get(at),  # type: ignore[misc]
+                    prior=prior if point.relative else None,
+                ),
+            )
+
+    def _near(self, cells: IntArray, point: Point) -> dict[int, Fraction | None]:
+        """Chances near the limit or certainty, as fractions."""
+        chance = self.chances.chance[cells]
+        near = 1 - chance <= _NEAR
+        near |= point.relative | (np.abs(chance - float(point.below)) <= _NEAR)
+        return dict(zip(cells[near].tolist(), self.chances.exact(cells[near]), strict=True))
+
+
+def _sums(places: IntArray, amounts: IntArray, many: int) -> IntArray:
+    return np.bincount(places, weights=amounts, minlength=many).astype(np.int64)

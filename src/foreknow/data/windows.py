@@ -1,0 +1,434 @@
+"""Windows: numbers or dates that lie near each other, as one secret each.
+
+A window begins somewhere and is so wide: [x, x + 5000], or [x, x + x/10]. Wherever it begins, the
+one that begins at the least value that occurs in it holds at least the same values: `Windows` says
+why only these matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from math import floor
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from foreknow.data.counts import GroupCounts
+from foreknow.data.hierarchy import integers
+from foreknow.data.labels import Label, Labels
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, UnsupportedError
+from foreknow.numbers import (
+    Rounding,
+    as_fraction,
+    common_unit,
+    decimal_text,
+    exact,
+    is_long,
+    is_usual,
+    percentage,
+    rounded,
+    shown,
+)
+
+Kind: TypeAlias = Literal["number", "day", "moment"]
+
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
+_SPAN = re.compile(r"([0-9]+) ?(day|hour|minute|second)s?")
+_SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
+_PARTS = 10**6  # of a second, in which moments are counted
+_NAMED = 3  # values that a message names
+_MOST_DECIMALS = 6  # of the end of a window in words
+
+
+@dataclass(frozen=True)
+class Width:
+    """How wide a window is: a number, a share of its lower end, or a span of time.
+
+    Parameters
+    ----------
+    given : number or str
+        5000, "0.5", "10%", "30 days", "12 hours". A number is a number of days where the column
+        has dates.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is 0 or less.
+
+    Notes
+    -----
+    A share is of the amount: of the lower end where values are above 0, of the end that is nearer
+    to 0 where they are below, so that -110 to -100 is as wide as 100 to 110. No such window holds
+    numbers above and below 0, and 0 has a window of its own.
+
+    Examples
+    --------
+    >>> Width("10%"), Width(5000.0)
+    (Width(given='10%'), Width(given=5000))
+    """
+
+    given: int | str = field(compare=False)
+    amount: Fraction = field(init=False, repr=False)
+    unit: Literal["number", "share", "span"] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        given: Any = self.given
+        text = given.strip() if isinstance(given, str) else str(given)
+        span = _SPAN.fullmatch(text) if isinstance(given, str) else None
+        unit: Literal["number", "share", "span"] = "number"
+        if span is not None:
+            unit, amount = "span", Fraction(int(span[1]) * _SECONDS[span[2]])
+        elif isinstance(given, str) and text.endswith("%"):
+            unit, amount = "share", self._read(text[:-1], given) / 100
+        else:
+            amount = self._read(given, given)
+        if amount <= 0:
+            raise InputError(f"within must be above 0, not {shown(given)}")
+        whole = unit == "number" and amount.denominator == 1
+        object.__setattr__(self, "given", int(amount) if whole else text)
+        object.__setattr__(self, "amount", amount)
+        object.__setattr__(self, "unit", unit)
+
+    @classmethod
+    def of(cls, given: Any) -> Width:
+        """Take a width as it is, or read what stands for one."""
+        return given if isinstance(given, cls) else cls(given)
+
+    @staticmethod
+    def _read(number: Any, given: Any) -> Fraction:
+        try:
+            return as_fraction(number)
+        except InputError:
+            raise InputError(
+                f"within cannot be read: {shown(repr(given))}; give a number such as 5000, "
+                '"10%" of the lower end, or for dates "30 days" (or hours, minutes, seconds)'
+            ) from None
+
+    def __str__(self) -> str:
+        return shown(f"{self.given:,}" if isinstance(self.given, int) else self.given)
+
+    @property
+    def key(self) -> str:
+        """As it stands in a policy file."""
+        quote = "" if isinstance(self.given, int) else '"'
+        return f"within = {quote}{shown(self.given)}{quote}"
+
+    def words(self, kind: Kind | None = None) -> str:
+        """How near is near.
+
+        >>> Width("10%").words(), Width(30).words("day"), Width(1).words()
+        ('10% of the lower end', '30 days', '1')
+        """
+        if self.unit == "share":
+            return f"{self} of the lower end"
+        if kind in ("day", "moment") and self.unit == "number":
+            return f"{self} {'day' if self.given == 1 else 'days'}"
+        return str(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The numbers or dates among sensitive values, ascending.
+
+    Attributes
+    ----------
+    kind : "number", "day" or "moment"
+    units : sequence of int
+        Each distinct one, ascending: in units of a decimal place, in days, or in millionths of a
+        second.
+    places : int
+        How many decimal places a unit is.
+    place : int64 array
+        For each label, which of these it is.
+    labels : Labels
+        The first label of each.
+    """
+
+    kind: Kind
+    units: Sequence[int]
+    places: int
+    place: IntArray
+    labels: Labels
+
+    @classmethod
+    def of(cls, values: Labels) -> Line:
+        """Find them in the labels of a table, once.
+
+        Raises
+        ------
+        UnsupportedError
+            If some are no numbers or dates, or there are both.
+        """
+        if "line" not in values.memory:
+            values.memory["line"] = cls._of(values)
+        found: Line = values.memory["line"]
+        return found
+
+    @classmethod
+    def _of(cls, values: Labels) -> Line:
+        read = [_read(value) for value in values]
+        unread = [v for v, found in zip(values, read, strict=True) if found is None]
+        if unread:
+            named = ", ".join(repr(str(value)) for value in unread[:_NAMED])
+            more = f" and {len(unread) - _NAMED:,} more" if len(unread) > _NAMED else ""
+            raise UnsupportedError(
+                f"within is for numbers, and dates such as 2024-01-31; of {len(values):,} "
+                f"sensitive values these are neither: {named}{more}; leave them out of the table, "
+                "or write them as numbers"
+            )
+        found: list[tuple[Kind, Any]] = [each for each in read if each is not None]
+        kinds = {kind for kind, _ in found}
+        if kinds >= {"number", "day"} or kinds >= {"number", "moment"}:
+            one = next(v for v, (kind, _) in zip(values, found, strict=True) if kind == "number")
+            other = next(v for v, (kind, _) in zip(values, found, strict=True) if kind != "number")
+            raise UnsupportedError(
+                f"within is for numbers or for dates, and the sensitive column has both: "
+                f"{str(one)!r} and {str(other)!r}"
+            )
+        kind: Kind = "moment" if "moment" in kinds else "day" if "day" in kinds else "number"
+        places, units = 0, [unit for _, unit in found]
+        if kind == "moment":
+            units = [
+                _parts(datetime.combine(unit, time.min) if k == "day" else unit)
+                for k, unit in found
+            ]
+        elif kind == "day":
+            units = [unit.toordinal() for unit in units]
+        elif not all(isinstance(unit, int) for unit in units):
+            places, units = common_unit([Decimal(unit) for unit in units])
+        distinct, first, place = np.unique(integers(units), return_index=True, return_inverse=True)
+        labels = Labels(values[code] for code in first.tolist())
+        return cls(kind, distinct.tolist(), places, place.astype(np.int64), labels)
+
+    def reach(self, width: Width) -> IntArray:
+        """For each number, which one is the last in the window that begins there."""
+        if width.unit == "share":
+            over, under = (1 + width.amount).as_integer_ratio()
+            ends = [u * over // under if u >= 0 else u * under // over for u in self.units]
+        else:
+            wide = floor(self._wide(width))
+            ends = [unit + wide for unit in self.units]
+        together = integers([*self.units, *ends])
+        at, upto = together[: len(self.units)], together[len(self.units) :]
+        return np.searchsorted(at, upto, side="right").astype(np.int64) - 1
+
+    def end(self, unit: int, width: Width) -> Fraction | int:
+        """Where the window ends that begins at a unit, in units."""
+        if width.unit == "share":
+            times = 1 + width.amount
+            return unit * times if unit >= 0 else unit / times
+        return unit + self._wide(width)
+
+    def _wide(self, width: Width) -> Fraction | int:
+        """How many units wide."""
+        if self.kind == "number":
+            wide = width.amount * 10**self.places
+        else:
+            days = width.amount if width.unit == "number" else width.amount / _SECONDS["day"]
+            wide = days * (1 if self.kind == "day" else _SECONDS["day"] * _PARTS)
+        return int(wide) if wide.denominator == 1 else wide
+
+    def check(self, width: Width) -> None:
+        """Raise `InputError` for a width that does not fit the numbers, or holds them all."""
+        if self.kind == "number" and width.unit == "span":
+            raise InputError(f"{width.key} is for dates, and the sensitive values are numbers")
+        if self.kind != "number" and width.unit == "share":
+            raise InputError(
+                f"{width.key} is for numbers, and the sensitive values are dates; give a "
+                'span, such as "30 days"'
+            )
+        days = width.amount / (1 if width.unit == "number" else _SECONDS["day"])
+        if days.denominator != 1 and (
+            self.kind == "day" or (self.kind == "moment" and width.unit == "number")
+        ):
+            finer = "" if self.kind == "day" else ', or a span such as "12 hours"'
+            raise InputError(f"{width.key}: the sensitive values are dates; give whole days{finer}")
+        low, high = self.units[0], self.units[-1]
+        if self.end(low, width) >= high:
+            raise InputError(
+                f"{width.key} holds every sensitive value of the table, from "
+                f"{self.text(low)} to {self.text(high)}: everybody's lies in it; "
+                f"{self._widest(low, high, width)}"
+            )
+
+    def _widest(self, low: int, high: int, width: Width) -> str:
+        """What is less wide than all values."""
+        if low == high:
+            return "a column with one value has nothing to hide"
+        if width.unit == "share":
+            nearer, farther = sorted((abs(low), abs(high)))
+            return f"give less than {percentage(Fraction(farther, nearer) - 1, 0, 'down')}"
+        if self.kind == "moment":
+            return f'give less than "{(high - low) // _PARTS} seconds"'
+        wide = decimal_text(high - low, self.places)
+        return f"give less than {wide}{'' if self.kind == 'number' else ' days'}"
+
+    def text(self, unit: Fraction | int, to: Rounding = "nearest") -> str:
+        """A number or date in words."""
+        if self.kind == "day":
+            return date.fromordinal(int(unit)).isoformat()
+        if self.kind == "moment":
+            days, parts = divmod(int(unit), _SECONDS["day"] * _PARTS)
+            return str(datetime.fromordinal(days) + timedelta(microseconds=parts))
+        decimals = rounded(Fraction(unit) / 10**self.places, _MOST_DECIMALS, to)
+        whole, _, part = decimal_text(int(decimals * 10**_MOST_DECIMALS), _MOST_DECIMALS).partition(
+            "."
+        )
+        sign = "-" if whole.startswith("-") else ""
+        return f"{sign}{int(whole.removeprefix('-')):,}{'.' if part else ''}{part}"
+
+    def name(self, place: int, width: Width) -> str:
+        """A window in words, by the place of the number at which it begins.
+
+        >>> Line.of(Labels([30000, 32000])).name(0, Width(5000))
+        'between 30,000 and 35,000'
+        """
+        low, latest = self.units[place], None
+        if self.kind != "number":
+            latest = date.max.toordinal() if self.kind == "day" else _parts(datetime.max)
+        high = self.end(low, width)
+        high = high if latest is None else min(high, latest)
+        return f"between {self.text(low, 'down')} and {self.text(high, 'up')}"
+
+
+class Window(str):
+    """A window in words; `place` is that of the number at which it begins."""
+
+    place: int
+
+    def __new__(cls, name: str, place: int) -> Window:  # noqa: D102
+        made = super().__new__(cls, name)
+        made.place = place
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Window, (str(self), self.place)
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Counts of numbers or dates, of which those that lie near each other are one secret.
+
+    Attributes
+    ----------
+    counts : GroupCounts
+        Its values are numbers in ascending order; labels that are one number are one value.
+    width : Width
+
+    Raises
+    ------
+    InputError, UnsupportedError
+        If the width does not fit the values, or they are no numbers or dates.
+
+    Notes
+    -----
+    **Only windows that begin at an occurring value matter.** Let W be any window, and y the least
+    value of the whole release that lies in W. The window W' that begins at y ends no earlier than
+    W, since ends do not fall where beginnings rise; so W' holds all values of W, and perhaps
+    others, A. In each group W' has at least as many holders, s' = s + |A| >= s. Not in W' and
+    not among the l most frequent values outside of it there are at most as many people as for W:
+    what W' and these l hold together includes W and the l most frequent values outside of W, as
+    those of the l that are in A are in W'. So every T and every V of the skyline paper is at
+    most what it is for W, in each group, and with it the odds against the adversary: also where
+    target and relatives are in two groups, for which the window is one.
+
+    For one group by itself it is enough that windows begin at values of this group. With
+    relatives it is not: the window that is worst may begin at a value of the target's group, or at
+    one of the relatives'.
+    """
+
+    counts: GroupCounts
+    width: Width
+
+    @classmethod
+    def of(cls, counts: GroupCounts, width: Width) -> Windows:
+        """Count numbers in ascending order."""
+        if counts.semantics != "single":
+            raise UnsupportedError(
+                "within is for people with one value each; under "
+                f"{counts.semantics!r} how many people have a value in a window is not published"
+            )
+        line = Line.of(counts.values)
+        if line.labels != counts.values:
+            ordered = GroupCounts.from_pairs(
+                counts.cell_groups,
+                line.place[counts.codes],
+                values=line.labels,
+                n_groups=counts.n_groups,
+                groups=counts.groups,
+                weights=counts.counts,
+            )
+            counts = replace(ordered, origin=counts.origin)
+        made = cls(counts, width)
+        made.last  # noqa: B018
+        return made
+
+    @cached_property
+    def last(self) -> IntArray:
+        """For each value, the code of the last one in the window that begins there."""
+        line, key = Line.of(self.counts.values), ("reach", self.width)
+        memory = self.counts.values.memory
+        if key not in memory:
+            line.check(self.width)
+            memory[key] = line.reach(self.width)
+        found: IntArray = memory[key]
+        return found
+
+    def window(self, place: int) -> Window:
+        """The window that begins at a value."""
+        return Window(Line.of(self.counts.values).name(place, self.width), place)
+
+    def merged(self, window: Window) -> GroupCounts:
+        """The counts in which the values of a window are one, the last."""
+        codes = np.arange(self.counts.n_values)
+        inside = (codes >= window.place) & (codes <= self.last[window.place])
+        others = [v for v, of in zip(self.counts.values, inside, strict=True) if not of]
+        return self.counts.united(inside, Labels([*others, window]))
+
+
+def _parts(moment: datetime) -> int:
+    """Millionths of a second since the year 1."""
+    since = moment - datetime(1, 1, 1)
+    return (since.days + 1) * _SECONDS["day"] * _PARTS + since.seconds * _PARTS + since.microseconds
+
+
+def _read(label: Label) -> tuple[Kind, Any] | None:
+    """A label as a number or date; None for what is neither."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if isinstance(label, str):
+        return _read_text(label)
+    if isinstance(label, datetime):
+        whole = label.tzinfo is None and not getattr(label, "nanosecond", 0)
+        return ("moment", label) if whole else None
+    if isinstance(label, date):
+        return "day", label
+    if isinstance(label, bool) or not isinstance(label, (int, float, Decimal)):
+        return None
+    if isinstance(label, int):
+        return None if is_long(label) else ("number", label)
+    number = exact(label)
+    return ("number", number) if is_usual(number) else None
+
+
+def _read_text(text: str) -> tuple[Kind, Any] | None:
+    try:
+        if _NUMBER.fullmatch(text):
+            number = Decimal(text)
+            return ("number", number) if is_usual(number) else None
+        if _DAY.fullmatch(text):
+            return "day", date.fromisoformat(text)
+        if _MOMENT.fullmatch(text):
+            return "moment", datetime.fromisoformat(text)
+    except (ValueError, ArithmeticError):
+        pass
+    return None

@@ -1,0 +1,250 @@
+"""Evidence: all that was measured of a release, for somebody who must accept it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from foreknow.auditing.audit import Audit, audit
+from foreknow.data.microdata import Microdata
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema
+from foreknow.errors import CertificateError, DataError, SchemaError, hinted
+from foreknow.policy.policy import Policy
+from foreknow.publishing import CERTIFICATE, OWNER, PRIORS, owners_folder
+from foreknow.publishing.certificate import Certificate, digest_of
+from foreknow.publishing.certificate_file import is_kept
+from foreknow.publishing.members import is_source
+from foreknow.publishing.priors import KeptPriors
+from foreknow.publishing.verification import (
+    Verification,
+    judge,
+    load_signed,
+    open_published,
+    populations_of,
+    refuse_other_schema,
+)
+from foreknow.result import Result, page_of
+from foreknow.utility.report import UtilityReport, utility_report
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EvidenceReport(Result):
+    """What is known of a release that was verified afresh, and what is left to its reader.
+
+    Attributes
+    ----------
+    name : str
+        Of the folder.
+    certificate : Certificate
+    digest : str
+        SHA-256 of ``certificate.json``.
+    signed : bool
+        Whether its signature was checked.
+    verification : Verification
+        What was found in the files.
+    audit : Audit
+        The release, by the requirements of its certificate.
+    before : Audit or None
+        The table as it was, by the same requirements, people with equal quasi-identifiers being a
+        group.
+    utility : UtilityReport or None
+        What the release keeps of the table.
+    same_source : bool
+        Whether the owner's key showed that the release was made of this very table.
+    """
+
+    format = "foreknow evidence"
+
+    name: str
+    certificate: Certificate
+    digest: str
+    signed: bool
+    verification: Verification
+    audit: Audit
+    before: Audit | None = None
+    utility: UtilityReport | None = None
+    same_source: bool = False
+
+    def _content(self) -> dict[str, Any]:
+        page: Any = page_of(self)
+        return {
+            "release": self.name,
+            "certificate": self.digest,
+            "files": dict(self.certificate.files),
+            "signed": self.signed,
+            "verified": True,
+            "audit": _plain(self.audit),
+            "before": None if self.before is None else _plain(self.before),
+            "utility": None if self.utility is None else self.utility.to_dict(),
+            "same_source": self.same_source,
+            "questions": [
+                {"of": title, "answers": [answer.to_dict() for answer in answers]}
+                for title, answers in page.questions()
+            ],
+        }
+
+    def __repr__(self) -> str:
+        return f"EvidenceReport({self.name}: {self.audit!r})"
+
+
+def _plain(found: Audit) -> dict[str, Any]:
+    """An audit as JSON, without what it shares with the other one."""
+    content = found.to_dict()
+    return {key: content[key] for key in ("safe", "verdicts", "exposed", "scope", "utility")}
+
+
+@hinted
+def evidence_report(
+    folder: str | Path,
+    table: Any = None,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
+    *,
+    priors: str | Path | None = None,
+    population: str | Path | Sequence[str | Path] | None = None,
+    key: str | Path | None = None,
+    queries: int = 1000,
+    seed: int = 0,
+) -> EvidenceReport:
+    """Judge a written release afresh, and gather what its assessor asks for.
+
+    Parameters
+    ----------
+    folder : path
+        What `publish` wrote.
+    table : path, frame or Microdata, optional
+        The table that it was made of, for what was so before, and for what the release keeps.
+    policy : Policy, path or mapping, optional
+        Says how `table` is read; needed where its hierarchies are in files.
+    priors : path, optional
+        The owner's ``priors.json``, as for `verify`.
+    population : path or list of these, optional
+        The population that groups were compared with, as for `verify`.
+    key : path, optional
+        The public key of who must have signed the certificate, as for `verify`.
+    queries, seed
+        How many count queries are asked of the release and the table; see `utility_report`.
+
+    Returns
+    -------
+    EvidenceReport
+        Its ``to_html`` writes the page. It is for whoever must assess the release, not for
+        everybody who gets it.
+
+    Raises
+    ------
+    CertificateError
+        If the release is not as certified, as `verify` raises it: there is no evidence then.
+    DataError
+        If the release was not made of this table.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from foreknow import sample
+    >>> from foreknow.publishing.publish import publish
+    >>> rules = Policy.load(sample.policy_path())
+    >>> with TemporaryDirectory() as place:
+    ...     _ = publish(sample.table_path(), rules).write(f"{place}/out")
+    ...     found = evidence_report(f"{place}/out", sample.table_path(), rules, queries=20)
+    >>> found.same_source, found.audit.safe, found.before.safe
+    (True, True, False)
+    """
+    path = Path(folder)
+    path = path / CERTIFICATE if path.is_dir() else path
+    known = load_signed(path, key)
+    digest = digest_of(path)
+    found, problems = judge(known, path.parent, priors=priors, population=population)
+    if found is None or problems:
+        raise CertificateError("; ".join(problems))
+    required = known.policy["require"]
+    if any(map(is_kept, required)):
+        kept = priors or owners_folder(path.parent) / PRIORS
+        required = _learned(KeptPriors.load(kept).filled(required), required)
+    required = _with_populations(required, populations_of(known, population))
+    rules = Policy.from_dict({"schema": _columns(known), "require": required})
+    published = open_published(path.parent)
+    judged = audit(published, rules, name=path.resolve().parent.name)
+    # What the publisher alone knows of scope is in the certificate.
+    claimed = found.claimed_scope
+    method = claimed.method or found.scope.method
+    scope = replace(judged.scope, left_out=claimed.left_out, method=method)
+    judged = replace(judged, scope=scope)
+    more: dict[str, Any] = {}
+    if table is not None:
+        more = _before(table, policy, known, rules, path.parent, queries, seed)
+    return EvidenceReport(judged.name, known, digest, key is not None, found, judged, **more)
+
+
+def _with_populations(required: Any, paths: Mapping[str, Path]) -> list[dict[str, Any]]:
+    """Requirements with the populations that were given; no path of a certificate is read."""
+    return [
+        {key: _with_path(own, paths) for key, own in table.items()} for table in map(dict, required)
+    ]
+
+
+def _with_path(own: Any, paths: Mapping[str, Path]) -> Any:
+    if not isinstance(own, Mapping) or "population" not in own:
+        return own
+    return {**own, "population": str(paths[str(own["digest"])].resolve())}
+
+
+def _columns(known: Certificate) -> dict[str, Any]:
+    """The roles of columns of a certificate, without how they coarsen."""
+    schema = known.policy["schema"]
+    roles = ("identifiers", "quasi_identifiers", "sensitive", "other", "semantics", "person")
+    return {role: schema[role] for role in roles if role in schema}
+
+
+def _learned(filled: list[dict[str, Any]], required: Any) -> list[dict[str, Any]]:
+    """Note again which tables of priors were learned: what they disclose is not shown."""
+    for table, then in zip(filled, required, strict=True):
+        if is_kept(then):
+            points = table["priors"] if isinstance(table["priors"], list) else [table["priors"]]
+            for point in points:
+                point["tables"] = [{**own, "learned": True} for own in point["tables"]]
+    return filled
+
+
+def _before(
+    table: Any,
+    policy: Any,
+    known: Certificate,
+    rules: Policy,
+    folder: Path,
+    queries: int,
+    seed: int,
+) -> dict[str, Any]:
+    """What was so of the table, and what the release keeps of it."""
+    microdata = table
+    if not isinstance(table, Microdata):
+        microdata = Microdata(table, _schema(policy, known))
+    refuse_other_schema(known, microdata.schema)
+    same = is_source(microdata, known, owners_folder(folder) / OWNER)
+    if same is False:
+        raise DataError(
+            f"{microdata.name}, read as the policy says, is not the table that {folder.name!r} was "
+            "made of"
+        )
+    raw = Release.from_schema(microdata.source, replace(microdata.schema, group=None))
+    published = open_published(folder, microdata.schema)
+    return {
+        "before": audit(raw, rules, name=microdata.name),
+        "utility": utility_report(published, microdata, queries=queries, seed=seed),
+        "same_source": same is True,
+    }
+
+
+def _schema(policy: Any, known: Certificate) -> Schema:
+    if policy is not None:
+        return Policy.of(policy).needed_schema
+    schema = known.policy["schema"]
+    for column, hierarchy in schema.get("hierarchies", {}).items():
+        if "file" in hierarchy:
+            raise SchemaError(
+                f"the hierarchy of {column!r} is in a file, and not in the certificate; add the "
+                "policy that says how the table is read, by --policy FILE (policy=)"
+            )
+    return Policy.from_dict({"schema": schema, "require": [{"k_anonymity": 1}]}).needed_schema

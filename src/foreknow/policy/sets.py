@@ -1,0 +1,183 @@
+"""Sets of sensitive values that are one secret: named, or labels of the column's hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from foreknow.adversaries.protocol import Mask
+from foreknow.data.labels import Labels, name_of_set
+from foreknow.data.sparse import IntArray
+from foreknow.errors import HierarchyError, PolicyError, did_you_mean
+
+if TYPE_CHECKING:
+    from foreknow.policy.requirement import Requirement
+
+
+class Of(dict[str, tuple[str, ...]]):
+    """Sets of values by their names; what a requirement keeps, which is a frozen value."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+def sets_of(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]:
+    """The sets of a requirement: by its name, those of a table's values that each stands for."""
+    named, printed = required.name, list(dict.fromkeys(map(str, values)))
+    of: Any = required.any_of
+    sets: dict[str, tuple[str, ...]]
+    if isinstance(of, tuple):
+        sets = {name_of_set(of, ()): of}
+    elif isinstance(of, Mapping):
+        sets = dict(of)
+    elif of is not None:
+        sets = {of: _below(required, of, values, printed)}
+    else:
+        sets = _at_level(required, values, printed)
+    for name, members in sets.items():
+        for member in members:
+            if member not in printed:
+                key = f"any_of.{name}" if isinstance(of, Mapping) else "any_of"
+                hint = did_you_mean(member, printed)
+                if member in _labels(required, values):
+                    hint = f'; it is a label of the hierarchy: any_of = "{member}"'
+                raise PolicyError(
+                    f"{named}: {key}: nobody in the table has the sensitive value {member!r}{hint}"
+                )
+        if set(members) == set(printed):
+            if required.at_level is not None:
+                raise PolicyError(
+                    f"{named}: at_level = {required.at_level}: every sensitive value of the table "
+                    f"is {name!r} there; choose a lower level, or except = [{name!r}]"
+                )
+            what = f"any_of = {name!r} is" if isinstance(of, str) else "any_of names"
+            raise PolicyError(
+                f"{named}: {what} every sensitive value of the table, so everybody has "
+                "one of these; leave out what need not stay hidden"
+            )
+    if required.criterion is not None:
+        every = [member for members in sets.values() for member in members]
+        twice = next((x for i, x in enumerate(every) if x in every[:i]), None)
+        if twice is not None:
+            raise PolicyError(f"{named}: {twice!r} is in two sets, and is counted only once")
+    return sets
+
+
+class Recoding(NamedTuple):
+    """How the values of a table are counted where some are one secret."""
+
+    of: Labels
+    sets: dict[str, tuple[str, ...]]
+    about: Mask  # which values of the table are in a set
+    places: IntArray  # where each value is among `labels`: the others, then the sets
+    labels: Labels
+
+
+def recoding(required: Requirement, values: Labels) -> Recoding:
+    """How a requirement counts the values of a table."""
+    sets, codes = sets_of(required, values), dict[str, list[int]]()
+    for code, value in enumerate(values):
+        codes.setdefault(str(value), []).append(code)
+    about = np.zeros(len(values), dtype=bool)
+    about[[code for own in sets.values() for label in own for code in codes[label]]] = True
+    others = [value for value, own in zip(values, about, strict=True) if not own]
+    places, names = np.cumsum(~about) - 1, list[str]()
+    for name, own in sets.items():
+        places[[code for label in own for code in codes[label]]] = len(others) + len(names)
+        names.append(name_of_set([name], [*map(str, others), *names]))
+    return Recoding(values, sets, about, places, Labels([*others, *names]))
+
+
+def written(required: Requirement, values: Labels | None) -> dict[str, Any]:
+    """What says in a policy file which sets it is about; with the values of a table, in full."""
+    of = required.any_of
+    if isinstance(of, tuple):
+        return {"any_of": list(of)}
+    if values is None and not isinstance(of, Mapping):
+        return {"any_of": of} if of is not None else {"at_level": required.at_level}
+    sets = of if isinstance(of, Mapping) else required.sets(values or Labels())
+    return {"any_of": {name: list(members) for name, members in sets.items()}}
+
+
+def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, list[str]]]:
+    """By level, from 1, what values of a table each label stands for; without the top."""
+    if required.hierarchy is None:
+        raise PolicyError(
+            f"{required.name}: {key} is a label of a hierarchy of the sensitive column, and the "
+            "schema has none for it ([schema.hierarchies]); values are a list: any_of = [...]"
+            if key != "at_level"
+            else f"{required.name}: at_level is of the hierarchy of the sensitive column, and the "
+            "schema has none for it: add it to [schema.hierarchies]"
+        )
+    try:
+        laid = required.hierarchy.levels(values, "", None)
+    except HierarchyError as error:
+        raise PolicyError(f"{required.name}: {str(error).partition(': ')[2]}") from None
+    found = []
+    for nodes, labels in zip(laid.ancestors[:-1], laid.labels[:-1], strict=True):
+        level: dict[str, list[str]] = {}
+        for leaf, node in zip(laid.order.tolist(), nodes.tolist(), strict=True):
+            own = level.setdefault(labels[node], [])
+            if str(values[leaf]) not in own:
+                own.append(str(values[leaf]))
+        found.append(level)
+    return found
+
+
+def _labels(required: Requirement, values: Labels) -> set[str]:
+    """Every label above the values of a table, where there is a hierarchy that has them all."""
+    if required.hierarchy is None:
+        return set()
+    try:
+        return {label for level in _levels(required, values, "any_of") for label in level}
+    except PolicyError:
+        return set()
+
+
+def _below(
+    required: Requirement, label: str, values: Labels, printed: Sequence[str]
+) -> tuple[str, ...]:
+    """The values below a label; of one that is at several levels, those below any of them."""
+    levels = _levels(required, values, f"any_of = {label!r}")
+    found = [member for level in levels for member in level.get(label, ())]
+    if not found:
+        known = list(dict.fromkeys(name for level in levels for name in level))
+        hint = did_you_mean(label, known)
+        if label in printed:
+            hint = f'; it is a value: any_of = ["{label}"]'
+        raise PolicyError(
+            f"{required.name}: any_of: the hierarchy has no label {label!r} above any value of the "
+            f"table{hint}"
+        )
+    return tuple(dict.fromkeys(found))
+
+
+def _at_level(
+    required: Requirement, values: Labels, printed: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Every label of a level, but those that are excepted."""
+    levels, level = _levels(required, values, "at_level"), required.at_level
+    if not levels:
+        raise PolicyError(
+            f"{required.name}: at_level: the hierarchy of the sensitive column has no levels "
+            "between its values and all of them"
+        )
+    if level is None or not 1 <= level <= len(levels):
+        first = ", ".join(repr(label) for label in list(levels[-1])[:3])
+        raise PolicyError(
+            f"{required.name}: at_level is {level}; the hierarchy of the sensitive column has "
+            f"levels 1 to {len(levels)}, the last with labels such as {first}"
+        )
+    sets = levels[level - 1]
+    for label in required.excluded:
+        if label not in sets:
+            raise PolicyError(
+                f"{required.name}: except: level {level} of the hierarchy has no label "
+                f"{label!r} above any value of the table{did_you_mean(str(label), sets)}"
+            )
+    found = {name: tuple(own) for name, own in sets.items() if name not in required.excluded}
+    if not found:
+        raise PolicyError(f"{required.name}: except names every label of level {level}")
+    return found

@@ -1,0 +1,182 @@
+"""People over each limit, in words, as a table, as a figure, and as rows for a spreadsheet.
+
+For the owner only: they say how many people, and which groups, are worth looking at.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from io import StringIO
+from typing import Any
+
+from foreknow.auditing.exposed import Exposed, ExposedGroup, Tally
+from foreknow.data.engines.write import disarm_name
+from foreknow.report.figures import LIMIT, OWN, base_layout
+from foreknow.report.page import Cell, Grid
+from foreknow.report.words import group_text, limit_text, number, percent, some, times_text, visible
+
+MEANING = (
+    "Everybody is looked at in turn, with the worst facts about them. Counted are the people who "
+    "could be found out: of a value that they do have, somebody could be as sure as the limit. "
+    "Suspected are those of whom somebody could be as sure of some value, whether they have it or "
+    "not: facts that are believed of them need not be true. Who could be found out with certainty "
+    "is so whatever the limit is. Of a criterion, the people of groups that fail it are counted."
+)
+HEAD = ("requirement", "people", "groups", "suspected", "certain")
+COLUMNS = (
+    "requirement",
+    "group",
+    "people",
+    "found_out",
+    "certain",
+    "value",
+    "how_sure",
+    "limit",
+)
+
+
+def exposed_grid(exposed: Iterable[tuple[str, Exposed]]) -> Grid:
+    """One row for each requirement and point, by its title."""
+    rows = [(title, *_cells(found)) for title, found in exposed]
+    return Grid(HEAD, rows)
+
+
+def _cells(found: Exposed) -> list[str | Cell]:
+    over, certain = found.over, found.certain
+    if over is None:
+        return ["not counted", "–", "–", "–"]
+    mood = "unsafe" if over.people else "safe"
+    return [
+        Cell(_people(over), mood),
+        number(over.groups),
+        "–" if certain is None else number(over.suspected),
+        "–" if certain is None else Cell(_people(certain), "unsafe" if certain.people else ""),
+    ]
+
+
+def _people(tally: Tally) -> str:
+    return f"{'at most ' if tally.at_most else ''}{number(tally.people)}"
+
+
+def exposed_sentence(found: Exposed) -> str:
+    """Say how many people are over a limit that is not kept."""
+    over, certain = found.over, found.certain
+    if over is None:
+        return "How many people that is so of, this kind of knowledge does not say."
+    where = some(over.groups, "group", "groups")
+    people = f"{_people(over)} {'person' if over.people == 1 else 'people'} in {where}"
+    people = people[0].upper() + people[1:]
+    if found.point is None:
+        fail = "that fails" if over.groups == 1 else "that fail"
+        return f"{people} {fail}."
+    if certain is not None and certain.people == over.people:
+        sure = "all of them with certainty" if over.people > 1 else "with certainty"
+    elif certain is not None and certain.people:
+        sure = f"{_people(certain)} of them with certainty"
+    else:
+        sure = "nobody with certainty"
+    return f"{people} could be found out, {sure}."
+
+
+def exposed_figure(found: Exposed) -> tuple[dict[str, Any], str] | None:
+    """Draw how many people somebody could be how sure of, and what is to be read from it."""
+    point, people = found.point, found.by_chance
+    if point is None or not any(people):
+        return None
+    at = [i + 0.5 for i in range(10)] + [11.4]
+    ranges = [
+        *(f"{10 * i}% to {'less than ' if i == 9 else ''}{10 * i + 10}%" for i in range(10)),
+        "certain",
+    ]
+    within = not point.relative
+    # A bar that the limit divides is drawn as those below it.
+    over = [i == 10 or (within and i >= 10 * point.below) for i in range(11)]
+    each = zip(people, ranges, strict=True)
+    texts = [f"{some(many, 'person', 'people')}: {said}" for many, said in each]
+    bars = {
+        "type": "bar",
+        "x": at,
+        "y": list(people),
+        "width": [0.92] * 11,
+        "text": texts,
+        "textposition": "none",
+        "marker": {"color": [LIMIT if one else OWN for one in over]},
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+    layout = base_layout("how sure somebody could be", "people", height=300)
+    layout["showlegend"] = False
+    layout["xaxis"] |= {
+        "tickvals": [0, 2, 4, 6, 8, 10, 11.4],
+        "ticktext": ["0%", "20%", "40%", "60%", "80%", "100%", "certain"],
+        "range": [-0.1, 12],
+        "showgrid": False,
+    }
+    layout["yaxis"] |= {"tickformat": ",d"} | ({"dtick": 1} if max(people) < 5 else {})
+    if within:
+        limit = float(point.below) * 10
+        line = {"color": LIMIT, "dash": "dash", "width": 2}
+        layout["margin"] |= {"t": 30}
+        layout["shapes"] = [
+            {"type": "line", "yref": "paper", "x0": limit, "x1": limit, "y0": 0, "y1": 1}
+            | {"line": line}
+        ]
+        layout["annotations"] = [
+            {
+                "x": limit,
+                "y": 1,
+                "yref": "paper",
+                "text": f"limit {limit_text(point.below)}",
+                "font": {"color": LIMIT},
+                "showarrow": False,
+                "xanchor": "right" if limit > 5 else "left",
+                "yanchor": "bottom",
+            }
+        ]
+    return {"data": [bars], "layout": layout}, _caption(found)
+
+
+def _caption(found: Exposed) -> str:
+    about = number(sum(found.by_chance))
+    if found.about == "suspected":
+        return (
+            f"Of {about} people, by the value of which somebody could be surest, whether they have "
+            "it or not: a release does not say who of those with one prior has which value."
+        )
+    if found.about == "values":
+        return (
+            f"Of {about} values that people have, as the requirement is about them; somebody with "
+            "several values is counted with each."
+        )
+    return f"Of {about} people who have a value that the requirement is about, by that value."
+
+
+def exposed_rows(exposed: Iterable[tuple[str, Exposed]]) -> Iterator[tuple[str, ...]]:
+    """The groups over each limit, a row each, the worst first."""
+    for title, found in exposed:
+        for group in found.groups:
+            yield title, *_row(found, group)
+
+
+def _row(found: Exposed, group: ExposedGroup) -> Iterator[str]:
+    yield group_text(group.label)
+    yield str(group.size)
+    yield str(group.people)
+    yield "" if group.certain is None else str(group.certain)
+    worst, point = group.disclosure, found.point
+    if worst is None or point is None:
+        yield from ("", "", "")
+        return
+    limit = point.limit(worst)
+    yield visible(worst.value)
+    yield percent(worst, limit, 2)
+    yield f"{times_text(point.below)} x prior" if point.relative else limit_text(limit)
+
+
+def exposed_csv(exposed: Iterable[tuple[str, Exposed]]) -> str:
+    """The same as a CSV file that a spreadsheet opens, and in which no text is a formula."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([disarm_name(cell) for cell in row] for row in exposed_rows(exposed))
+    return text.getvalue()

@@ -1,0 +1,603 @@
+"""Evidence: a release explained to somebody who must accept it, and what they must add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from foreknow.auditing.audit import Audit, CriterionVerdict, Verdict
+from foreknow.evidence import EvidenceReport
+from foreknow.numbers import percentage, significant
+from foreknow.publishing import CERTIFICATE
+from foreknow.report.exposed import MEANING, exposed_figure, exposed_grid
+from foreknow.report.knowledge import describe
+from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document, script_json
+from foreknow.report.pages.audit import (
+    by_requirement,
+    criterion_sentence,
+    is_learned,
+    policy_rows,
+    requirement_title,
+    schema_rows,
+    sensitive_noun,
+    titled_exposed,
+    utility_line,
+    values_phrase,
+    verdict_sentence,
+)
+from foreknow.report.pages.utility import UtilityPage
+from foreknow.report.scope import sentences
+from foreknow.report.words import (
+    average_text,
+    listing,
+    noun_of,
+    number,
+    percent,
+    setting_text,
+    some,
+    visible,
+)
+
+_NO_CONCLUSION = (
+    "This page states what was published, what was measured and what was assumed. It draws no "
+    "legal conclusion: whether that is enough is for its reader to say, who also fills in what no "
+    "measurement can know."
+)
+_SOURCES = {
+    "facts": "Chen, LeFevre and Ramakrishnan, “Privacy Skyline: Privacy with Multidimensional "
+    "Adversarial Knowledge”",
+    "implications": "Martin, Kifer, Machanavajjhala, Gehrke and Halpern, “Worst-Case Background "
+    "Knowledge for Privacy-Preserving Data Publishing”",
+    "negations": "Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, “l-Diversity: Privacy "
+    "Beyond k-Anonymity”",
+    "priors": "Wong, Fu, Wang, Xu, Yu and Pei, “Anonymization with Worst-Case Distribution-Based "
+    "Background Knowledge”",
+}
+_ALL = 1000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question of a guidance: what was measured of it, and what its reader must add."""
+
+    question: str
+    measured: tuple[str, ...] = ()
+    to_fill: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        given = list(self.measured), list(self.to_fill)
+        return {"question": self.question, "measured": given[0], "to_fill_in": given[1]}
+
+
+class EvidencePage(Page[EvidenceReport]):
+    """What was published, to whom it is safe, and the questions of three guidances."""
+
+    serves = EvidenceReport
+    kept = (
+        "hand it to those who must assess the release, and not out with it; it says more of the "
+        "table than what was published"
+    )
+
+    @property
+    def headline(self) -> str:
+        """Say how many people it is about, and that it was verified."""
+        return f"What is known of a release of {some(self._people, 'person', 'people')}"
+
+    @property
+    def mood(self) -> str:
+        """Safe: nothing else can be evidenced."""
+        return "safe"
+
+    def html(self) -> str:
+        """Write the page; its print is the document."""
+        audit = self.result.audit
+        figures = []
+        for place, (title, found) in enumerate(titled_exposed(audit), 1):
+            drawn = None if self._withheld(found.requirement) else exposed_figure(found)
+            if drawn is not None:
+                figures.append((f"people-{place}", title, script_json(drawn[0]), drawn[1]))
+        return document(
+            "evidence.html.j2",
+            kept=self.kept,
+            heading=self.headline,
+            name=self.result.name,
+            scope=utility_line(audit.utility),
+            no_conclusion=_NO_CONCLUSION,
+            published=self._published(),
+            safe=self._safe(),
+            assumptions=self._assumptions(),
+            beside=self._beside,
+            before=self._before(),
+            losses=self._losses(),
+            exposed=exposed_grid(self._exposed()),
+            exposed_meaning=MEANING,
+            figures=figures,
+            questions=self.questions(),
+            files=self._digests(),
+            checks=self._checks(),
+        )
+
+    def brief(self) -> Iterator[Block]:
+        """What was verified, before and after, and how much is left to fill in."""
+        before = self._before()
+        if before is None:
+            for said in self._safe():
+                yield Sentence(f"✓ {said}", "safe")
+        else:
+            yield Sentence("✓ Verified afresh from the files: every requirement holds.", "safe")
+            yield before
+        answers = [answer for _, own in self.questions() for answer in own]
+        left = sum(bool(answer.to_fill) for answer in answers)
+        yield Sentence(
+            f"{number(len(answers))} questions of three guidances; {number(left)} of them have "
+            "something for the reader to fill in."
+        )
+        yield Sentence(_NO_CONCLUSION, "aside")
+
+    # ---- facts in words -----------------------------------------------------------------------
+
+    @property
+    def _people(self) -> int:
+        return self.result.verification.people
+
+    @cached_property
+    def _noun(self) -> str:
+        return sensitive_noun(self.result.audit.policy)
+
+    @cached_property
+    def _nouns(self) -> str:
+        schema = self.result.audit.policy.schema
+        return self._noun if schema is None else listing([*map(noun_of, schema.sensitives)])
+
+    @property
+    def _generalized(self) -> bool:
+        return self.result.certificate.form == "generalized"
+
+    @property
+    def _known(self) -> tuple[str, ...]:
+        schema = self.result.certificate.policy["schema"]
+        return tuple(schema.get("quasi_identifiers", ()))
+
+    @property
+    def _columns(self) -> str:
+        return listing([visible(column) for column in self._known], most=_ALL) or "no column"
+
+    @property
+    def _beside(self) -> list[str]:
+        audit = self.result.audit
+        said = sentences(audit.scope, self._noun, audit.counts.semantics)
+        return [*said, *(f"{visible(note)}." for note in self.result.certificate.notes)]
+
+    def _withheld(self, requirement: Any) -> bool:
+        return any(is_learned(point.adversary) for point in requirement.points)
+
+    def _exposed(self) -> list[tuple[str, Any]]:
+        found = titled_exposed(self.result.audit)
+        return [(title, own) for title, own in found if not self._withheld(own.requirement)]
+
+    def _published(self) -> list[tuple[str, list[str]]]:
+        known, schema = self.result.certificate, self.result.audit.policy.schema
+        assert schema is not None
+        settings = {visible(key): own for key, own in known.method.items() if key != "name"}
+        how = [f"{visible(known.method.get('name', ''))} {setting_text(settings)}"]
+        form = {
+            "generalized": "Generalized: columns that others may know are coarsened, and rows that "
+            "look alike are a group.",
+            "bucketized": "Bucketized: columns that others may know are published as they are, "
+            f"with the number of a group; another table has the {self._nouns} of each group.",
+        }[known.form]
+        rows = [
+            ("Files", [visible(name) for name in known.files]),
+            ("People", [f"{number(known.people)} in {some(known.n_groups, 'group', 'groups')}"]),
+            ("Form", [form]),
+            *schema_rows(schema),
+            ("Made by", how),
+        ]
+        if known.grids:
+            grids = [f"{visible(name)} {words}" for name, words in known.grids.items()]
+            rows.append(("Ranges are on a grid", grids))
+        return rows
+
+    def _safe(self) -> list[str]:
+        """Each requirement as it was found to hold."""
+        audit, said = self.result.audit, []
+        verdicts = {id(own[0].requirement): own for own in by_requirement(audit)}
+        criteria = {id(each.requirement): each for each in audit.criteria}
+        for place, requirement in enumerate(audit.policy.requirements, 1):
+            title = requirement_title(requirement, place)
+            each: tuple[Verdict | CriterionVerdict, ...]
+            each = verdicts.get(id(requirement)) or (criteria[id(requirement)],)
+            said += [f"{title}: {self._found(one)}" for one in each]
+        return said
+
+    def _found(self, verdict: Verdict | CriterionVerdict) -> str:
+        if isinstance(verdict, CriterionVerdict):
+            return (
+                f"{criterion_sentence(verdict)} This is about groups, not about what is inferred."
+            )
+        if is_learned(verdict.point.adversary):
+            return (
+                "it holds. The priors were learned from the table itself, so they and what can be "
+                "found out by them are kept with the owner."
+            )
+        noun = sensitive_noun(self.result.audit.policy, verdict.requirement)
+        about = values_phrase(verdict.requirement, noun)
+        return f"about {about}. {verdict_sentence(verdict, noun)}"
+
+    def _assumptions(self) -> list[str]:
+        """What the verdicts take for granted, in words."""
+        audit = self.result.audit
+        said = [
+            "Everybody may know who is in the table, the columns that others may know of each "
+            "person, and so which group each person is in.",
+            "Apart from what a requirement gives them, nobody knows more of one member of a group "
+            "than of another: every way to assign the values of a group to its members is equally "
+            "likely, or as likely as the stated priors make it.",
+            "What somebody knows is true, and no more than the amounts that are required; which "
+            "facts they are does not matter, since the worst are taken.",
+        ]
+        kinds: dict[str, None] = {}
+        for requirement in audit.policy.requirements:
+            noun = sensitive_noun(audit.policy, requirement)
+            for point in requirement.points:
+                knows = describe(point.adversary, None, noun, audit.counts.semantics).knows
+                kinds.setdefault(knows, None)
+        said += [f"Guarded against: anyone who {knows}." for knows in kinds]
+        return said
+
+    # ---- before and after ---------------------------------------------------------------------
+
+    def _before(self) -> Grid | None:
+        """The table and the release side by side, by the same requirements."""
+        before, after = self.result.before, self.result.audit
+        if before is None:
+            return None
+        sizes = [(audit.utility, audit.scope.groups_of_one) for audit in (before, after)]
+        rows: list[Row] = [
+            ("people", *(number(worth.people) for worth, _ in sizes)),
+            ("groups of people who look alike", *(number(worth.groups) for worth, _ in sizes)),
+            ("smallest group", *(number(worth.smallest_group) for worth, _ in sizes)),
+            ("people alone in their group", *(number(alone) for _, alone in sizes)),
+            ("average group", *(average_text(worth.average_group_size) for worth, _ in sizes)),
+        ]
+        exposed = [titled_exposed(audit) for audit in (before, after)]
+        for pair in zip(*exposed, strict=True):
+            (title, then), (_, now) = pair
+            if self._withheld(then.requirement):
+                continue
+            tallies = then.over, now.over
+            what = "found out at the limit" if then.point else "in groups that fail"
+            rows.append((f"{title}: people {what}", *map(_tally, tallies)))
+            if then.point is not None:
+                rows.append(
+                    (f"{title}: of them with certainty", *map(_tally, (then.certain, now.certain)))
+                )
+        worst = [
+            (title, [_worst(verdict) for verdict in both])
+            for (title, both) in _pairs(before, after)
+            if not is_learned(both[0].point.adversary)
+        ]
+        rows += [(f"{title}: worst case", *cells) for title, cells in worst]
+        return Grid(("measure", "the table as it was", "the release"), rows)
+
+    def _losses(self) -> list[tuple[str, str, Grid]]:
+        """What the release keeps of the table."""
+        found = self.result.utility
+        if found is None:
+            return []
+        page = UtilityPage(found)
+        return [
+            ("How coarse it is", page.key, page.measures),
+            ("How far counts are off", page.asked, page.queries),
+        ]
+
+    # ---- questions ----------------------------------------------------------------------------
+
+    def questions(self) -> list[tuple[str, list[Answer]]]:
+        """The questions of each guidance, with what was measured."""
+        return [
+            ("The three questions of the European opinion on anonymization (WP216)", self._wp216),
+            ("The points of an expert determination (HIPAA, 45 CFR 164.514(b)(1))", self._hipaa),
+            ("The steps of NIST SP 800-188, De-Identifying Government Datasets", self._nist),
+        ]
+
+    @cached_property
+    def _singling_out(self) -> tuple[str, ...]:
+        scope, worth = self.result.audit.scope, self.result.audit.utility
+        identifiers = self.result.certificate.policy["schema"].get("identifiers", ())
+        least = number(worth.smallest_group)
+        said = []
+        if identifiers:
+            these = listing([visible(column) for column in identifiers], most=_ALL)
+            said.append(f"Identifiers were left out: {these}.")
+        if self._generalized:
+            if scope.groups_of_one:
+                said.append(
+                    f"{some(scope.groups_of_one, 'person is', 'people are')} alone with their "
+                    f"published {self._columns}, so their row can be isolated."
+                )
+            else:
+                said.append(
+                    f"Every published combination of {self._columns} is shared by at least {least} "
+                    "people, so none of these rows can be told to be that of one person by them."
+                )
+        else:
+            said.append(
+                f"{self._columns} are published as they are: who knows them of somebody may "
+                f"isolate their row. It has no {self._noun}, but the number of a group of at "
+                f"least {least} people."
+            )
+        if self.result.before is not None:
+            alone = self.result.before.scope.groups_of_one
+            said.append(
+                f"In the table as it was, {number(alone)} of "
+                f"{number(self.result.before.utility.people)} people were alone with their exact "
+                f"{self._columns}."
+            )
+        if self.result.certificate.beside:
+            columns = [visible(column) for column in self.result.certificate.beside]
+            said.append(
+                f"Also published, as they are: {listing(columns, most=_ALL)}. Together with these "
+                "a row may be that of one person."
+            )
+        return tuple(said)
+
+    @cached_property
+    def _inference(self) -> tuple[str, ...]:
+        scope = self.result.audit.scope
+        said = list(self._safe())
+        over = [own.over for _, own in self._exposed()]
+        if over and all(tally is not None and not tally.people for tally in over):
+            said.append("Nobody could be found out at a limit; everybody was looked at in turn.")
+        said += sentences(scope, self._noun, self.result.audit.counts.semantics)[:_ALL]
+        return tuple(said)
+
+    @property
+    def _linking(self) -> tuple[str, ...]:
+        order = "Rows are in random order, and group numbers are random"
+        if self.result.certificate.seeded:
+            order += ", from a seed that is kept with the owner"
+        return (
+            "The verdicts take it for granted that people were linked to their groups: everybody "
+            "may know who is in the table and in which group. What stays hidden is the "
+            f"{self._nouns}.",
+            f"{order}, so neither leads to a row of the table.",
+        )
+
+    @property
+    def _wp216(self) -> list[Answer]:
+        return [
+            Answer(
+                "Singling out: can the records of one person be isolated?",
+                self._singling_out,
+                (
+                    "Whether anything else in the release, or known of people, makes somebody's "
+                    "record recognizable.",
+                ),
+            ),
+            Answer(
+                "Linkability: can records of one person, or of one group of people, be linked, in "
+                "this table or with others?",
+                self._linking,
+                (
+                    f"Other tables that have {self._columns}, and who has them.",
+                    "Earlier and later releases about the same people: together they may tell more "
+                    "than each by itself, which was not looked at.",
+                ),
+            ),
+            Answer(
+                "Inference: can a person's value be deduced, with significant probability?",
+                self._inference,
+                (
+                    "Why these limits, and these amounts of knowledge, suit those who will get "
+                    "the release.",
+                ),
+            ),
+        ]
+
+    @property
+    def _hipaa(self) -> list[Answer]:
+        worth = self.result.audit.utility
+        least = worth.smallest_group
+        kinds = [
+            key
+            for requirement in self.result.audit.policy.requirements
+            for point in requirement.points
+            for key in point.adversary.to_dict()
+            if key in _SOURCES
+        ]
+        methods = [f"Knowledge was judged after {_SOURCES[key]}." for key in dict.fromkeys(kinds)]
+        chance = significant(1 / least, 3, "up")
+        return [
+            Answer(
+                "A person with appropriate knowledge of and experience with generally accepted "
+                "statistical and scientific principles and methods makes the determination.",
+                (),
+                ("Name, training and experience of this person.",),
+            ),
+            Answer(
+                "These principles and methods are applied.",
+                (
+                    *methods,
+                    "Probabilities are exact, and those near a limit are settled with fractions. "
+                    "They were computed twice: by the program that made the release, and from the "
+                    "written files by another that shares nothing with its search.",
+                ),
+                ("Why these methods suit these data.",),
+            ),
+            Answer(
+                "The risk is very small that the information could be used, alone or with other "
+                "reasonably available information, by an anticipated recipient to identify an "
+                "individual.",
+                (
+                    *self._singling_out,
+                    f"Who picks one of a group at random is right with a chance of at most {chance}"
+                    f" (1 of {number(least)}).",
+                    *self._safe(),
+                ),
+                (
+                    "Who the anticipated recipients are, and what they have agreed to.",
+                    "What is reasonably available to them: registers, media, their own records.",
+                    "What counts as very small here, and why.",
+                ),
+            ),
+            Answer(
+                "Of each column: how stable it is over time, who else has it, and how far it "
+                "distinguishes people.",
+                tuple(self._distinguishing()),
+                ("Stability and availability of each of these columns.",),
+            ),
+            Answer(
+                "The methods and results that justify the determination are documented.",
+                (f"This page, {CERTIFICATE} and the digests at the end.",),
+                ("Until when the determination holds, and what would bring it up for review.",),
+            ),
+        ]
+
+    def _distinguishing(self) -> Iterator[str]:
+        losses = {} if self.result.utility is None else self.result.utility.utility.ncp
+        rows = dict(schema_rows(self.result.audit.policy.schema))  # type: ignore[arg-type]
+        for name in self._known:
+            if name in losses:
+                yield f"{visible(name)}: coarsened by {percentage(losses[name])} (NCP)."
+        if not losses and self._known:
+            how = "coarsened" if self._generalized else "published as they are"
+            yield f"{listing(rows['Columns others may know'], most=_ALL)}: {how}."
+
+    @property
+    def _nist(self) -> list[Answer]:
+        known, worth = self.result.certificate, self.result.utility
+        audit = self.result.audit
+        asked = [
+            f"{title}: {' '.join(lines)}"
+            for title, lines in policy_rows(audit.policy, audit.counts.semantics, published=False)[
+                : len(audit.policy.requirements)
+            ]
+        ]
+        useful = () if worth is None else tuple(filter(None, [UtilityPage(worth).key]))
+        coarser = {
+            True: f"{self._columns} were coarsened, by {visible(known.method.get('name', ''))}.",
+            False: f"{self._columns} are as they were; values were taken out of the rows, and are "
+            "published by group.",
+        }[self._generalized]
+        verified = (
+            f"The files ({listing([*map(visible, self.result.verification.files)], most=_ALL)}) "
+            "were judged afresh, by themselves: every requirement holds, for all "
+            f"{number(self._people)} people."
+        )
+        return [
+            Answer("Goals and intended uses of the release are identified.", (), ("Which.",)),
+            Answer(
+                "Risks of the release are assessed: how probable re-identification is, and what "
+                "harm it would do.",
+                self._singling_out,
+                ("What harm somebody would suffer, and what else could go wrong.",),
+            ),
+            Answer(
+                "A model of sharing is chosen: to everybody, under an agreement, or on the "
+                "premises.",
+                (),
+                ("Which, and which controls it brings.",),
+            ),
+            Answer(
+                "Somebody who is not the maker reviews the release, such as a disclosure review "
+                "board.",
+                (),
+                ("Who, when, and what they decided.",),
+            ),
+            Answer(
+                "Objectives of privacy, usability and access are determined.",
+                tuple(asked),
+                ("How useful the release must be, and to whom.",),
+            ),
+            Answer(
+                "The data are surveyed: which columns identify people, which others may know, "
+                "which are sensitive.",
+                tuple(
+                    f"{title}: {'; '.join(lines)}."
+                    for title, lines in schema_rows(audit.policy.schema)  # type: ignore[arg-type]
+                ),
+                ("Whether these are the roles of all columns, free texts and dates among them.",),
+            ),
+            Answer(
+                "Identifiers are removed, and quasi-identifiers transformed.",
+                (*self._identifiers(), coarser),
+            ),
+            Answer(
+                "It is validated that the result is useful.",
+                useful,
+                ("Whether the intended uses are served.",)
+                if useful
+                else ("Give the table as well, to have this measured; or say how it was checked.",),
+            ),
+            Answer(
+                "It is validated that the result protects privacy.",
+                (verified,),
+                ("Whether somebody has tried to re-identify people, and how far they came.",),
+            ),
+            Answer(
+                "The release is watched afterwards, and later releases are considered with it.",
+                (),
+                ("Who does so, and when it is looked at again.",),
+            ),
+        ]
+
+    def _identifiers(self) -> list[str]:
+        given = self.result.certificate.policy["schema"].get("identifiers", ())
+        if not given:
+            return ["The policy names no identifiers."]
+        return [f"Left out: {listing([visible(column) for column in given], most=_ALL)}."]
+
+    # ---- digests ------------------------------------------------------------------------------
+
+    def _digests(self) -> Grid:
+        found = self.result
+        files = {**found.certificate.files, CERTIFICATE: found.digest}
+        rows = [(visible(name), visible(digest)) for name, digest in files.items()]
+        return Grid(("file", "SHA-256"), rows, left=(0, 1))
+
+    def _checks(self) -> list[str]:
+        found, source = self.result, self.result.certificate.source
+        said = [
+            "The certificate names the digests of the other files, so it stands for all of them. "
+            f"Anybody can judge them afresh: foreknow verify {visible(found.name)}.",
+        ]
+        if found.signed:
+            said.append(f"The signature of {CERTIFICATE} was checked with the public key given.")
+        else:
+            said.append(f"No signature of {CERTIFICATE} was checked for this page.")
+        rows = f"The table had {number(int(source['rows']))} rows"
+        digest = f"{visible(source['digest'])} ({visible(source.get('digest_kind', 'digest'))})"
+        if found.same_source:
+            said.append(f"{rows}; that it is the table of this page was checked: {digest}.")
+        else:
+            said.append(f"{rows}; its digest is {digest}. It was not compared with a table.")
+        versions = found.certificate.versions
+        made = listing(
+            [f"{visible(key)} {visible(own)}" for key, own in versions.items()], most=_ALL
+        )
+        return [*said, f"Made with {made}."]
+
+
+PAGE = EvidencePage
+
+
+def _tally(found: Any) -> str:
+    if found is None:
+        return "not counted"
+    return f"{'at most ' if found.at_most else ''}{number(found.people)}"
+
+
+def _worst(verdict: Verdict) -> Cell:
+    safe = verdict.safe
+    text = percent(verdict.disclosure, verdict.limit, 1, "up" if safe else "nearest")
+    return Cell(text, "safe" if safe else "unsafe")
+
+
+def _pairs(before: Audit, after: Audit) -> Iterator[tuple[str, tuple[Verdict, Verdict]]]:
+    """The verdicts of both on each requirement and point, by its title."""
+    titles = [title for title, found in titled_exposed(after) if found.point is not None]
+    yield from zip(titles, zip(before.verdicts, after.verdicts, strict=True), strict=True)

@@ -1,0 +1,432 @@
+"""Evidence of a release, and signatures: what the page says, and what is refused."""
+
+import csv
+import json
+import os
+import random
+import re
+import stat
+import subprocess
+from collections import Counter
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+from cryptography.hazmat.primitives import serialization as pem
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from tests.report.reading import Reader
+from typer.testing import CliRunner
+
+import foreknow as fk
+from foreknow import sample
+from foreknow.cli.entry import app
+from foreknow.errors import CertificateError, DataError, InputError, OutputError, SchemaError
+from foreknow.report import render
+
+POLICY = """[schema]
+identifiers = ["name"]
+quasi_identifiers = ["age", "town"]
+sensitive = "illness"
+hierarchies = { age = { intervals = [5, 10, 20] } }
+
+[[require]]
+facts = { l = 1, k = 1 }
+below = 0.95
+
+[[require]]
+name = "gout stays hidden"
+values = ["gout"]
+implications = { k = 1 }
+below = 0.5
+
+[[require]]
+k_anonymity = 5
+"""
+
+
+def people(seed=1, rows=200):
+    draw = random.Random(seed)
+    for place in range(rows):
+        yield {
+            "name": f"p{place}",
+            "age": draw.randint(20, 80),
+            "town": draw.choice(["Ulm", "Kiel"]),
+            "illness": draw.choices(["flu", "cold", "gout"], [5, 4, 1])[0],
+        }
+
+
+def write(path, rows):
+    with path.open("w", newline="") as file:
+        table = csv.DictWriter(file, ["name", "age", "town", "illness"])
+        table.writeheader()
+        table.writerows(rows)
+
+
+def keys(folder, name="key", kind=None):
+    """A private and a public key."""
+    private = kind or ed25519.Ed25519PrivateKey.generate()
+    own, public = folder / f"{name}.pem", folder / f"{name}.pub"
+    plain = pem.NoEncryption()
+    own.write_bytes(private.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, plain))
+    subject = pem.PublicFormat.SubjectPublicKeyInfo
+    public.write_bytes(private.public_key().public_bytes(pem.Encoding.PEM, subject))
+    return own, public
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """A folder with a table, its policy, keys, and a signed release."""
+    place = tmp_path_factory.mktemp("evidence")
+    write(place / "table.csv", people())
+    (place / "policy.toml").write_text(POLICY)
+    own, _ = keys(place)
+    keys(place, "other")
+    made = fk.publish(place / "table.csv", place / "policy.toml")
+    made.write(place / "out", key=own)
+    return place
+
+
+@pytest.fixture
+def place(published, tmp_path, monkeypatch):
+    """A copy of it to spoil."""
+    subprocess.run(["cp", "-r", f"{published}/.", tmp_path], check=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def found(published):
+    return fk.evidence_report(published / "out", published / "table.csv", queries=20)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+# ---- what it says ---------------------------------------------------------------------------
+
+
+def test_before_and_after_are_judged_by_the_same_requirements(found, published):
+    raw = fk.audit(published / "table.csv", published / "policy.toml")
+    assert found.before.exposed[0].over == raw.exposed[0].over
+    assert found.before.exposed[0].over.people > 0
+    assert [own.over.people for own in found.audit.exposed] == [0, 0, 0]
+    assert found.audit.safe
+    assert found.same_source
+    assert found.audit.scope.left_out == 0
+    grid = render(found)._before()
+    rows = {str(row[0]): [str(cell) for cell in row[1:]] for row in grid.rows}
+    assert rows["people"] == ["200", "200"]
+    assert rows["people alone in their group"][1] == "0"
+    assert int(rows["people alone in their group"][0]) == raw.scope.groups_of_one > 0
+    before = raw.exposed[0].over.people
+    assert rows["Requirement 1: people found out at the limit"] == [str(before), "0"]
+
+
+def test_the_page_says_what_was_measured_and_marks_what_is_to_be_filled_in(found):
+    page = render(found)
+    text = Reader(page.html()).text
+    for said in (
+        "Verified afresh from the files: every requirement holds.",
+        "draws no legal conclusion",
+        "Identifiers were left out: name.",
+        "Singling out",
+        "Linkability",
+        "Inference",
+        "expert determination",
+        "SP 800-188",
+        "Before and after",
+        "People over each limit",
+        "Knowledge of the method was not judged",
+        "certificate.json",
+        found.digest,
+        *found.certificate.files.values(),
+    ):
+        assert said in text, said
+    answers = [answer for _, own in page.questions() for answer in own]
+    assert text.count("To fill in:") == sum(len(a.to_fill) for a in answers) + 4
+    assert all(answer.measured or answer.to_fill for answer in answers)
+    least = found.audit.utility.smallest_group
+    assert f"is shared by at least {least} people" in text
+    assert f"(1 of {least})" in text
+    for word in ("is anonymous", "complies", "compliant", "is lawful"):
+        assert word not in text
+
+
+def test_without_the_table_nothing_is_said_of_it(published):
+    alone = fk.evidence_report(published / "out")
+    text = Reader(render(alone).html()).text
+    assert alone.before is alone.utility is None
+    assert "Before and after" not in text
+    assert "In the table as it was" not in text
+    assert "It was not compared with a table." in text
+    assert "✓ Requirement 1: about every illness" in alone.summary()
+
+
+def test_json_has_the_answers_and_both_audits(found, tmp_path):
+    found.to_json(tmp_path / "evidence.json")
+    kept = json.loads((tmp_path / "evidence.json").read_text())
+    assert kept["may_be_published"] is False
+    assert len(kept["questions"]) == 3
+    assert kept["before"]["exposed"][0]["over"]["people"] > 0
+    assert kept["audit"]["exposed"][0]["over"]["people"] == 0
+    assert kept["files"] == found.certificate.files
+
+
+def test_a_bucketized_release_is_said_to_show_the_columns_as_they_are(published, tmp_path):
+    made = fk.publish(published / "table.csv", published / "policy.toml", form="bucketized")
+    made.write(tmp_path / "out")
+    found = fk.evidence_report(tmp_path / "out", published / "table.csv", queries=20)
+    text = Reader(render(found).html()).text
+    assert "age and town are published as they are: who knows them" in text
+    assert "is shared by at least" not in text
+
+
+def test_learned_priors_stay_with_the_owner(published, tmp_path):
+    policy = fk.Policy(
+        [fk.Requirement(fk.Priors.learn(published / "table.csv", ["town"], "illness"), "0.95")],
+        fk.Schema(quasi_identifiers=["age", "town"], sensitive="illness", identifiers=["name"]),
+    )
+    method = fk.ART(r="10/9", priors=policy.requirements[0].adversary)
+    made = fk.publish(published / "table.csv", policy, method=method)
+    made.write(tmp_path / "out")
+    found = fk.evidence_report(tmp_path / "out")
+    text = Reader(render(found).html()).text
+    assert "it holds. The priors were learned from the table itself" in text
+    assert "people by how sure" not in text
+    (tmp_path / "out.owner" / "priors.json").rename(tmp_path / "elsewhere.json")
+    with pytest.raises(CertificateError, match="kept with the owner"):
+        fk.evidence_report(tmp_path / "out")
+    fk.evidence_report(tmp_path / "out", priors=tmp_path / "elsewhere.json")
+
+
+# ---- what it refuses ------------------------------------------------------------------------
+
+
+def test_there_is_no_evidence_of_a_release_that_is_not_as_certified(place):
+    text = (place / "out" / "release.csv").read_text()
+    (place / "out" / "release.csv").write_text(text.replace("flu", "cold", 1))
+    with pytest.raises(CertificateError, match="digest differs"):
+        fk.evidence_report(place / "out")
+
+
+def test_another_table_or_policy_is_refused(place):
+    write(place / "other.csv", people(seed=2))
+    with pytest.raises(DataError, match="is not the table that 'out' was made of"):
+        fk.evidence_report(place / "out", place / "other.csv")
+    write(place / "short.csv", people(rows=199))
+    with pytest.raises(DataError, match="is not the table"):
+        fk.evidence_report(place / "out", place / "short.csv")
+    (place / "other.toml").write_text(POLICY.replace('"age", "town"', '"age"'))
+    with pytest.raises(SchemaError, match="the certificate is for age, town"):
+        fk.evidence_report(place / "out", place / "table.csv", place / "other.toml")
+
+
+def test_a_hierarchy_in_a_file_needs_the_policy_and_no_path_of_a_certificate_is_read(tmp_path):
+    rules = sample.policy_path()
+    fk.publish(sample.table_path(), rules).write(tmp_path / "out")
+    with pytest.raises(SchemaError, match="'marital' is in a file, and not in the certificate"):
+        fk.evidence_report(tmp_path / "out", sample.table_path())
+    assert fk.evidence_report(tmp_path / "out", sample.table_path(), rules, queries=10).same_source
+
+
+def test_a_population_is_given_and_not_looked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "table.csv", people())
+    write(tmp_path / "all.csv", people(seed=7, rows=2000))
+    rule = '[[require]]\nk_map = { k = 20, population = "all.csv" }\n'
+    (tmp_path / "policy.toml").write_text(POLICY + rule)
+    fk.publish("table.csv", "policy.toml").write("out")
+    with pytest.raises(CertificateError, match="--population"):
+        fk.evidence_report("out")
+    (tmp_path / "all.csv").rename(tmp_path / "moved.csv")
+    found = fk.evidence_report("out", population="moved.csv")
+    assert [own.over.people for own in found.audit.exposed] == [0, 0, 0, 0]
+
+
+def test_several_columns_and_known_columns_are_judged_each_by_its_own(tmp_path):
+    draw = random.Random(3)
+    names = {"age": range(20, 60), "job": "xy", "ill": ["flu", "gout"], "pay": ["low", "high"]}
+    table = pa.table({name: [draw.choice(own) for _ in range(200)] for name, own in names.items()})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"], other=["job"])
+    ill = fk.Requirement(fk.Facts(0, 1, 0), "0.95", sensitive="ill", knowing=["job"])
+    pay = fk.Requirement(fk.Facts(), "0.9", sensitive="pay", knowing=[])
+    policy = fk.Policy([ill, pay], schema)
+    fk.publish(table, policy).write(tmp_path / "out")
+    found = fk.evidence_report(tmp_path / "out", table, policy, queries=10)
+    assert [own.over.people for own in found.audit.exposed] == [0, 0]
+    rows = list(zip(*(table.column(name).to_pylist() for name in names), strict=True))
+    for own, sight, at, limit, k in ((0, (0, 1), 2, "0.95", 1), (1, (0,), 3, "0.9", 0)):
+        bags = {}
+        for row in rows:
+            bags.setdefault(tuple(row[i] for i in sight), Counter())[row[at]] += 1
+        caught = 0
+        for bag in bags.values():
+            for held in bag.values():
+                odds = Fraction(max(bag.total() - held - k, 0), held)
+                caught += held * (1 / (1 + odds) >= Fraction(limit))
+        assert found.before.exposed[own].over.people == caught > 0
+    text = Reader(render(found).html()).text
+    assert "Also published, as they are: job." in text
+    assert "the job of everybody" in text
+
+
+def test_without_the_owner_s_key_the_table_is_not_said_to_be_the_one(place):
+    (place / "out.owner" / "owner.json").unlink()
+    found = fk.evidence_report(place / "out", place / "table.csv", queries=20)
+    assert found.before is not None
+    assert not found.same_source
+    assert "It was not compared with a table." in Reader(render(found).html()).text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "said"),
+    [
+        (["nowhere"], InputError, "no certificate"),
+        (["out", "out"], SchemaError, "published already"),
+        (["out", "--out", "out/evidence.html"], OutputError, "to be published"),
+        (["out", "--out", "out.txt"], OutputError, "name it"),
+        (["out", "table.csv", "--out", "table.csv"], OutputError, "is an input"),
+        (["out", "--key", "key.pub"], InputError, "is a public key"),
+    ],
+)
+def test_the_command_refuses_in_one_line(place, arguments, kind, said):
+    before = sorted(path.name for path in place.rglob("*"))
+    done = run("evidence", *arguments)
+    assert isinstance(done.exception, kind), done.output
+    assert said in str(done.exception)
+    assert sorted(path.name for path in place.rglob("*")) == before
+
+
+def test_the_command_writes_the_page_beside_the_folder_for_the_owner(place):
+    options = "--queries", 20, "--json", "e.json", "--key", "key.pem"
+    done = run("evidence", "out", "table.csv", *options)
+    assert done.exit_code == 0, done.output
+    page = place / "out.evidence.html"
+    assert os.name == "nt" or stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert (place / "out.evidence.html.sig").stat().st_size == 64
+    assert "Signed in out.evidence.html.sig" in done.output
+    assert json.loads((place / "e.json").read_text())["same_source"] is True
+    done = run("verify", "out", "--key", "key.pub", "--evidence", page.name)
+    assert done.exit_code == 0, done.output
+    assert "Signed by the owner of key.pub: certificate.json, out.evidence.html." in done.output
+    page.write_text(page.read_text().replace("200 people", "201 people", 1))
+    done = run("verify", "out", "--key", "key.pub", "--evidence", page.name)
+    assert isinstance(done.exception, CertificateError)
+
+
+# ---- signatures -----------------------------------------------------------------------------
+
+
+def test_every_changed_byte_is_refused(place):
+    path = place / "out" / "certificate.json"
+    whole, public = path.read_bytes(), place / "key.pub"
+    assert fk.verify(place / "out", key=public).files == ("release.csv",)
+    draw = random.Random(1)
+    for at in draw.sample(range(len(whole)), 60):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << draw.randrange(8)]) + whole[at + 1 :])
+        with pytest.raises(CertificateError, match=r"is not what the owner of key\.pub signed"):
+            fk.verify(place / "out", key=public)
+    for spoiled in (whole + b" ", whole[:-1], whole + b"\n"):
+        path.write_bytes(spoiled)
+        with pytest.raises(CertificateError, match="signed"):
+            fk.verify(place / "out", key=public)
+    path.write_bytes(whole)
+    signature = place / "out" / "certificate.json.sig"
+    signed = signature.read_bytes()
+    for at in range(0, 64, 7):
+        signature.write_bytes(signed[:at] + bytes([signed[at] ^ 1]) + signed[at + 1 :])
+        with pytest.raises(CertificateError, match="signed"):
+            fk.verify(place / "out", key=public)
+
+
+def test_the_key_of_somebody_else_is_refused(place):
+    with pytest.raises(CertificateError, match="signed with another key"):
+        fk.verify(place / "out", key=place / "other.pub")
+
+
+def test_a_signature_stands_for_the_tables_too(place):
+    text = (place / "out" / "release.csv").read_text()
+    (place / "out" / "release.csv").write_text(text.replace("flu", "cold", 1))
+    with pytest.raises(CertificateError, match="digest differs"):
+        fk.verify(place / "out", key=place / "key.pub")
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 63, b"x" * 65, b"x" * 10_000])
+def test_what_is_no_signature_is_refused(place, content):
+    (place / "out" / "certificate.json.sig").write_bytes(content)
+    with pytest.raises(CertificateError, match="is no Ed25519 signature"):
+        fk.verify(place / "out", key=place / "key.pub")
+
+
+def test_an_unsigned_release_is_refused_only_with_a_key(place):
+    (place / "out" / "certificate.json.sig").unlink()
+    fk.verify(place / "out")
+    with pytest.raises(CertificateError, match=r"certificate\.json is not signed"):
+        fk.verify(place / "out", key=place / "key.pub")
+
+
+def wrong_keys(place):
+    """Files that are no keys to sign with, and what is said of them."""
+    keys(place, "curve", ec.generate_private_key(ec.SECP256R1()))
+    locked = ed25519.Ed25519PrivateKey.generate().private_bytes(
+        pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.BestAvailableEncryption(b"word")
+    )
+    (place / "locked.pem").write_bytes(locked)
+    (place / "text.pem").write_text("my key")
+    (place / "bytes.pem").write_bytes(b"\xff\xfe\x00")
+    return {
+        "curve.pem": r"is a key of \w+; only Ed25519",
+        "locked.pem": "has a password",
+        "text.pem": "is no private key in PEM form",
+        "bytes.pem": "not UTF-8",
+        "key.pub": "is a public key",
+        "missing.pem": "does not exist",
+    }
+
+
+def test_keys_of_a_wrong_kind_have_clear_errors_and_nothing_is_written(place):
+    made = fk.publish(place / "table.csv", place / "policy.toml")
+    for name, said in wrong_keys(place).items():
+        with pytest.raises(InputError, match=said):
+            made.write(place / "new", key=place / name)
+        assert not (place / "new").exists()
+        done = run("publish", "table.csv", "-p", "policy.toml", "-o", "new", "--key", name)
+        assert re.search(said, str(done.exception))
+    for name, said in {
+        "curve.pub": r"is a key of \w+; only Ed25519",
+        "key.pem": "is a private key; who signed keeps it",
+        "text.pem": "is no public key in PEM form",
+    }.items():
+        with pytest.raises(InputError, match=said):
+            fk.verify(place / "out", key=place / name)
+
+
+def test_keys_in_the_form_of_openssh_do_as_well(place):
+    private = ed25519.Ed25519PrivateKey.generate()
+    plain = pem.NoEncryption()
+    form = pem.PrivateFormat.OpenSSH
+    (place / "id").write_bytes(private.private_bytes(pem.Encoding.PEM, form, plain))
+    form = pem.PublicFormat.OpenSSH
+    (place / "id.pub").write_bytes(private.public_key().public_bytes(pem.Encoding.OpenSSH, form))
+    fk.publish(place / "table.csv", place / "policy.toml").write(place / "new", key=place / "id")
+    fk.verify(place / "new", key=place / "id.pub")
+
+
+def test_without_the_package_it_is_said_which_to_install(place, monkeypatch):
+    import foreknow.publishing.signature as signatures
+
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(signatures, "import_module", missing)
+    with pytest.raises(InputError, match=r'pip install "foreknow\[sign\]"'):
+        fk.verify(place / "out", key=place / "key.pub")
+
+
+def test_evidence_of_a_signed_release_checks_the_key_that_is_given(place):
+    found = fk.evidence_report(place / "out", key=place / "key.pub")
+    assert found.signed
+    assert "signature of certificate.json was checked" in Reader(render(found).html()).text
+    with pytest.raises(CertificateError):
+        fk.evidence_report(place / "out", key=place / "other.pub")
