@@ -8,6 +8,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("Audit", "foreknow.report.pages.audit"),
     ("Attack", "foreknow.report.pages.attack"),
     ("DisclosureCurves", "foreknow.report.pages.curves"),
+    ("LearnedReport", "foreknow.report.pages.learned"),
     ("EvidenceReport", "foreknow.report.pages.evidence"),
     ("LatticeResult", "foreknow.report.pages.lattice"),
     ("LatticeSurvey", "foreknow.report.pages.survey"),
