@@ -62,7 +62,7 @@ def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
     for place, requirement in enumerate(policy.requirements):
         if not requirement.failures(everyone):
             continue
-        for changed, because in _changes(requirement, everyone):
+        for changed, because in _allowed(_changes(requirement, everyone)):
             with suppress(InputError):
                 if changed.failures(everyone):
                     continue
@@ -74,6 +74,12 @@ def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
                     found.append(way)
         found += _apart(policy, requirement, everyone)
     return found
+
+
+def _allowed(changes: Iterator[tuple[Requirement, str]]) -> Iterator[tuple[Requirement, str]]:
+    """Changes, up to one that a requirement of its kind refuses."""
+    with suppress(InputError):
+        yield from changes
 
 
 def _block(policy: Policy, ways: Sequence[Way]) -> list[str]:
