@@ -157,11 +157,17 @@ def test_written_policies_are_those_suggested_and_can_be_kept(seed, tmp_path):
 
 def test_the_sample_and_its_types():
     found = fk.suggest_policy(sample.table_path())
-    assert found.questions == ()
+    assert [each.partition(":")[0] for each in found.questions] == ["charges"]
     with sample.table_path().open() as file:
         rows = list(csv.DictReader(file))
     judged(found.to_toml(), [row["diagnosis"] for row in rows])
-    assert {each.role for each in found.columns} == {"identifier", "quasi-identifier", "sensitive"}
+    roles = {each.name: each.role for each in found.columns}
+    assert (roles["name"], roles["diagnosis"], roles["ward"], roles["charges"]) == (
+        "identifier",
+        "sensitive",
+        "undecided",
+        "undecided",
+    )
     assert found.to_dict()["columns"][0]["name"] == "name"
     with pytest.raises(AttributeError):
         found.rows = 1
