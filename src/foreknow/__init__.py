@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from foreknow.methods.streamliner import Streamliner
     from foreknow.policy.policy import Policy, PublishOptions
     from foreknow.policy.requirement import Requirement
+    from foreknow.policy.suggestion import ColumnSuggestion, PolicySuggestion, suggest_policy
     from foreknow.publishing.certificate import Certificate
     from foreknow.publishing.members import named_release
     from foreknow.publishing.publish import Publication, publish
@@ -153,6 +154,7 @@ _ROOMS = {
     "methods.streamliner": ["Streamliner"],
     "policy.policy": ["Policy", "PublishOptions"],
     "policy.requirement": ["Requirement"],
+    "policy.suggestion": ["ColumnSuggestion", "PolicySuggestion", "suggest_policy"],
     "publishing.certificate": ["Certificate"],
     "publishing.members": ["named_release"],
     "publishing.publish": ["Publication", "publish"],
@@ -174,6 +176,7 @@ __all__ = [
     "BetaLikeness",
     "BeyondReach",
     "Certificate",
+    "ColumnSuggestion",
     "DateLevels",
     "Decoy",
     "DeltaDisclosure",
@@ -214,6 +217,7 @@ __all__ = [
     "NoSafeRelease",
     "Ordered",
     "Policy",
+    "PolicySuggestion",
     "Posterior",
     "PriorTable",
     "Priors",
@@ -262,6 +266,7 @@ __all__ = [
     "same",
     "skyline",
     "skyline_report",
+    "suggest_policy",
     "survey",
     "utility_of",
     "utility_report",
@@ -276,6 +281,7 @@ _INSTEAD = {
     "anonymize anonymise deidentify make release": "fk.publish(table, policy)",
     "check judge evaluate assess test": "fk.audit(release, policy)",
     "load_policy read_policy": 'fk.Policy("policy.toml")',
+    "init profile suggest infer_schema first_policy": "fk.suggest_policy(table)",
 }
 
 

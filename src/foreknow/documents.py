@@ -13,11 +13,12 @@ import stat
 import tomllib
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from foreknow.errors import InputError
-from foreknow.numbers import MOST_DIGITS, is_long
+from foreknow.numbers import MOST_DIGITS, decimal_text, is_long
 
 MOST_DEPTH = 32
 MOST_KEY_PARTS = 16
@@ -165,3 +166,49 @@ def read_text(path: Path, most: int, kind: type[InputError], what: str) -> str:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise kind(f"{what}, line {line}: a null character; is it a text file?")
     return text
+
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def toml_value(value: Any) -> str:
+    r"""Write a value in one line of TOML; a fraction as a decimal, or a text such as "1/3".
+
+    >>> toml_value({"l": 1, "k": [Fraction(1, 4), Fraction(1, 3)], "a b": "x\n"})
+    '{ l = 1, k = [0.25, "1/3"], "a b" = "x\\n" }'
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Fraction):
+        places = next((n for n in range(13) if not 10**n % value.denominator), None)
+        if places is None:
+            return f'"{value}"'
+        return decimal_text(int(value * 10**places), places)
+    if isinstance(value, (int, float, Decimal)):
+        return str(value)
+    if isinstance(value, dict):
+        inner = ", ".join(f"{toml_key(key)} = {toml_value(x)}" for key, x in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml_value, value))}]"
+    return _toml_text(str(value))
+
+
+def toml_key(key: str) -> str:
+    """Write a key of TOML: bare where it can be.
+
+    >>> toml_key("zip"), toml_key("zip code")
+    ('zip', '"zip code"')
+    """
+    return key if _BARE_KEY.fullmatch(key) else _toml_text(key)
+
+
+def _toml_text(text: str) -> str:
+    short = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    return '"' + "".join(short.get(char) or _toml_character(char) for char in text) + '"'
+
+
+def _toml_character(char: str) -> str:
+    if char.isprintable():
+        return char
+    return f"\\u{ord(char):04x}" if ord(char) < 1 << 16 else f"\\U{ord(char):08x}"

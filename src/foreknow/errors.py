@@ -121,7 +121,19 @@ class ContradictionError(StatementError):
 
 
 class NoSafeRelease(ForeknowError):
-    """Not even one group of everybody is safe; the message says which requirement fails."""
+    """Not even one group of everybody is safe; the message says which requirement fails.
+
+    Attributes
+    ----------
+    said : str
+        The message without the way out.
+    way_out : tuple of str
+        What to change, line by line; lines that begin with two blanks can be pasted into a policy.
+    """
+
+    def __init__(self, said: str, way_out: Iterable[str] = ()) -> None:
+        self.said, self.way_out = said, tuple(way_out)
+        super().__init__("\n".join([said, *self.way_out]))
 
 
 class NotEnoughMemory(ForeknowError, MemoryError):

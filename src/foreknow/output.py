@@ -40,6 +40,25 @@ def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
             whole.replace(target)
 
 
+def write_new(path: str | Path, text: str) -> None:
+    """Write a text file that does not exist yet, whole or not at all; only we can look into it."""
+    target = Path(path)
+    with _clear_errors(target):
+        if target.exists() or target.is_symlink():
+            raise OutputError(f"{str(path)!r} exists already; name a new file, or remove it first")
+        with _aside(target.absolute().parent) as whole:
+            with os.fdopen(create(whole, 0o600), "wb") as file:
+                file.write(text.encode("utf-8", "backslashreplace"))
+                file.flush()
+                os.fsync(file.fileno())
+            try:
+                os.link(whole, target)  # which fails where a name exists by now
+            except FileExistsError:
+                raise OutputError(
+                    f"{str(path)!r} appeared meanwhile; nothing was written"
+                ) from None
+
+
 @contextmanager
 def whole_folders(path: str | Path, kept: str | Path) -> Iterator[tuple[Path, Path]]:
     """Fill two new folders aside: both get their names when the block ends well, else neither.

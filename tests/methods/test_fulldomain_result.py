@@ -133,8 +133,10 @@ def test_where_even_the_top_is_unsafe_the_message_says_why(suppression):
         method.partition(table([1, 12, 25], "aab"), policy)
     assert str(raised.value) == (
         "not even one group of all 3 people is safe: nothing known: Facts(l=0, k=0, m=0) reaches "
-        "0.6667 for 'a', the limit is 0.6 (2 of 3 people have 'a': raise the limit, or let the "
-        "adversary know less, or add 'a' to except if it harms nobody)"
+        "0.6667 for 'a', the limit is 0.6 (2 of 3 people have 'a')\n"
+        "In nothing known, one of these lines would do, in place of any with the same key:\n"
+        "  below = 0.67    # what is reached is 2/3\n"
+        '  except = ["a"]  # if nobody is harmed: 2 of 3 people'
     )
 
 

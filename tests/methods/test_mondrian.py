@@ -364,8 +364,9 @@ def test_an_unsafe_whole_table_is_refused_with_value_adversary_and_probability()
     )
     assert "not even one group of all 4 people" in said
     assert said.count("second: ") == 2
-    assert said.count("(3 of 4 people have 's': raise the limit, ") == 1
-    assert "or add 's' to except if it harms nobody" in said
+    assert said.count("(3 of 4 people have 's')") == 1
+    assert "In second, this line would do" in said
+    assert '  except = ["s"]' in said
     assert "Facts(l=0, k=0, m=0) reaches 0.75 for 's', the limit is 0.75" in said
     assert "Facts(l=0, k=1, m=0) reaches 1 for 's', the limit is 0.6" in said
     for word in ("first", "series of cuts", "prove"):  # of one value each, it is a proof

@@ -15,6 +15,7 @@ from foreknow.cli.analyses import audit, curves, risk, skyline, survey, utility
 from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
 from foreknow.cli.evidence import evidence
+from foreknow.cli.init import init
 from foreknow.cli.learned import learned
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
 from foreknow.cli.priors import priors
@@ -32,7 +33,7 @@ from foreknow.errors import (
 from foreknow.text import one_line
 
 # Commands whose exit code or files are the outcome; what the others print is.
-_SETTLED = ("audit", "attack", "publish", "verify", "evidence", "demo", "priors")
+_SETTLED = ("init", "audit", "attack", "publish", "verify", "evidence", "demo", "priors")
 
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20
@@ -48,6 +49,7 @@ app = typer.Typer(
 )
 
 _COMMANDS = (
+    init,
     audit,
     skyline,
     curves,
@@ -145,6 +147,11 @@ def _report(error: BaseException) -> int:
             raise error
         bug = InternalError(f"{type(error).__name__}: {error}")
         error, code = ForeknowError(f"{bug} FOREKNOW_DEBUG=1 shows where."), BUG
+    if isinstance(error, NoSafeRelease):
+        _say(error.said)
+        for line in error.way_out:
+            print(one_line(line), file=sys.stderr, flush=True)
+        return code
     _say(error, pointing=isinstance(error, StatementError))
     return code
 

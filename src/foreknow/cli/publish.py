@@ -185,6 +185,8 @@ def _publish(
     say.print(made.audit)
     for note in made.certificate.notes:
         say.print(f"Note: {visible(note)}.", markup=False, highlight=False)
+    for said in made.advice:
+        say.print(f"{visible(said)}.", markup=False, highlight=False)
     notes = {
         publishing.CERTIFICATE: "what was required and found, for foreknow verify",
         publishing.SIGNATURE: "your signature of it, for foreknow verify --key",

@@ -674,26 +674,19 @@ class Requirement:
                     f"{str(worst_one.value)!r}, the limit is {limit}"
                 )
                 failing = worst_one.value
-        if said and counts.n_groups == 1:
-            said[-1] += f" ({self._way_out(self.shown(counts, worst_one), failing)})"
+        if said and counts.n_groups == 1 and counts.semantics != "multiset":
+            said[-1] += f" ({self._holders(self.shown(counts, worst_one), failing)})"
         return said
 
-    def _way_out(self, counts: GroupCounts, value: Label) -> str:
-        """What to change where not even one group of everybody holds."""
-        name, values = repr(str(value)), [value]
+    def _holders(self, counts: GroupCounts, value: Label) -> str:
+        """How many people have what can be found out."""
+        values = [value]
         if self.about_sets:
             about = self.called(counts.values, value).about(counts.values)
             values = [counts.values[code] for code in np.flatnonzero(about)]
         have = sum(int(counts.totals[counts.code(each)]) for each in values)
-        said = "raise the limit, or let the adversary know less"
-        if self.within is not None:
-            near = f"raise the limit, give less than {self.within.key}, or let the adversary"
-            return f"{have} of {counts.n_people} people have values {value}: {near} know less"
-        if self.values is None and self.any_of is None:
-            said += f", or add {name} to except if it harms nobody"
-        if counts.semantics == "multiset":
-            return said
-        return f"{have} of {counts.n_people} people have {name}: {said}"
+        what = repr(str(value)) if self.within is None else f"values {value}"
+        return f"{have} of {counts.n_people} people have {what}"
 
     def of_set(self, point: Point, release: HasCounts) -> Disclosure:
         """What an adversary finds out at worst of its one set, whose posteriors are added up."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from html import escape
@@ -132,6 +132,11 @@ class Publication:
     def utility(self) -> Utility:
         """What the release is still worth; see also `foreknow.utility_report`."""
         return self.audit.utility
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What to do where the release says next to nothing; for the owner, and never written."""
+        return tuple(_advice(self))
 
     @property
     def groups(self) -> dict[Label, int]:
@@ -412,6 +417,42 @@ def publish(
     return Publication(
         release, verdicts, certificate, tables, options, private, members, kept, labels
     )
+
+
+def _advice(made: Publication) -> Iterator[str]:
+    """Whether everybody is in one group, and what gives more."""
+    counts, policy = made.counts, made.audit.policy
+    if counts.n_groups > 1 or counts.n_people < 2:
+        return
+    schema, method = policy.needed_schema, policy.options.method
+    yield (
+        f"Worthless: all {counts.n_people:,} people are in one group, so the release says how "
+        f"often each {schema.sensitive!r} occurs, and ties none to {_or(schema.quasi_identifiers)}"
+    )
+    flat = [name for name in schema.quasi_identifiers if name not in schema.hierarchies]
+    if method == "fulldomain":
+        if flat:
+            yield (
+                f"Without a hierarchy {_or(flat)} can only be published as it is, or not at all: "
+                "add levels in [schema.hierarchies]"
+            )
+        yield (
+            'FullDomain writes everybody at one level: method = "mondrian" keeps more, and '
+            "suppression = 0.05 in [publish.fulldomain] lets it leave a few people aside"
+        )
+    if made.audit.verdicts:
+        tight = max(made.audit.verdicts, key=lambda v: v.probability / float(v.limit))
+        reached, limit = tight.point.said(tight.disclosure)
+        yield (
+            f"{tight.requirement.name} is nearest to its limit: with everybody in one group, "
+            f"{reached} is reached for {str(tight.value)!r}, and the limit is {limit}. A higher "
+            "limit, a weaker adversary, or except = [...] for values that harm nobody may divide it"
+        )
+
+
+def _or(names: Sequence[str]) -> str:
+    known = list(map(repr, names))
+    return " or ".join([", ".join(known[:-1]), known[-1]] if known[1:] else known)
 
 
 def _with_method(

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, InternalError, NoSafeRelease, did_you_mean, hints
+from foreknow.errors import InputError, InternalError, did_you_mean, hints
 from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, level_names
 from foreknow.methods.fulldomain.losses import OBJECTIVES, Objective, loss_by
 from foreknow.methods.fulldomain.rollup import Rollup
@@ -188,7 +188,7 @@ class FullDomain:
         loss = loss_by(self.objective, rollup, lattice)
         search = LatticeSearch(lattice, rollup, judge, loss, until)
         if not search.check(lattice.top) and judge.monotone:
-            raise NoSafeRelease(self._at_the_top(rollup, judge))
+            raise judge.no_release(self._at_the_top(rollup, judge), rollup.view(rollup.tops))
         complete, found = True, None
         try:
             found = self._find(search)
@@ -204,7 +204,8 @@ class FullDomain:
                     search.check_all()
         _log.info("%d of %d nodes checked", search.checked.sum(), len(lattice))
         if found is None:
-            raise NoSafeRelease(self._nowhere(search, rollup, judge, complete))
+            problem = self._nowhere(search, rollup, judge, complete)
+            raise judge.no_release(problem, rollup.view(rollup.tops))
         view, judged = search.judged(found)
         number, outlier_group = _numbered(view.counts.n_groups, judged.outliers)
         safe_as_they_are = np.flatnonzero((search.status == SAFE) & np.isnan(search.losses))

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import IntArray
+from foreknow.errors import NoSafeRelease
 from foreknow.methods.fulldomain.losses import together
 from foreknow.methods.fulldomain.rollup import View
 from foreknow.methods.protocol import refuse_suppression
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
+from foreknow.policy.way_out import no_safe_release
 
 # How far above the limit a ledger may put what is safe.
 _CLOSE = 1e-6
@@ -59,6 +61,10 @@ class Judge:
     def failures(self, view: View) -> str:
         """Which requirements the groups of a view fail, in words."""
         return "; ".join(self._policy.failures(self._labelled(view)))
+
+    def no_release(self, problem: str, view: View) -> NoSafeRelease:
+        """The error for a lattice whose top is not safe, with the ways out."""
+        return no_safe_release(problem, self._policy, self._labelled(view))
 
     def judge(self, view: View) -> Judged:
         """Judge the groups at a node."""

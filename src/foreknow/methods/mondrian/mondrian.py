@@ -16,7 +16,7 @@ from pydantic import Field
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
-from foreknow.errors import InputError, NoSafeRelease, hints
+from foreknow.errors import InputError, hints
 from foreknow.methods.mondrian.levels import Level
 from foreknow.methods.mondrian.suppression import Suppression
 from foreknow.methods.points import Points
@@ -24,6 +24,7 @@ from foreknow.methods.protocol import ADVICE, Grouping, Traits, refuse_suppressi
 from foreknow.numbers import Number
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
+from foreknow.policy.way_out import no_safe_release
 from foreknow.settings import FromOne, Settings
 from foreknow.settings import Number as NumberSetting
 
@@ -192,7 +193,7 @@ class Mondrian:
             f"not even one group of all {everyone.n_people} people is safe: {'; '.join(failures)}"
         )
         if policy.monotone():
-            raise NoSafeRelease(problem)
+            raise no_safe_release(problem, policy, everyone)
         _log.info("one group of everybody is not safe; looking for groups that are")
         least, waited = np.inf, 0
         while waited < _PATIENCE:
@@ -204,8 +205,9 @@ class Mondrian:
                 return
             waited = 0 if reach < least else waited + 1
             least = min(least, reach)
-        raise NoSafeRelease(
-            f"{problem}; and no series of cuts was found that leads to safe groups, which does "
-            "not prove that there is none: a person may have several sensitive values here, and "
-            "then smaller groups can be safer"
+        problem += (
+            "; and no series of cuts was found that leads to safe groups, which does not prove "
+            "that there is none: a person may have several sensitive values here, and then "
+            "smaller groups can be safer"
         )
+        raise no_safe_release(problem, policy, everyone)

@@ -1,0 +1,127 @@
+"""Profile: what the columns of a table hold, before anybody has said what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from foreknow.data.engines.advice import date_formats, described, has_decimal_commas
+from foreknow.data.engines.columns import Kind, codes_of, encode, plain
+from foreknow.data.engines.table import Table
+from foreknow.data.reading import Reading
+from foreknow.data.sparse import IntArray
+from foreknow.errors import DataError
+
+# Columns that are held at once: so many are read in one pass.
+_AT_ONCE = 64
+# A text among so many distinct values makes the column one of texts: the others need no look.
+_LOOK = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """What a column holds.
+
+    Attributes
+    ----------
+    name : str
+    rows, nulls : int
+    distinct : int
+        How many values it has, without nulls.
+    kind : "number", "date" or "text", or None
+        None where it cannot be used at all; `problem` says why.
+    domain : list
+        Its values, ascending; of very many texts the first ones that were met.
+    people : int64 array
+        How many rows have each value of the domain.
+    """
+
+    name: str
+    rows: int
+    nulls: int = 0
+    distinct: int = 0
+    kind: Kind | None = None
+    domain: Sequence[Any] = ()
+    people: IntArray | None = None
+    problem: str = ""
+
+    @property
+    def known(self) -> int:
+        """Rows that have a value."""
+        return self.rows - self.nulls
+
+    @property
+    def said(self) -> str:
+        """What it was taken for, in words: numbers 17 to 90, or text, 2 values."""
+        if self.problem or self.kind == "text":
+            return f"{self.distinct:,} value{'s' * (self.distinct != 1)}"
+        return f"{self.distinct:,} values, {described(self.domain)}"
+
+
+def profiles(table: Table, reading: Reading) -> list[Profile]:
+    """Look at every column once; one that cannot be read is said to be so, and no error."""
+    found: list[Profile] = []
+    for start in range(0, len(table.columns), _AT_ONCE):
+        found += _block(table, table.columns[start : start + _AT_ONCE], reading)
+    return found
+
+
+def _block(table: Table, names: Sequence[str], reading: Reading) -> Iterator[Profile]:
+    try:
+        rows = table.arrow(list(names))
+    except DataError as error:
+        if len(names) > 1:
+            for name in names:
+                yield from _block(table, [name], reading)
+            return
+        if table.untyped:
+            raise  # the file itself is broken
+        yield Profile(names[0], 0, problem=str(error))
+        return
+    for place, name in enumerate(names):
+        try:
+            yield _profile(name, rows.column(place), table.untyped, reading)
+        except DataError as error:
+            yield Profile(name, len(rows), problem=str(error))
+
+
+def _profile(name: str, array: pa.ChunkedArray, untyped: bool, reading: Reading) -> Profile:
+    array = plain(name, array)
+    codes, found = codes_of(array)
+    nulls = int(array.null_count)
+    distinct = len(found) - (nulls > 0)
+    if distinct > _LOOK and pa.types.is_string(found.type):
+        some = found.slice(0, _LOOK)
+        if not untyped or encode(name, pa.chunked_array([some]), untyped=True).kind == "text":
+            people = np.bincount(codes, minlength=_LOOK)[:_LOOK]
+            domain = some.to_pylist()
+            return Profile(name, len(array), nulls, distinct, "text", domain, people)
+    column = encode(name, array, untyped=untyped, reading=reading)
+    people = np.bincount(column.codes, minlength=len(column.domain))
+    domain = column.domain
+    if column.has_null:
+        domain, people = domain[1:], people[1:]
+    return Profile(name, len(array), nulls, len(domain), column.kind, domain, people)
+
+
+def reading_of(found: Sequence[Profile], given: Reading) -> Reading:
+    """How texts are to be read, where all that could be numbers or dates look one way."""
+    texts = [p.domain for p in found if p.kind == "text" and p.distinct]
+    more: dict[str, str] = {}
+    numbers = [p for p in found if p.kind == "number" and any(map(_has_point, p.domain))]
+    if given.decimal is None and not numbers and any(map(has_decimal_commas, texts)):
+        more["decimal"] = ","
+    formats = [date_formats(domain, str(domain[0])) for domain in texts]
+    fitting = [set(each) for each in formats if each]
+    common = set.intersection(*fitting) if fitting else set()
+    if given.date_format is None and len(common) == 1:
+        more["date_format"] = common.pop()
+    return given.over(Reading(**more))
+
+
+def _has_point(value: Any) -> bool:
+    return "." in str(value)

@@ -1,0 +1,691 @@
+"""A first policy for a table: roles with reasons, hierarchies, and a limit that can be kept.
+
+What a name or a count of values suggests is a guess, and says so. That the policy can be kept is
+none: with everybody in one group it holds, exactly.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from textwrap import wrap
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import Disclosure, worst
+from foreknow.adversaries.facts.facts import Facts
+from foreknow.criteria.properties import KAnonymity
+from foreknow.data.counts import GroupCounts
+from foreknow.data.engines import open_table
+from foreknow.data.engines.profile import Profile, profiles, reading_of
+from foreknow.data.engines.table import require
+from foreknow.data.microdata import Microdata
+from foreknow.data.reading import Reading
+from foreknow.data.schema import Schema
+from foreknow.documents import toml_key, toml_value
+from foreknow.errors import DataError, PolicyError, UnsupportedError, hinted, memory_for
+from foreknow.numbers import percentage
+from foreknow.output import write_new
+from foreknow.policy.policy import Policy, PublishOptions
+from foreknow.policy.requirement import Requirement
+from foreknow.text import one_line
+
+Role: TypeAlias = Literal["identifier", "quasi-identifier", "sensitive", "undecided"]
+
+# What an adversary is first taken to know: the strongest that leaves a limit worth having.
+_KNOWLEDGE = ((1, 3, 1), (0, 3, 1), (0, 3, 0), (0, 1, 0), (0, 0, 0))
+_LIMITS = [Fraction(n, 100) for n in (10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90, 95, 99, 100)]
+# Above this a limit says little, and less knowledge is tried; the odds that groups may add.
+_WORTH, _ROOM = Fraction(3, 4), 2
+_K = 5
+# Of how many values a column is a code at most, and how many columns without a hint are taken.
+_FEW, _FEW_NUMBERS, _LEAST_COLUMNS = 20, 12, 3
+_NEARLY = Fraction(9, 10)  # of the rows have a value of their own
+_CELLS = 20  # in which numbers are cut at first
+
+
+def _vocabulary(text: str) -> dict[str, None]:
+    """Words, in their order."""
+    return dict.fromkeys(text.split())
+
+
+# Words in names of columns, in English and German.
+_NAMES_PEOPLE = _vocabulary(
+    """
+    firstname lastname forename surname fullname vorname nachname familienname email mail phone
+    telephone telefon mobile handy ssn passport iban address adresse anschrift street strasse
+    straße username login rownames rownumber rowid uuid guid
+    """
+)
+_OFTEN_NAMES = _vocabulary(
+    """
+    name id nr number nummer key index seqn mrn kennung identifier
+    """
+)
+_KNOWN = _vocabulary(
+    """
+    age alter birth birthday birthdate dob born geburt geburtsdatum geburtsjahr sex gender
+    geschlecht zip zipcode postcode postal plz city ort wohnort stadt town state county kreis
+    region district bezirk country land native nationality nationalität race ethnicity marital
+    familienstand education bildung school schule student occupation beruf job workclass
+    employer relationship children kinder household haushalt admitted admission aufnahme visit
+    birthplace height yearsmarried
+    """
+)
+_SECRET = _vocabulary(
+    """
+    diagnosis diagnose diagnoses disease illness krankheit icd icd10 condition hiv income
+    einkommen salary gehalt lohn wage wages earnings debt loan affairs crime religion
+    religiousness injury severity schwere drug medication medikament abortion result ergebnis
+    outcome death transplant cost costs charges score grade note vote rating
+    """
+)
+_POSTAL = _vocabulary(
+    """
+    zip zipcode postcode postal plz
+    """
+)
+_NUMERIC = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
+_DECIDE = "DECIDE"
+_WIDTH = 94  # of comments
+
+
+@dataclass(frozen=True)
+class ColumnSuggestion:
+    """What a column is suggested to be, and why.
+
+    Attributes
+    ----------
+    name : str
+    role : "identifier", "quasi-identifier", "sensitive" or "undecided"
+        An undecided column has no role in the policy: it is not published.
+    holds : str
+        What was counted in it, such as "74 values, numbers 17 to 90".
+    reason : str
+    hierarchy : mapping, optional
+        How it may coarsen, as in a policy file.
+    question : str
+        What needs a decision; empty where nothing does.
+    """
+
+    name: str
+    role: Role
+    holds: str
+    reason: str
+    hierarchy: Mapping[str, Any] | None = None
+    question: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class PolicySuggestion:
+    """A first policy for a table, which it can keep; see `suggest_policy`.
+
+    Attributes
+    ----------
+    name : str
+        What the table is called.
+    rows : int
+    columns : tuple of ColumnSuggestion
+        In the order of the table.
+    policy : Policy
+    notes : tuple of str
+        What was found out about the limit, a sentence each.
+    """
+
+    name: str
+    rows: int
+    columns: tuple[ColumnSuggestion, ...]
+    policy: Policy
+    notes: tuple[str, ...]
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What needs a decision, a sentence for each column."""
+        return tuple(f"{each.name}: {each.question}" for each in self.columns if each.question)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "table": self.name,
+            "rows": self.rows,
+            "columns": [dict(vars(each)) for each in self.columns],
+            "policy": self.policy.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def to_toml(self) -> str:
+        """The policy file, with what was found about each column and limit as comments."""
+        return "\n".join(_lines(self)) + "\n"
+
+    def write(self, path: str | Path) -> None:
+        """Write the policy file; one that exists is never replaced.
+
+        Raises
+        ------
+        OutputError
+            If there is something of this name.
+        """
+        write_new(path, self.to_toml())
+
+    save = write
+
+    def __repr__(self) -> str:
+        schema = self.policy.needed_schema
+        return (
+            f"PolicySuggestion({self.name}: {len(schema.quasi_identifiers)} quasi-identifiers, "
+            f"sensitive {schema.sensitive!r}, {len(self.questions)} to decide)"
+        )
+
+
+@memory_for("a first policy")
+@hinted
+def suggest_policy(
+    table: Any,
+    *,
+    sensitive: str | None = None,
+    quasi_identifiers: Sequence[str] | None = None,
+    reading: Reading | Mapping[str, str] | None = None,
+) -> PolicySuggestion:
+    """Suggest a first policy for a table: one that it can keep, to be read and changed.
+
+    Roles are guessed from names, types and numbers of values; each guess has its reason. That the
+    policy can be kept is not guessed: with everybody in one group it holds.
+
+    Parameters
+    ----------
+    table : path or frame
+    sensitive : str, optional
+        The column that must stay hidden; guessed when left out.
+    quasi_identifiers : sequence of str, optional
+        The columns that others may know of a person; guessed when left out.
+    reading : Reading or mapping, optional
+        How a file is written, where nothing in it says so.
+
+    Returns
+    -------
+    PolicySuggestion
+
+    Raises
+    ------
+    DataError
+        If the table has no rows, or no columns of which one could be hidden and one be known.
+
+    Examples
+    --------
+    >>> from foreknow import sample
+    >>> found = suggest_policy(sample.table_path())
+    >>> found.policy.schema.sensitive, found.policy.schema.quasi_identifiers
+    ('diagnosis', ('age', 'sex', 'zip', 'admitted', 'marital'))
+    """
+    given = Reading() if reading is None else Reading.of(reading)
+    opened = open_table(table, given)
+    chosen = [quasi_identifiers] if isinstance(quasi_identifiers, str) else quasi_identifiers
+    named = [] if sensitive is None else [sensitive]
+    require(opened, [*named, *(chosen or ())])
+    found = profiles(opened, given)
+    known = reading_of(found, given)
+    if known != given:
+        found = profiles(opened, known)
+    rows = max((each.rows for each in found), default=0)
+    if not rows:
+        raise DataError(f"{opened.name} has no rows")
+    roles = _Roles(opened.name, found, sensitive, chosen)
+    schema, columns = _schema(found, roles, known)
+    microdata = Microdata(opened, schema)
+    # Every value has its place in the hierarchies, or this says which has not.
+    known_values = [attribute.domain for attribute in microdata.attributes]
+    everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
+    profile = next(each for each in found if each.name == schema.sensitive)
+    required, notes, question = _requirements(everyone, profile)
+    if question:
+        columns = [
+            replace(c, question=c.question or question) if c.role == "sensitive" else c
+            for c in columns
+        ]
+    empty = any("" in domain for domain in (*known_values, everyone.values))
+    options = PublishOptions(format="parquet" if empty else "csv")
+    policy = Policy(required, schema, options)
+    return PolicySuggestion(opened.name, rows, tuple(columns), policy, tuple(notes))
+
+
+# ---- roles --------------------------------------------------------------------------------------
+
+
+def _words(name: str) -> set[str]:
+    """The words of a name, and their pairs: first_name has "firstname", too."""
+    split = re.sub(r"(?<=[a-zäöüß])(?=[A-Z])", " ", name)
+    words = [word for word in re.split(r"[\W_]+", split.lower()) if word]
+    return {*words, *(a + b for a, b in pairwise(words)), "".join(words)}
+
+
+class _Roles:
+    """The role of each column, and why."""
+
+    def __init__(
+        self,
+        table: str,
+        found: Sequence[Profile],
+        sensitive: str | None,
+        chosen: Sequence[str] | None,
+    ) -> None:
+        self.of: dict[str, tuple[Role, str]] = {}
+        for each in found:
+            fixed = _unusable(each) or _identifier(each)
+            if fixed and each.name != sensitive and each.name not in (chosen or ()):
+                self.of[each.name] = fixed
+        free = [each for each in found if each.name not in self.of]
+        if sensitive is None:
+            hidden = self._sensitive([e for e in free if e.name not in (chosen or ())], chosen)
+            if hidden is None:
+                raise DataError(
+                    f"{table}: no column could be what must stay hidden, with two values or more "
+                    "that are not names of people; name one: --sensitive COLUMN, or in Python "
+                    "sensitive="
+                )
+            sensitive = hidden
+        else:
+            self.of[sensitive] = "sensitive", "you named it"
+        free = [each for each in free if each.name != sensitive]
+        for each in free:
+            if chosen is not None:
+                known = each.name in chosen
+                why = "you named it" if known else "you did not name it"
+                self.of[each.name] = ("quasi-identifier" if known else "undecided"), why
+            elif _KNOWN.keys() & _words(each.name) or each.kind == "date":
+                why = "dates of a person are often known" if each.kind == "date" else ""
+                why = why or "by its name, others may know it of a person"
+                self.of[each.name] = "quasi-identifier", why
+        many = sum(role == "quasi-identifier" for role, _ in self.of.values())
+        few = [
+            e
+            for e in free
+            if e.name not in self.of
+            and e.distinct <= _FEW
+            and not _OFTEN_NAMES.keys() & _words(e.name)
+        ]
+        rest = [e for e in free if e.name not in self.of and e not in few]
+        for each in [*few, *rest]:
+            if many < (_LEAST_COLUMNS if each in few else 1):
+                why = "others might know it: it has few values" if each in few else "none is left"
+                self.of[each.name], many = ("quasi-identifier", why), many + 1
+            else:
+                self.of[each.name] = "undecided", "nothing says who may know it"
+        if not many:
+            raise DataError(
+                f"{table}: no column is left that others may know of a person, beside "
+                f"{sensitive!r} and what names people; name some: --quasi-identifiers COLUMNS, or "
+                "in Python quasi_identifiers=[...]"
+            )
+
+    def _sensitive(self, free: Sequence[Profile], chosen: Sequence[str] | None) -> str | None:
+        """The column that must stay hidden: by its name, or the last of few values."""
+        for word in _SECRET:
+            for each in free:
+                if word in _words(each.name):
+                    self.of[each.name] = "sensitive", f"its name has the word {word!r}"
+                    return each.name
+        known = [e for e in free if _KNOWN.keys() & _words(e.name) or e.kind == "date"]
+        few = [e for e in free if e not in known and e.distinct <= 5 * _FEW]
+        others = [e for e in free if e not in known]
+        for part in (few, others, known):
+            if part and (len(free) > 1 or chosen):
+                self.of[part[-1].name] = "sensitive", "the last column that may be"
+                return part[-1].name
+        return None
+
+
+def _unusable(each: Profile) -> tuple[Role, str] | None:
+    if each.problem:
+        return "undecided", f"it cannot be used as it is: {each.problem}"
+    if not each.distinct:
+        return "undecided", "it holds nothing but missing values"
+    if each.distinct == 1 and not each.nulls:
+        return "undecided", "it has one value, the same for everybody"
+    return None
+
+
+def _identifier(each: Profile) -> tuple[Role, str] | None:
+    words, share = _words(each.name), Fraction(each.distinct, each.known)
+    own = f"{each.distinct:,} values in {each.known:,} rows that have one"
+    if each.kind == "date":
+        return None
+    if _NAMES_PEOPLE.keys() & words:
+        return "identifier", f"by its name, it names people; {own}"
+    if _OFTEN_NAMES.keys() & words and share >= Fraction(1, 20) and each.known >= 2 * _K:
+        return "identifier", f"by its name and its many values, it names people: {own}"
+    if each.known >= 2 * _K and share >= _NEARLY and _no_measure(each):
+        return "identifier", f"nearly everybody has a value of their own: {own}"
+    return None
+
+
+def _no_measure(each: Profile) -> bool:
+    """Whether values that hardly repeat are texts, or whole numbers without a gap."""
+    if (_SECRET | _KNOWN).keys() & _words(each.name):
+        return False
+    if each.kind == "text":
+        return 2 * sum(_NUMERIC.fullmatch(str(v)) is not None for v in each.domain) < each.distinct
+    whole = all(type(value) is int for value in each.domain)
+    return whole and each.domain[-1] - each.domain[0] + 1 == each.distinct == each.known
+
+
+def _schema(
+    found: Sequence[Profile], roles: _Roles, reading: Reading
+) -> tuple[Schema, list[ColumnSuggestion]]:
+    """The schema, and what is said of each column."""
+    columns, types = [], {}
+    for each in found:
+        role, reason = roles.of[each.name]
+        hierarchy, question = None, ""
+        if role == "quasi-identifier":
+            hierarchy, kind, question = _hierarchy(each)
+            if kind is not None:
+                types[each.name] = kind
+        elif role == "sensitive":
+            if reason.startswith("the last"):
+                question = "is this what must stay hidden? No name of a column says so"
+        elif (
+            role == "identifier"
+            and each.distinct < each.known
+            and _OFTEN_NAMES.keys() & _words(each.name)
+        ):
+            question = (
+                "has a person several rows? Rows are counted as people; if so, see semantics and "
+                "person"
+            )
+        elif role == "undecided" and not each.problem and each.distinct > 1:
+            secret = _SECRET.keys() & _words(each.name)
+            if secret:
+                question = "sensitive, too? Then publish it by a requirement of its own"
+        columns.append(ColumnSuggestion(each.name, role, each.said, reason, hierarchy, question))
+    by = {
+        role: [each.name for each in columns if each.role == role]
+        for role in ("identifier", "quasi-identifier", "sensitive")
+    }
+    (hidden,) = by["sensitive"]
+    profile = next(each for each in found if each.name == hidden)
+    missing: Any = "error"
+    if profile.nulls:
+        label, taken = "missing", set(map(str, profile.domain))
+        while label in taken:
+            label += "?"
+        missing = {"label": label}
+    hierarchies = {each.name: each.hierarchy for each in columns if each.hierarchy is not None}
+    schema = Schema(
+        identifiers=by["identifier"],
+        quasi_identifiers=by["quasi-identifier"],
+        sensitive=hidden,
+        types=types,
+        hierarchies=hierarchies,
+        missing=missing,
+        reading=reading,
+    )
+    return schema, columns
+
+
+# ---- hierarchies --------------------------------------------------------------------------------
+
+
+def _hierarchy(each: Profile) -> tuple[dict[str, Any] | None, Any, str]:
+    """How a column may coarsen, the type it must be given for that, and what is to decide."""
+    code = _code_length(each)
+    if code is not None:
+        return {"mask": code}, "text" if each.kind == "number" else None, ""
+    if each.kind == "date":
+        return _dates(each), None, ""
+    if each.kind == "number":
+        if not np.isfinite([float(each.domain[0]), float(each.domain[-1])]).all():
+            return None, None, "it has numbers that are not finite"
+        whole = all(value == int(value) for value in each.domain[:1000])
+        if each.distinct <= _FEW_NUMBERS:
+            ask = "number or code? Taken for numbers; of codes, say so in [schema.types]"
+            return None, None, ask if whole else ""
+        widths = _widths(each.domain[0], each.domain[-1], whole)
+        return (None if widths is None else {"intervals": widths}), None, ""
+    if each.distinct > 5 * _FEW:
+        return None, None, "many texts: a hierarchy of words (file or rows) keeps more"
+    return None, None, ""
+
+
+def _code_length(each: Profile) -> int | None:
+    """How long codes are, if all are of one length and have digits."""
+    lengths = {len(str(value)) for value in each.domain}
+    if len(lengths) != 1 or each.distinct <= _FEW_NUMBERS or each.kind == "date":
+        return None
+    (length,) = lengths
+    if each.kind == "number":
+        postal = _POSTAL.keys() & _words(each.name)
+        whole = all(type(value) is int and value >= 0 for value in each.domain)
+        return length if postal and whole and length > 2 else None
+    complete = each.distinct == len(each.domain)
+    digits = all(any(char.isdigit() for char in str(value)) for value in each.domain)
+    return length if complete and digits and 2 < length <= 12 else None
+
+
+def _dates(each: Profile) -> dict[str, Any] | None:
+    first, last = each.domain[0], each.domain[-1]
+    if isinstance(first, dt.time):
+        return {"dates": ["hour", "day"]}
+    years = last.year - first.year
+    if years > 20:
+        return {"dates": ["month", "year", "decade"]}
+    return {"dates": ["month", "quarter", "year"]}
+
+
+def _widths(low: Any, high: Any, whole: bool) -> list[Any] | None:
+    """Three round widths that nest, the first of which makes about twenty cells."""
+    span = Fraction(str(high)) - Fraction(str(low))
+    power = 0 if whole else -6
+    while True:
+        for first in (1, 2, 5):
+            width = Fraction(first) * Fraction(10) ** power
+            if span / width <= _CELLS:
+                then = [width * n for n in _multiples(first)]
+                return [_plain(each) for each in (width, *then)]
+        power += 1
+        if power > 15:
+            return None
+
+
+def _multiples(first: int) -> tuple[int, int]:
+    """What makes the next widths of 1, 2 and 5 round, too: 1, 5, 10; 2, 10, 50; 5, 10, 50."""
+    return {1: (5, 10), 2: (5, 25), 5: (2, 10)}[first]
+
+
+def _plain(width: Fraction) -> Any:
+    return int(width) if width.denominator == 1 else str(float(width))
+
+
+# ---- requirements -------------------------------------------------------------------------------
+
+
+def _requirements(
+    everyone: GroupCounts, profile: Profile
+) -> tuple[list[Requirement], list[str], str]:
+    """A limit that everybody in one group keeps with room to spare, and k-anonymity.
+
+    With what was found out, and what is to decide about the sensitive column.
+    """
+    n, labels = everyone.n_people, everyone.values
+    if n < 2:
+        raise DataError("the table has one person: whatever is published, is theirs")
+    if np.count_nonzero(everyone.totals) < 2:
+        raise DataError(f"everybody has the same {profile.name!r}: nothing can be hidden")
+    found, question = None, ""
+    if profile.kind in ("number", "date") and profile.distinct > _FEW:
+        found = _limited(everyone, {"within": "10%" if profile.kind == "number" else "30 days"})
+        if found is None or found[1] > _WORTH:
+            found = None
+            question = (
+                "each value is judged by itself, and values near each other are not (within); "
+                "if near is as bad, publish ranges, or fewer values that many people share"
+            )
+    notes: list[str] = []
+    if found is None:
+        common = [str(labels[c]) for c in np.flatnonzero(2 * everyone.totals > n).tolist()]
+        found = _limited(everyone, {"excluded": common})
+        notes += [
+            f"{_DECIDE}: {everyone.totals.max():,} of {n:,} people have {value!r}, so nobody could "
+            "keep it below one half: it is left out (except). Without the exception there would "
+            "be no limit below that share"
+            for value in common
+        ]
+    if found is None:
+        raise DataError(
+            f"no limit on {profile.name!r} can be kept for {n:,} people with {len(labels):,} "
+            "values; publish more people"
+        )
+    required, limit, reached, value = found
+    least = next(x for x in _LIMITS if x > reached)
+    notes.append(
+        f"With everybody in one group, such an adversary reaches "
+        f"{percentage(reached, 2, 'up')} for {value!r}; no limit up to that can be kept"
+    )
+    notes.append(
+        f"{toml_value(least)} is the strictest round limit that can be kept"
+        + ("" if least == limit else f"; {toml_value(limit)} leaves room for smaller groups")
+    )
+    return [required, Requirement(KAnonymity(min(_K, n)))], notes, question
+
+
+def _limited(
+    everyone: GroupCounts, secret: Mapping[str, Any]
+) -> tuple[Requirement, Fraction, Fraction, str] | None:
+    """A requirement on some secret, its limit, what is reached, and for which value.
+
+    The most knowledge with a limit worth having; the least, where there is none.
+    """
+    found = None
+    left = np.count_nonzero(everyone.totals) - len(secret.get("excluded", ()))
+    for l, k, m in _KNOWLEDGE:  # noqa: E741
+        if l and left < 3:
+            continue
+        try:
+            own = Requirement(Facts(l, k, m), 1, **secret)
+            ((*each,),) = own.disclosures(everyone)
+        except (PolicyError, UnsupportedError):
+            return None
+        reached = _exactly(worst(each))
+        if reached == 1:
+            continue
+        limit = next(x for x in _LIMITS if x == 1 or _odds(x) >= _ROOM * _odds(reached))
+        found = replace(own, below=limit), limit, reached, str(worst(each).value)
+        if limit <= _WORTH:
+            break
+    return found
+
+
+def _exactly(found: Disclosure) -> Fraction:
+    return Fraction(found.probability) if found.exact is None else found.exact
+
+
+def _odds(chance: Fraction) -> Fraction:
+    return chance / (1 - chance)
+
+
+# ---- the file -----------------------------------------------------------------------------------
+
+
+def _lines(given: PolicySuggestion) -> Iterator[str]:
+    """The lines of the policy file."""
+    schema, policy = given.policy.needed_schema, given.policy
+    count = len(given.columns)
+    yield f"# A first policy for {_said(given.name)}: {given.rows:,} rows, {count:,} columns."
+    yield "# It can be published as it is. Read it first: roles are guesses from names and counts."
+    decide = len(given.questions) + sum(note.startswith(_DECIDE) for note in given.notes)
+    if decide:
+        many = "One thing needs" if decide == 1 else f"{decide} things need"
+        yield f'# {many} your decision: look for "{_DECIDE}".'
+    yield ""
+    yield "[schema]"
+    yield from _listing(given, "identifier", "identifiers", "Never published.")
+    yield from _listing(
+        given, "quasi-identifier", "quasi_identifiers", "Known to others: published, but coarser."
+    )
+    hidden = next(each for each in given.columns if each.role == "sensitive")
+    yield "# Must stay hidden of every person."
+    yield f"sensitive = {toml_value(hidden.name)}  # {_about(hidden)}"
+    if schema.missing != "error":
+        yield "# Rows without a value are published with this one."
+        yield f"missing = {toml_value({'label': str(schema.missing)})}"
+    undecided = [each for each in given.columns if each.role == "undecided"]
+    if undecided:
+        yield "# Not published, until you give them a role:"
+        yield from (f"#   {toml_value(e.name)}  {_about(e)}" for e in undecided)
+    table = schema.to_dict()
+    for name in ("reading", "types"):
+        if table.get(name):
+            yield ""
+            yield f"[schema.{name}]"
+            yield from (f"{toml_key(k)} = {toml_value(x)}" for k, x in table[name].items())
+    if schema.hierarchies:
+        yield ""
+        yield "# How columns coarsen. Numbers without a line become ranges, texts sets of values."
+        yield "[schema.hierarchies]"
+        for each in given.columns:
+            if each.hierarchy is not None:
+                yield f"{toml_key(each.name)} = {toml_value(dict(each.hierarchy))}"
+    for requirement in policy.requirements:
+        yield ""
+        if requirement.points:
+            yield from _of_limit(requirement, given.notes)
+        yield "[[require]]"
+        table = requirement.to_dict()
+        if requirement.points:
+            table["below"] = requirement.points[0].below
+        else:
+            few = (
+                ""
+                if given.policy.requirements[1].criterion == KAnonymity(_K)
+                else ", all there are"
+            )
+            yield f"# Nobody is alone: groups of {table['k_anonymity']} people or more{few}."
+        yield from (f"{key} = {toml_value(x)}" for key, x in table.items())
+    yield ""
+    yield "[publish]"
+    if policy.options.format != "csv":
+        yield "# An empty text is a value here, which CSV cannot tell from a missing one."
+        yield f"format = {toml_value(policy.options.format)}"
+    yield 'method = "mondrian"'
+
+
+def _of_limit(requirement: Requirement, notes: Sequence[str]) -> Iterator[str]:
+    facts = requirement.points[0].adversary
+    assert isinstance(facts, Facts)
+    yield (
+        f"# An adversary knows up to {facts.l} value{'s' * (facts.l != 1)} that a person does not "
+        f"have (l), the values of"
+    )
+    yield (
+        f"# up to {facts.k} other people (k), and {facts.m} link{'s' * (facts.m != 1)} (m): if "
+        "that other person has it, so has this one."
+    )
+    if requirement.within is not None:
+        yield f"# No value may be found out to within {requirement.within.given}."
+    for note in notes:
+        yield from (f"# {line}" for line in wrap(f"{_said(note)}.", _WIDTH))
+
+
+def _listing(given: PolicySuggestion, role: Role, key: str, what: str) -> Iterator[str]:
+    own = [each for each in given.columns if each.role == role]
+    if not own:
+        return
+    yield f"# {what}"
+    yield f"{key} = ["
+    yield from (f"  {toml_value(each.name)},  # {_about(each)}" for each in own)
+    yield "]"
+
+
+def _about(each: ColumnSuggestion) -> str:
+    question = f". {_DECIDE}: {each.question}" if each.question else ""
+    return _said(f"{each.holds}; {each.reason}{question}")
+
+
+def _said(text: str) -> str:
+    """A comment of one line, whatever it quotes."""
+    return one_line(text)
