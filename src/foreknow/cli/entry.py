@@ -14,6 +14,7 @@ from foreknow._version import __version__
 from foreknow.cli.analyses import audit, curves, risk, skyline, survey, utility
 from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
+from foreknow.cli.compare import compare
 from foreknow.cli.evidence import evidence
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
 from foreknow.cli.priors import priors
@@ -55,6 +56,7 @@ _COMMANDS = (
     ask,
     attack,
     utility,
+    compare,
     priors,
     publish,
     verify,
@@ -62,7 +64,7 @@ _COMMANDS = (
     demo,
 )
 for command in _COMMANDS:
-    app.command(cls=WithMethods if command in (attack, publish) else None)(command)
+    app.command(cls=WithMethods if command in (attack, compare, publish) else None)(command)
 
 
 @dataclass
