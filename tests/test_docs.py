@@ -49,7 +49,7 @@ def test_no_option_is_in_the_reference_that_does_not_exist():
         option
         for command in [COMMANDS, *COMMANDS.commands.values()]
         for parameter in command.params
-        for option in parameter.opts
+        for option in (*parameter.opts, *parameter.secondary_opts)
     }
     assert set(re.findall(r"--[a-z][a-z-]*", text)) <= known
 
@@ -76,8 +76,9 @@ def table_of(key):
 def test_every_policy_key_is_in_the_page(heading, settings):
     text = section("docs/reference/policy-file.md", heading)
     for key in settings.known_keys():
-        # The keys of priors are listed in their row.
-        assert re.search(rf"^\| `{key}` \||^\| `priors` .*`{key}`", text, re.MULTILINE), key
+        # The keys of priors, and of what is learned, are listed in their rows.
+        inside = rf"^\| `(priors|learned)` .*`{key}`"
+        assert re.search(rf"^\| `{key}` \||{inside}", text, re.MULTILINE), key
 
 
 def test_every_public_name_is_in_the_python_reference():
@@ -101,7 +102,10 @@ def test_the_commands_write_no_file_that_the_reference_does_not_name():
         assert f"`{name}`" in text
 
 
-@pytest.mark.parametrize("model", ["_Certificate", "_Release", "_Finding", "_Reached", "_Scope"])
+_MODELS = ["_Certificate", "_Release", "_Finding", "_Reached", "_Scope", "_Estimate", "_Learned"]
+
+
+@pytest.mark.parametrize("model", _MODELS)
 def test_every_key_of_a_certificate_is_in_the_page(model):
     text = section("docs/reference/command-line.md", "## The certificate")
     for name in getattr(certificate_file, model).model_fields:

@@ -30,7 +30,8 @@ from foreknow.verifier.verify import GAUGES, VERIFIERS
 def test_every_kind_of_knowledge_has_a_judge_and_reads_what_it_writes(kind, tmp_path):
     assert kind.key in VERIFIERS
     table = {"sex": ["m"], "value": ["a"], "probability": ["1/2"]}
-    made = kind(pa.table(table)) if kind.key == "priors" else kind()
+    given = {"priors": [pa.table(table)], "learned": [["job"], "1/4"]}
+    made = kind(*given.get(kind.key, []))
     written = made.to_dict()
     assert list(written) == [kind.key]
     read = kind.settings.model_validate(written[kind.key])

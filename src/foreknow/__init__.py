@@ -7,6 +7,7 @@ Data flows one way: a frame is *counted*, counts are *judged*, judgements are *s
 `GroupCounts`          groups x sensitive values, sparse: what nearly every adversary needs
 `Facts`                an adversary, with `disclosure`, `disclosures`, `monotone` and `ledger`
 `Priors`               an adversary who knows how likely values are for people of each kind
+`Learned`              an adversary who learns that from the release itself: an estimate
 `Algorithm`            an adversary who can run the method that made the release
 `Statements`           an adversary who knows these very things about these very people
 `Policy`               requirements: values, adversary, limit; read from TOML or made in Python
@@ -14,6 +15,7 @@ Data flows one way: a frame is *counted*, counts are *judged*, judgements are *s
 `skyline_report`       release x confidence -> the most knowledge that it withstands
 `Microdata`, `Schema`  the raw table and the roles of its columns
 `Mondrian`             a method that groups rows as far as the policy allows
+`Decoy`                the same for adversaries who know the method
 `FullDomain`           another: one level of generalization per column, the same for everybody
 `publish`              microdata x policy x method -> a verified release with its certificate
 =====================  ==========================================================================
@@ -36,11 +38,13 @@ if TYPE_CHECKING:
     from foreknow.adversaries.facts.facts import Facts
     from foreknow.adversaries.facts.skyline import knowledge_skyline, knowledge_skylines
     from foreknow.adversaries.implications.implications import Implications, Negations
+    from foreknow.adversaries.learned.learned import Guesses, Learned
     from foreknow.adversaries.priors.priors import Priors
     from foreknow.adversaries.priors.table import PriorTable
     from foreknow.adversaries.statements import Has, Posterior, Statements, same
     from foreknow.auditing.audit import Audit, Verdict, audit
     from foreknow.auditing.curves import DisclosureCurves, disclosure_curves
+    from foreknow.auditing.learning import LearnedReport, learned_report
     from foreknow.auditing.named_people import NamedWitness, name_people
     from foreknow.auditing.risk import RiskReport, risk_report
     from foreknow.auditing.scope import Scope
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
     from foreknow.evidence import EvidenceReport, evidence_report
     from foreknow.methods.anatomy import Anatomy
     from foreknow.methods.art import ART, Limit
+    from foreknow.methods.decoy.decoy import Decoy
     from foreknow.methods.fulldomain.fulldomain import FullDomain
     from foreknow.methods.fulldomain.lattice import LatticeResult
     from foreknow.methods.fulldomain.rollup import counts_at
@@ -99,11 +104,13 @@ _ROOMS = {
     "adversaries.facts.facts": ["Facts"],
     "adversaries.facts.skyline": ["knowledge_skyline", "knowledge_skylines"],
     "adversaries.implications.implications": ["Implications", "Negations"],
+    "adversaries.learned.learned": ["Guesses", "Learned"],
     "adversaries.priors.priors": ["Priors"],
     "adversaries.priors.table": ["PriorTable"],
     "adversaries.statements": ["Has", "Posterior", "Statements", "same"],
     "auditing.audit": ["Audit", "Verdict", "audit"],
     "auditing.curves": ["DisclosureCurves", "disclosure_curves"],
+    "auditing.learning": ["LearnedReport", "learned_report"],
     "auditing.named_people": ["NamedWitness", "name_people"],
     "auditing.risk": ["RiskReport", "risk_report"],
     "auditing.scope": ["Scope"],
@@ -134,6 +141,7 @@ _ROOMS = {
     "errors": ["ForeknowError", "InputError", "NoSafeRelease"],
     "methods.anatomy": ["Anatomy"],
     "methods.art": ["ART", "Limit"],
+    "methods.decoy.decoy": ["Decoy"],
     "methods.fulldomain.fulldomain": ["FullDomain"],
     "methods.fulldomain.rollup": ["counts_at"],
     "methods.fulldomain.lattice": ["LatticeResult"],
@@ -171,6 +179,7 @@ __all__ = [
     "Certificate",
     "Comparison",
     "DateLevels",
+    "Decoy",
     "DeltaDisclosure",
     "DeltaPresence",
     "Disclosure",
@@ -185,6 +194,7 @@ __all__ = [
     "ForeknowError",
     "FullDomain",
     "GroupCounts",
+    "Guesses",
     "Has",
     "Implications",
     "InputError",
@@ -195,6 +205,8 @@ __all__ = [
     "LDiversity",
     "LatticeResult",
     "LatticeSurvey",
+    "Learned",
+    "LearnedReport",
     "Limit",
     "Mask",
     "MaxRatio",
@@ -244,6 +256,7 @@ __all__ = [
     "k_anonymity",
     "knowledge_skyline",
     "knowledge_skylines",
+    "learned_report",
     "name_people",
     "named_release",
     "optimal_discernibility",

@@ -210,7 +210,7 @@ def test_a_report_of_a_skyline_is_about_any_window(tmp_path):
         assert not any(more.below("1/2") for more in corner.beyond if more is not None)
     report.to_html(tmp_path / "s.html")
     assert "a value in a window of 5" in (tmp_path / "s.html").read_text()
-    with pytest.raises(fk.InputError, match="give values or within"):
+    with pytest.raises(fk.InputError, match="give one of values, any_of and within"):
         fk.skyline_report(release, ["20"], confidence="1/2", within=5)
 
 
@@ -218,7 +218,9 @@ def test_a_skyline_is_of_a_value_or_of_windows():
     counts = fk.GroupCounts.from_bags([[1, 2, 9]])
     half = {"confidence": "1/2"}
     for asked in (half, {"value": 1, "within": 1, **half}, {"within": 1}):
-        with pytest.raises(fk.InputError, match="give a value or within, and a confidence"):
+        with pytest.raises(
+            fk.InputError, match="give one of value, any_of and within, and a confidence"
+        ):
             fk.knowledge_skyline(counts, **asked)
     with pytest.raises(fk.InputError, match="holds every"):
         fk.knowledge_skyline(counts, confidence="1/2", within=8)

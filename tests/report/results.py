@@ -211,6 +211,20 @@ def attacked(name="age", sensitive="disease", values=("Flu", "Cold")):
     return fk.attack(microdata, splits, fk.Policy([fk.Requirement(fk.Facts(), "0.9")]))
 
 
+def learned(name="job", sensitive="disease", values=("Flu", "Cold"), called="small.csv"):
+    """What can be learned of people whose value goes with what is known of them."""
+    values = [value.replace("\ud800", "") for value in values]
+    table = pa.table(
+        {
+            name: [values[row % 2] for row in range(60)],
+            "group": [row // 6 for row in range(60)],
+            sensitive: [values[row % 2 if row % 5 else 0] for row in range(60)],
+        }
+    )
+    release = fk.Release.from_groups(table, group="group", sensitive=sensitive)
+    return fk.learned_report(release, [name], below="1/2", name=called)
+
+
 def evidenced():
     """Evidence of the sample, with the table that it was made of."""
     with TemporaryDirectory() as place:
@@ -286,6 +300,10 @@ RESULTS = {
     "Comparison": (lambda: compared(raw()), lambda: compared(evil_raw(), LOOSE)),
     "DisclosureCurves": (curves, evil_curves),
     "EvidenceReport": (evidenced, evil_evidence),
+    "LearnedReport": (
+        learned,
+        lambda: learned(EVIL[0], EVIL[1], EVIL[2:5], EVIL[2]),
+    ),
     "LatticeResult": (
         lambda: fk.FullDomain(suppression=0.1).search(raw(), LIMIT, explain=True),
         lambda: fk.FullDomain().search(evil_raw(), LOOSE, explain=True),

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.auditing.exposed import Exposed, exposed_by
+from foreknow.auditing.learning import Learnt, learnt_beside
 from foreknow.auditing.opening import release_of
 from foreknow.auditing.scope import Scope, unprotected_codes
 from foreknow.criteria.protocol import Attained
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
 from foreknow.data.labels import Label
+from foreknow.data.sights import Sight, seen_with
 from foreknow.errors import DataError, InputError, UnsupportedError, hinted, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.output import write_whole
@@ -151,6 +153,54 @@ class CriterionVerdict:
         }
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """What came of a requirement whose adversary learns: an estimate, and no verdict.
+
+    Attributes
+    ----------
+    requirement : Requirement
+    point : Point
+        The adversary, and its limit.
+    disclosure : Disclosure
+        The highest that was estimated; relative to what statistics alone say if the limit is.
+    within : bool
+        Whether it keeps the limit. That is not proven: another adversary may learn more.
+    others : tuple of Disclosure
+        The other values of the requirement, highest first.
+    details : mapping
+        How it was learned, and how many people are guessed right.
+    """
+
+    requirement: Requirement
+    point: Point
+    disclosure: Disclosure
+    within: bool
+    others: tuple[Disclosure, ...]
+    details: Mapping[str, Any]
+
+    @property
+    def limit(self) -> Fraction:
+        """The confidence that the disclosure must stay below, or must not exceed."""
+        return self.point.limit(self.disclosure)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        about = self.requirement.values
+        return {
+            "requirement": self.requirement.name,
+            "values": None if about is None else [str(v) for v in about],
+            "except": [str(v) for v in self.requirement.excluded],
+            "adversary": self.point.adversary.to_dict(),
+            self.point.key: str(self.point.below),
+            **({"limit": float(self.limit)} if self.point.relative else {}),
+            "estimate": True,
+            "within": self.within,
+            "highest": self.disclosure.to_dict(),
+            **self.details,
+        }
+
+
 Judged: TypeAlias = tuple[tuple[Requirement, HasCounts], ...]
 
 
@@ -174,6 +224,12 @@ class Audit(Result):
         for the owner only, since it tells more of the table than the release.
     scope : Scope
         What the verdicts did not look at.
+    estimates : tuple of Estimate
+        One per requirement and point of an adversary who learns, in the policy's order.
+    learnt : Learnt, None or False
+        What can be learned from the release by the quasi-identifiers that tell most: an estimate.
+        None where they are not known beside it, or the groups are few; False where that was not
+        asked for.
     counted : tuple
         What each requirement was judged by, in the policy's order: its secrets, each with what
         was counted for it.
@@ -189,6 +245,8 @@ class Audit(Result):
     lattice: LatticeResult | None = None
     criteria: tuple[CriterionVerdict, ...] = ()
     scope: Scope = field(default_factory=Scope)
+    estimates: tuple[Estimate, ...] = ()
+    learnt: Learnt | Literal[False] | None = None
     counted: tuple[Judged, ...] = ()
 
     def __bool__(self) -> bool:
@@ -199,8 +257,8 @@ class Audit(Result):
 
     @property
     def safe(self) -> bool:
-        """Whether every requirement holds."""
-        return all(verdict.safe for verdict in self._every)
+        """Whether every requirement holds; of those that are estimated, as estimated."""
+        return all(each.safe for each in self._every) and all(e.within for e in self.estimates)
 
     @property
     def _every(self) -> tuple[Verdict | CriterionVerdict, ...]:
@@ -229,7 +287,12 @@ class Audit(Result):
         (3, 1, 3)
         """
         each = zip(self.policy.requirements, self.counted, strict=False)
-        return tuple(one for requirement, own in each for one in exposed_by(requirement, own))
+        return tuple(
+            one
+            for requirement, own in each
+            if not any(point.estimated for point in requirement.points)
+            for one in exposed_by(requirement, own)
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -248,9 +311,13 @@ class Audit(Result):
             "unprotected": [str(value) for value in self.unprotected],
             "scope": self.scope.to_dict(),
             "notes": list(self.notes),
+            **({"learned": self.learnt and self.learnt.to_dict()} if self.learnt else {}),
             "policy": self.policy.to_dict(),
             "verdicts": [{**v.to_dict(), **self._sets(v.requirement)} for v in self.verdicts],
             **({"criteria": [each.to_dict() for each in self.criteria]} if self.criteria else {}),
+            **(
+                {"estimates": [each.to_dict() for each in self.estimates]} if self.estimates else {}
+            ),
             "exposed": [each.to_dict() for each in self.exposed],
             "utility": self.utility.to_dict(),
         }
@@ -311,8 +378,12 @@ class Audit(Result):
         many = len(self.policy.requirements)
         noun = "requirement" if many == 1 else "requirements"
         if self.safe:
-            return f"Audit({self.name}: safe, {many} {noun})"
-        failing = len({id(verdict.requirement) for verdict in self._every if not verdict.safe})
+            about = " (by an estimate)" if self.estimates else ""
+            word = "safe" if self._every else "within limits"
+            return f"Audit({self.name}: {word}, {many} {noun}{about})"
+        odd = [each.requirement for each in self._every if not each.safe]
+        odd += [each.requirement for each in self.estimates if not each.within]
+        failing = len({id(requirement) for requirement in odd})
         return f"Audit({self.name}: UNSAFE in {failing} of {many} {noun})"
 
 
@@ -325,6 +396,8 @@ def audit(
     utility: Utility | None = None,
     name: str | None = None,
     group: str | None = None,
+    people: Any = None,
+    learned: bool = True,
 ) -> Audit:
     """Judge a release by a policy.
 
@@ -342,6 +415,12 @@ def audit(
         What to call the release in reports.
     group : str, optional
         Of a table: the column with the group of each row.
+    people : Microdata, path or frame, optional
+        The quasi-identifiers of everybody, exact, where the release has them generalized: for
+        adversaries who know these, and learn from the release.
+    learned : bool
+        Whether to estimate, beside the verdicts, what the policy's quasi-identifiers teach
+        together with the release, where it tells them of people; on a sample where it is large.
 
     Raises
     ------
@@ -369,8 +448,10 @@ def audit(
         )
     if not counts.n_groups:
         raise DataError("the release has no groups")
+    seen = _seen(release, policy, people)
     known: dict[Any, Any] = {}
     verdicts, criteria, judged = [], [], []
+    estimates: list[Estimate] = []
     for requirement in policy.requirements:
         beside = requirement.known(release)
         judged.append(requirement.counted_each(release))
@@ -379,6 +460,9 @@ def audit(
             attained = requirement.criterion.attained(counted)
             safe = attained.holds and requirement.criterion.holds(counted)
             criteria.append(CriterionVerdict(requirement, attained, safe, beside))
+            continue
+        if any(point.estimated for point in requirement.points):
+            estimates += _estimates(requirement, seen)
             continue
         each = requirement.disclosures(release, known)
         for point, found in zip(requirement.points, each, strict=True):
@@ -394,5 +478,39 @@ def audit(
         name or str(getattr(release, "name", "release")),
         criteria=tuple(criteria),
         scope=Scope.of(release, policy),
+        estimates=tuple(estimates),
+        learnt=_learnt(seen, policy) if learned else False,
         counted=tuple(judged),
     )
+
+
+def _learnt(seen: HasCounts, policy: Policy) -> Learnt | None:
+    """What the columns of people teach, where they are known."""
+    if policy.schema is None:
+        return None
+    if len(policy.schema.sensitives) > 1:
+        return None
+    counts = counts_of(seen)
+    free = set(unprotected_codes(counts, policy.requirements).tolist())
+    about = [value for code, value in enumerate(counts.values) if code not in free]
+    return learnt_beside(seen, policy.schema.quasi_identifiers, about or None)
+
+
+def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:
+    """The release as somebody sees it who knows these people's columns."""
+    if people is None or isinstance(people, Sight):
+        return release if people is None else people
+    adversaries: list[Any] = [point.adversary for point in policy.points if point.estimated]
+    by = [name for adversary in adversaries for name in adversary.by]
+    return seen_with(release, people, list(dict.fromkeys(by)))
+
+
+def _estimates(requirement: Requirement, seen: HasCounts) -> Iterator[Estimate]:
+    """Judge a requirement whose adversaries learn."""
+    ((_, counted), *_) = requirement.counted_each(seen)
+    for point, found in zip(requirement.points, requirement.disclosures(seen), strict=True):
+        top = point.worst(found)
+        others = point.ranked(d for d in found if d is not top)
+        adversary: Any = point.adversary
+        details = adversary.learning(counted).to_dict()
+        yield Estimate(requirement, point, top, point.holds(top), tuple(others), details)

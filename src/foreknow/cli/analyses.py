@@ -67,6 +67,15 @@ def audit(
         str | None,
         typer.Option("--group", "-g", help="The column with the group of each row, if any."),
     ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            "--people", help="The exact quasi-identifiers of everybody, if they are generalized."
+        ),
+    ] = None,
+    learned: Annotated[
+        bool, typer.Option(help="Estimate what can be learned from the release itself.")
+    ] = True,
     exposed: Annotated[
         Path | None,
         typer.Option("--exposed", help="Write the groups with people over a limit, as CSV."),
@@ -84,13 +93,15 @@ def audit(
     wrote.
     """
     from foreknow.auditing import audit as auditing
+    from foreknow.data.microdata import Microdata
     from foreknow.policy.policy import Policy
 
     rules = read_by(Policy.load(policy), reading)
-    refuse_inputs(html, json, (release, policy), exposed)
+    refuse_inputs(html, json, (release, policy, people), exposed)
     with progress("Counting the release", quiet):
         judged = open_release(release, rules, group)
-        found = auditing.audit(judged, rules)
+        known = None if people is None else Microdata(people, schema_of(rules))
+        found = auditing.audit(judged, rules, people=known, learned=learned)
     if exposed is not None:
         with progress("Listing the groups over a limit", quiet):
             found.exposed_to_csv(exposed)

@@ -16,6 +16,7 @@ from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
 from foreknow.cli.compare import compare
 from foreknow.cli.evidence import evidence
+from foreknow.cli.learned import learned
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE, WithMethods, console
 from foreknow.cli.priors import priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
@@ -55,6 +56,7 @@ _COMMANDS = (
     risk,
     ask,
     attack,
+    learned,
     utility,
     compare,
     priors,

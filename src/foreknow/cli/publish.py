@@ -262,6 +262,14 @@ def _say_verified(found: Verification) -> None:
             f"  against {kind} {_amounts(amounts)}{about}: at most "
             f"{exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"
         )
+    for estimate in found.estimates:
+        ((kind, amounts),) = estimate.adversary.items()
+        named_by = ", ".join(amounts["by"])
+        lines.append(
+            f"  by an estimate, and not proven, against {kind} by {named_by}: about "
+            f"{estimate.probability:.4g} ({named(estimate.value)}), "
+            f"{'not above' if estimate.inclusive else 'below'} {float(estimate.below):.4g}"
+        )
     lines.append(f"Judged: {', '.join(found.files)}.")
     beside = sentences(found.scope, noun_of(found.sensitive), found.semantics)
     lines += [HEADING, *(f"  – {said}" for said in beside)]

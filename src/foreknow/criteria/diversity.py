@@ -148,6 +148,11 @@ class LDiversity(_OfValues):
         """Make it of ``l_diversity = { l = 3, kind = "recursive", c = 2 }`` in a policy file."""
         return cls(read.l, read.kind, read.c)
 
+    @property
+    def others(self) -> Any:
+        """How many other people an adversary knows of; None where only who has none matters."""
+        return {"distinct": None, "recursive": (0, 0)}.get(self.kind, NotImplemented)
+
     def attained(self, release: HasCounts) -> Attained:
         """The least diverse group of a release."""
         counts = counted(self, release)

@@ -559,6 +559,13 @@ class Release:
         return [name for name in found if name not in known]
 
     @property
+    def people_columns(self) -> tuple[str, ...]:
+        """The columns of the table with a row for each person; none where there is none."""
+        tables = self._tables
+        people = tables.people if isinstance(tables, TallyTable) else tables
+        return () if people is None else tuple(map(self._bare, people.table.columns))
+
+    @property
     def left_out(self) -> int:
         """How many rows were not counted, since their sensitive value is missing."""
         return self._tables.left_out

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # What each is called, and its class: entered when it is first asked for.
 METHODS: tuple[tuple[str, str], ...] = (
     ("mondrian", "foreknow.methods.mondrian.mondrian:Mondrian"),
+    ("decoy", "foreknow.methods.decoy.decoy:Decoy"),
     ("fulldomain", "foreknow.methods.fulldomain.fulldomain:FullDomain"),
     ("anatomy", "foreknow.methods.anatomy:Anatomy"),
     ("art", "foreknow.methods.art.art:ART"),

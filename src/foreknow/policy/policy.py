@@ -306,6 +306,14 @@ class Policy:
         return [table for a in known if isinstance(a, Gaining) for table in a.tables]
 
     @property
+    def settled(self) -> Policy | None:
+        """The policy without requirements that are estimated; None where no other is left."""
+        left = [r for r in self.requirements if not any(point.estimated for point in r.points)]
+        if len(left) == len(self.requirements):
+            return self
+        return replace(self, requirements=left) if left else None
+
+    @property
     def attributes(self) -> set[str]:
         """Columns that adversaries with priors know of everybody."""
         return {name for table in self.priors for name in table.attributes}

@@ -63,6 +63,11 @@ class Point(NamedTuple):
             return "at_most_times"
         return "at_most" if self.inclusive else "below"
 
+    @property
+    def estimated(self) -> bool:
+        """Whether what comes of it is an estimate, and no verdict."""
+        return bool(getattr(self.adversary, "estimates", False))
+
     def disclosures(self, counted: HasCounts) -> list[Disclosure]:
         """What the adversary finds out at worst, for each secret that is counted."""
         if isinstance(counted, Windows):  # one, of all that lie so near each other
@@ -89,8 +94,11 @@ class Point(NamedTuple):
         return Fraction(1) if found.prior is None else min(Fraction(1), self.below * found.prior)
 
     def holds(self, found: Disclosure) -> bool:
-        """Whether a disclosure keeps the limit."""
+        """Whether a disclosure keeps the limit; an estimate, as far as floats tell."""
         limit = self.limit(found)
+        if self.estimated:
+            height = Fraction(found.probability)
+            return height <= limit if self.inclusive else height < limit
         return found.at_most(limit) if self.inclusive else found.below(limit)
 
     def said(self, found: Disclosure) -> tuple[str, str]:
@@ -206,6 +214,17 @@ class Requirement:
                         f"{self.name}: {point.adversary} has two thresholds, {point.below} and "
                         f"{other.below}; keep one"
                     )
+        if len({point.estimated for point in self.points}) > 1:
+            raise PolicyError(
+                f"{self.name}: what is learned is estimated, and other limits are settled; make "
+                "each a requirement of its own"
+            )
+        estimated = any(point.estimated for point in self.points)
+        if estimated and (self.any_of is not None or self.sensitive or self.knowing):
+            raise PolicyError(
+                f"{self.name}: what is learned is limited for each value of the only sensitive "
+                "column; leave out any_of, sensitive and knowing"
+            )
         object.__setattr__(self, "_known", {})
         for name, key in (("values", "values"), ("excluded", "except")):
             object.__setattr__(self, name, self._labels(key, getattr(self, name)))
@@ -488,6 +507,8 @@ class Requirement:
 
     def _seen(self, release: HasCounts) -> HasCounts:
         """A release, or the counts of one, in the sight of the adversary."""
+        if getattr(release, "sight", None) is not None:  # of somebody who knows more columns
+            return release
         if isinstance(release, Release):
             self.check_columns(release.sensitives)
             return release.seen(self.sensitive, self.knowing)
@@ -600,6 +621,8 @@ class Requirement:
             return [a.near_ledger(below, windows) for a, below in near if isinstance(a, Near)]
         mask, ledgers = self.mask(self.labels(values)), []
         for point in self.points:
+            if point.estimated:  # judged at last, of the whole release
+                continue
             if not isinstance(point.adversary, Searchable):
                 raise UnsupportedError(
                     f"{self.name}: no search by merging or dividing groups serves "
@@ -613,7 +636,8 @@ class Requirement:
         """Whether merging groups can never make a release fail it."""
         if self.criterion is not None:
             return self.criterion.monotone(semantics)
-        return all(point.adversary.monotone(semantics) for point in self.points)
+        settled = [point for point in self.points if not point.estimated]
+        return all(point.adversary.monotone(semantics) for point in settled)
 
     @property
     def searched_exactly(self) -> bool:
@@ -631,8 +655,9 @@ class Requirement:
             worst_one = point.worst(each)
             if not point.holds(worst_one):
                 chance, limit = point.said(worst_one)
+                about = "about " if point.estimated else ""
                 said.append(
-                    f"{self.name}: {point.adversary} reaches {chance} for "
+                    f"{self.name}: {point.adversary} reaches {about}{chance} for "
                     f"{str(worst_one.value)!r}, the limit is {limit}"
                 )
                 failing = worst_one.value

@@ -77,6 +77,11 @@ class Certificate:
         Of the format that it was read from.
     scope : mapping, optional
         What the findings do not look at, as `Scope.to_dict` gives it; None before version 5.
+    estimates : tuple of mappings
+        What was estimated of adversaries who learn from the release; no findings.
+    learned : mapping, optional
+        What can be learned by the quasi-identifiers that tell most, as `Learnt.to_dict` gives it,
+        where these are published exactly: an estimate that nothing limits.
     grids : mapping of str to str
         Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
     """
@@ -101,6 +106,8 @@ class Certificate:
     version: int = FORMAT_VERSION
     scope: Mapping[str, Any] | None = None
     grids: Mapping[str, str] = field(default_factory=dict)
+    estimates: tuple[Mapping[str, Any], ...] = ()
+    learned: Mapping[str, Any] | None = None
 
     @property
     def safe(self) -> bool:
@@ -185,6 +192,8 @@ class Certificate:
             "seeded": self.seeded,
             "versions": dict(self.versions),
             **({"grids": dict(self.grids)} if self.grids else {}),
+            **({} if self.learned is None else {"learned": dict(self.learned)}),
+            **({"estimates": [dict(each) for each in self.estimates]} if self.estimates else {}),
         }
 
     def to_json(self, path: str | Path) -> None:
@@ -223,6 +232,8 @@ class Certificate:
             "findings": tuple(table["findings"]),
             "groups": tuple(release.pop("groups")),
             "grids": table.get("grids", {}),
+            "learned": table.get("learned"),
+            "estimates": tuple(table.get("estimates", ())),
         }
         return cls(**release, **read)
 

@@ -24,6 +24,7 @@ from pydantic import (
 )
 
 from foreknow.adversaries import registry as adversaries
+from foreknow.adversaries.learned.learned import Learned
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.criteria import registry as criteria
 from foreknow.data.windows import Width
@@ -35,7 +36,8 @@ from foreknow.settings import Settings, one_or_several
 
 FORMAT = "foreknow certificate"
 # 1 knew one value per person only, 2 no priors that are kept, 3 no criteria, 4 no scope and grids,
-# 5 no sets of values by their names, one sensitive column, and no trees, populations and windows
+# 5 no sets of values by their names, one sensitive column, no trees, populations, windows and
+# estimates
 FORMAT_VERSION = 6
 KEPT_FORMAT = "foreknow priors"
 KEPT_VERSION = 1
@@ -149,8 +151,8 @@ class _RequireBase(Settings):
             raise ValueError("it needs one adversary, or points")
         if sum(limit is not None for limit in limits) != len(alone):
             raise ValueError("it needs exactly one limit, or one in each point and none beside")
-        if alone and self.below is None and Priors.key not in given:
-            raise ValueError("at_most and at_most_times are for priors")
+        if alone and self.below is None and not {Priors.key, Learned.key} & given.keys():
+            raise ValueError("at_most and at_most_times are for priors and what is learned")
         return self
 
 
@@ -251,6 +253,48 @@ _AnyFinding = Annotated[
 ]
 
 
+class _Guesses(Settings):
+    people: _Amount
+    learned: float
+    statistics: float
+    groups: float
+    measured: Literal[False]
+
+
+class _Estimate(Settings):
+    """What an adversary who learns was estimated to reach; within its limit, or not published.
+
+    Nothing of it is said where it is by columns that are not published exactly.
+    """
+
+    requirement: _Amount
+    adversary: dict[str, Any]
+    below: float | None
+    inclusive: Literal[True] | None = None
+    times: _Times | None = None
+    value: str | None
+    group: str | None
+    probability: Annotated[float, Field(ge=0, le=1)] | None
+    statistics: Annotated[float, Field(ge=0, le=1)] | None
+    guesses: _Guesses | None
+    smoothing: Annotated[float, Field(ge=0)] | None
+    seed: _Amount
+    checked: bool
+    estimate: Literal[True]
+
+
+class _Learned(Settings):
+    """What can be learned by the quasi-identifiers that tell most; nothing limits it."""
+
+    by: _SomeNames
+    estimate: Literal[True]
+    probability: Annotated[float, Field(ge=0, le=1)]
+    guesses: _Guesses
+    people: _Amount
+    whole: bool
+    tried: list[_SomeNames]
+
+
 class _Scope(Settings):
     left_out: _Amount
     smallest_group: _Amount
@@ -290,6 +334,8 @@ class _Certificate(Settings):
     seeded: bool
     versions: dict[str, str]
     grids: dict[str, str] = Field(default={})
+    estimates: list[_Estimate] = Field(default=[])
+    learned: _Learned | None = None
 
 
 def read_certificate(path: Path) -> dict[str, Any]:
@@ -409,6 +455,22 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
                 for attribute in table.attributes:
                     if attribute not in known:
                         return f"priors are by {attribute!r}, which is not published of people"
+    limited = [place for place, table in enumerate(requirements) if Learned.key in table]
+    if {each.requirement for each in read.estimates} != set(limited):
+        return "each requirement on what is learned has an estimate, and no other has"
+    if read.learned is not None and release.form != "bucketized":
+        return "what can be learned is said of releases that show the columns of everybody"
+    if (read.estimates or read.learned is not None) and read.version < 6:
+        return "estimates are certified from version 6 on"
+    for each in read.estimates:
+        if (each.probability is None) != (each.below is None) or each.checked > (
+            each.probability is not None
+        ):
+            return "an estimate says what was found, or nothing of it"
+        if each.probability is None or each.below is None:
+            continue
+        if each.probability > each.below or (each.probability == each.below and not each.inclusive):
+            return "what is estimated is not within its limit"
     kept = {place for place, table in enumerate(requirements) if is_kept(table)}
     if kept and read.version < 3:
         return "priors are named by a digest from version 3 on"

@@ -67,6 +67,8 @@ from foreknow.publishing.certificate import (
     finding_to_dict,
 )
 from foreknow.publishing.certificate_file import parts_of_sensitive
+from foreknow.publishing.learned import certified as certified_estimates
+from foreknow.publishing.learned import gate_notes, gated, sight_of
 from foreknow.publishing.members import write_members
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.signature import Signer
@@ -315,7 +317,8 @@ def publish(
     options = replace(options, **changed)
     # What is certified and reported is what was done, not what a file said before.
     policy = marked(replace(policy, schema=microdata.schema, options=options), microdata)
-    anonymizer = method_of(method if method is not None else options.method, policy)
+    chosen = method if method is not None else options.method
+    anonymizer = method_of(chosen, policy.settled or policy)
     policy = in_its_form(anonymizer, policy)
     if method is not None:
         policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
@@ -325,7 +328,14 @@ def publish(
         _refuse_empty_texts(microdata)
     _log.info("grouping %d people", microdata.n_people)
     written = as_written(anonymizer, microdata, policy)
-    found = grouping_of(anonymizer, written, policy, seed, explain=True)
+    given = anonymizer
+    gate = gated(
+        lambda rules: grouping_of(given, written, rules, seed, explain=True),
+        microdata,
+        policy,
+        given,
+    )
+    found = gate.grouping
     anonymizer, floors = found.settled or anonymizer, found.floors
     groups, n_groups = _people(found.of_row, microdata, type(anonymizer).__name__)
     random = np.random.default_rng(seed)
@@ -352,10 +362,20 @@ def publish(
     release = as_release(opened, options.written, columns, schema, options.unlinked)
     _log.info("judging the release")
     utility = replace(utility_of(release.counts), ncp=ncp, grids=written.grids if ncp else {})
-    verdicts = audit(release, policy, utility=utility, name="the release")
+    seen = None
+    plain = schema.semantics == "single" and len(schema.sensitives) == 1
+    if options.written == "generalized" and plain:
+        seen = sight_of(release, microdata, groups, called)  # its readers know exact columns
+    verdicts = audit(release, policy, utility=utility, name="the release", people=seen)
     traits = traits_of(anonymizer)
-    scope = replace(verdicts.scope, left_out=microdata.left_out, method=_of_method(traits, policy))
+    of_method = _of_method(traits, policy) if gate.factor == 1 else NOT_JUDGED
+    scope = replace(verdicts.scope, left_out=microdata.left_out, method=of_method)
     verdicts = replace(verdicts, lattice=found.lattice, scope=scope)
+    if any(not estimate.within for estimate in verdicts.estimates):
+        raise NoSafeRelease(
+            "too much can be learned from the release as it is written, by an estimate: "
+            f"{'; '.join(policy.failures(seen or release))}"
+        )
     if not verdicts.safe and policy.by_labels:
         raise NoSafeRelease(
             "the groups as they are written do not hold what the policy requires: "
@@ -373,6 +393,9 @@ def publish(
     certificate, private, kept = _certify(
         microdata, policy, options, anonymizer, tables, columns, verdicts, seed
     )
+    if gate.factor != 1:
+        notes = (*gate_notes(gate), *certificate.notes)
+        certificate = replace(certificate, notes=notes, minimal=False)
     members = members_of(microdata, groups, called)
     return Publication(
         release, verdicts, certificate, tables, options, private, members, kept, labels
@@ -494,6 +517,7 @@ def _certify(
     try:
         written = replace(written, populations=policy.populations)
         findings = findings_of(written, required)
+        estimates = certified_estimates(verdicts.estimates, policy, written)
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
     if not _agree(verdicts, findings):
@@ -533,6 +557,10 @@ def _certify(
             *(notes(policy, seed) if notes is not None else ()),
         ),
         scope=verdicts.scope.to_dict(),
+        estimates=estimates,
+        learned=verdicts.learnt.to_dict()
+        if verdicts.learnt and options.written == "bucketized"
+        else None,
     )
     private = {"digest_key": key, "seed": seed, "source": microdata.name}
     return certificate, private, kept

@@ -38,6 +38,7 @@ from foreknow.publishing import (
 )
 from foreknow.publishing.certificate import Certificate, digest_of, exact_text, finding_to_dict
 from foreknow.publishing.certificate_file import is_kept, parts_of_sensitive
+from foreknow.publishing.learned import TOLERANCE, in_files, same
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.signature import check_signature
 from foreknow.verifier.verify import (
@@ -45,10 +46,12 @@ from foreknow.verifier.verify import (
     OF_PEOPLE,
     OF_POPULATION,
     VERIFIERS,
+    Estimated,
     Finding,
     Reached,
     Written,
     count_people,
+    estimates,
     read_population,
     scope_of,
 )
@@ -96,6 +99,8 @@ class Verification:
         What no requirement looks at, as far as the files tell.
     claimed_scope : Scope
         What the publisher says beyond that: who was left out, and what is proved of the method.
+    estimates : tuple of Estimated
+        What can be learned from the release, as the verifier estimates it itself; no findings.
     """
 
     files: tuple[str, ...]
@@ -113,6 +118,7 @@ class Verification:
     scope: Scope = field(default_factory=Scope)
     claimed_scope: Scope = field(default_factory=Scope)
     semantics: str = "single"
+    estimates: tuple[Estimated, ...] = ()
 
     def __repr__(self) -> str:
         return (
@@ -265,6 +271,7 @@ def judge(
             if place not in unjudged
             for finding in findings_of(written, [table])
         ]
+        learned = _estimates(known, written, required)
         people, n_groups = count_people(written)
         scope = _scope_of(known, written, required)
         stamp.check()
@@ -277,7 +284,9 @@ def judge(
         raise CertificateError("the policy or findings of the certificate are malformed") from None
     problems += _unknown(required, written)
     problems += [_excess(finding, known.groups) for finding in findings if not finding.safe]
+    problems += [_beyond(one, known.groups) for one in learned if not one.within]
     if policy is None:
+        problems += _other_estimates(known, learned)
         certified = [then for then in known.findings if then["requirement"] not in unjudged]
         problems += _differences(known, findings, certified, kept)
         if (people, n_groups) != (known.people, known.n_groups):
@@ -315,10 +324,11 @@ def judge(
         own_policy=policy is not None,
         not_judged=tuple(others),
         to_keep=tuple(name for name in others if name in _FOR_THE_OWNER),
-        claimed=known.notes if policy is None else (),
+        claimed=(*known.notes, *_unchecked(known)) if policy is None else (),
         scope=scope,
         claimed_scope=Scope() if policy is not None else _claims(known.scope),
         semantics=known.semantics,
+        estimates=tuple(learned),
     )
     return found, problems
 
@@ -369,6 +379,71 @@ def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list
     judges = {kind.key: kind.judge for kind in beyond}
     gauges = {c.key: c.gauge for c in criteria.CRITERIA if c.key not in GAUGES}
     return verify_written(written, required, judges, gauges)
+
+
+def _estimates(
+    known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]
+) -> list[Estimated]:
+    """What the verifier estimates itself; by columns that the files have exactly."""
+    schema = known.policy.get("schema", {})
+    certified = {each["requirement"]: each for each in known.estimates}
+    asked = []
+    for table in required:
+        own = table.get("learned", ())
+        several = own if isinstance(own, (list, tuple)) else [own]
+        seen = all(in_files({"adversary": {"": one}}, known.form, schema) for one in several)
+        asked.append(table if several and seen else {})
+    smoothings = {place: each["smoothing"] for place, each in certified.items()}
+    return estimates(written, asked, smoothings)
+
+
+def _beyond(found: Estimated, groups: Sequence[str]) -> str:
+    return (
+        f"require[{found.requirement}]: somebody who learns from the release would be about "
+        f"{found.probability:.4g} sure of {found.value!r} in group {found.group} "
+        f"({', '.join(groups)}), by an estimate; the limit is {float(found.below):.4g}"
+    )
+
+
+def _other_estimates(known: Certificate, found: Sequence[Estimated]) -> Iterator[str]:
+    """Where a certificate has another estimate than the files give, beyond what steps differ."""
+    own = {(each.requirement, _plain(dict(each.adversary))): each for each in found}
+    for then in known.estimates:
+        now = own.get((then["requirement"], _plain(then["adversary"])))
+        if then["checked"] and (now is None or not same(then, now.probability)):
+            what = "nothing" if now is None else f"about {now.probability:.4g}"
+            yield (
+                f"require[{then['requirement']}]: what can be learned is estimated at {what}; "
+                f"certified is {then['probability']:.4g}, which is more than {TOLERANCE:g} off"
+            )
+
+
+def _unchecked(known: Certificate) -> list[str]:
+    """What a certificate says of learning that was not estimated again."""
+    learned, said = known.learned, []
+    if learned is not None:
+        guesses = learned["guesses"]
+        right, groups = (guesses[key] / guesses["people"] for key in ("learned", "groups"))
+        said = [
+            "by an estimate that nothing limits, somebody who learns from the release by "
+            f"{', '.join(learned['by'])} would be up to {learned['probability']:.1%} sure of a "
+            f"value ({right:.0%} of guesses right; {groups:.0%} by the groups alone)"
+        ]
+    return said + [_unconfirmed(each) for each in known.estimates if not each["checked"]]
+
+
+def _unconfirmed(estimate: Mapping[str, Any]) -> str:
+    place, by = estimate["requirement"], ", ".join(estimate["adversary"]["learned"]["by"])
+    if estimate["probability"] is None:
+        return (
+            f"require[{place}] holds by an estimate: what somebody can learn from the release who "
+            f"knows {by} of everybody, exactly, is within the limit"
+        )
+    return (
+        f"require[{place}] holds by the publisher's estimate: what somebody can learn from the "
+        f"release by {by} makes them up to {estimate['probability']:.1%} sure; the verifier's own "
+        "estimate differs"
+    )
 
 
 def _uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:

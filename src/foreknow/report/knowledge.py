@@ -11,6 +11,7 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.witness import FactsWitness
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.implications.witness import Implication, ImplicationsWitness
+from foreknow.adversaries.learned.learned import Learned
 from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import Semantics
@@ -192,6 +193,10 @@ def describe(
             return Description(
                 known_priors(adversary, noun), short_priors(adversary), nobody=unused
             )
+        case Learned(), _:
+            columns = listing([visible(name) for name in adversary.by], most=8)
+            knows = f"learns from the release how {plural(noun)} go with {columns}"
+            return Description(knows, f"learned by {columns}", nobody=unused)
     name = visible(adversary)
     return Description(f"has the knowledge {name}", name)
 

@@ -354,7 +354,7 @@ def _highest(
     for axis in (1, 2):  # ratios within a column, and within a row, are all that matters
         most = table.max(axis=axis, keepdims=True)
         table /= np.where(most > 0, most, 1.0)
-    parts, weight = _by_subsets(table)
+    parts, weight = by_subsets(table)
     chance = parts / np.where(weight < _LEAST, np.nan, weight)[:, None, None]
     if together:
         own = asked[:, None, :]
@@ -374,7 +374,7 @@ def _highest(
     return found
 
 
-def _by_subsets(
+def by_subsets(
     table: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Weight of each person's having each copy, from subsets of the first and of the last.

@@ -37,6 +37,7 @@ from foreknow.verifier.files import (
     open_written,
 )
 from foreknow.verifier.implications import worst_implications
+from foreknow.verifier.learned import learned_from
 from foreknow.verifier.likeness import (
     gauge_beta_likeness,
     gauge_delta_disclosure,
@@ -130,6 +131,47 @@ class Reached:
     attained: Fraction | None
     group: str | None
     safe: bool
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """The highest that the verifier estimates for an adversary who learns from the release.
+
+    No finding: another adversary may learn more, or less.
+
+    Attributes
+    ----------
+    requirement : int
+        Position in the policy.
+    adversary : mapping
+        Such as ``{"learned": {"by": ["job"]}}``.
+    below : Fraction
+        The limit; where it is relative, that of the person who is nearest to it.
+    value, group : str or None
+        The sensitive value, and the target's group.
+    probability : float
+    statistics : float
+        How sure what was learned makes of anybody of that kind.
+    inclusive : bool
+        Whether the limit may be reached.
+    times : Fraction or None
+        Where the limit is relative: how many times the statistics it is.
+    """
+
+    requirement: int
+    adversary: Mapping[str, Any]
+    below: Fraction
+    value: str | None
+    group: str | None
+    probability: float
+    statistics: float
+    inclusive: bool = False
+    times: Fraction | None = None
+
+    @property
+    def within(self) -> bool:
+        """Whether it keeps the limit, as far as floats tell."""
+        return self.probability <= self.below if self.inclusive else self.probability < self.below
 
 
 @dataclass(frozen=True)
@@ -259,6 +301,8 @@ def _findings(
     relative = "at_most_times" in table
     asked = _counted(written, table, relative)
     for kind, settings, limit in _points(table):
+        if kind in ESTIMATED:  # see `estimates`
+            continue
         if kind not in judges:
             raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
         if kind not in _OF_WINDOWS and any(own.within is not None for own in asked):
@@ -278,6 +322,53 @@ def _findings(
             limit if relative else None,
             prior if relative else None,
         )
+
+
+def estimates(
+    written: Written,
+    requirements: Sequence[Mapping[str, Any]],
+    smoothings: Mapping[int, Any] | None = None,
+) -> list[Estimated]:
+    """Estimate what can be learned from a written release, for requirements that limit it.
+
+    Parameters
+    ----------
+    written : Written
+    requirements : sequence of mappings
+        As `Policy.to_dict` gives them.
+    smoothings : mapping of int to number, optional
+        By requirement, the smoothing that is claimed to predict held-out groups best.
+
+    Returns
+    -------
+    list of Estimated
+        One per requirement and point that limits what is learned.
+    """
+    found = []
+    for position, table in enumerate(requirements):
+        if not ESTIMATED & table.keys():
+            continue
+        relative = "at_most_times" in table
+        (asked, *more) = _counted(written, table, relative)
+        if more or asked.members:
+            raise CertificateError("what is learned is limited for single values, and not for sets")
+        for kind, settings, limit in _points(table):
+            known = (smoothings or {}).get(position)
+            value, group, chance, prior = _judge_learned(asked, settings, known)
+            found.append(
+                Estimated(
+                    position,
+                    {kind: settings},
+                    min(Fraction(1), limit * prior) if relative else limit,
+                    value,
+                    None if group is None else _name(group),
+                    float(chance),
+                    float(prior),
+                    relative or "at_most" in table,
+                    limit if relative else None,
+                )
+            )
+    return found
 
 
 def _counted(written: Written, table: Mapping[str, Any], relative: bool) -> list[Asked]:
@@ -457,7 +548,9 @@ def _points(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Fra
     others = ("name", "values", "except", "any_of", "within", "sensitive", "knowing", *limits)
     kinds = [key for key in table if key not in others]
     if limits not in ([], ["below"]) and (
-        len(limits) > 1 or kinds != ["priors"] or not isinstance(table["priors"], Mapping)
+        len(limits) > 1
+        or kinds not in (["priors"], ["learned"])
+        or not isinstance(table[kinds[0]], Mapping)
     ):
         raise CertificateError(
             f"{limits[-1]} is for one adversary with priors, and not beside another limit"
@@ -531,13 +624,7 @@ def _judge_priors(asked: Asked, settings: Mapping[str, Any]) -> Worst:
         raise CertificateError("the certificate has no tables of priors")
     for table in settings["tables"]:
         chances = Chances(table)
-        people: dict[Group, dict[tuple[str | None, ...], int]] = {}
-        columns = [*asked.groups, *chances.attributes]
-        name = "release" if written.form == "generalized" else "people"
-        for *row, count in _grouped(written, name, columns):
-            group, signature = tuple(row[: len(asked.groups)]), tuple(row[len(asked.groups) :])
-            own = people.setdefault(group, {})
-            own[signature] = own.get(signature, 0) + int(count)
+        people = _people(written, chances.attributes, asked.groups)
         together, held = None, asked.held
         if asked.members:
             (name,) = asked.about
@@ -548,6 +635,31 @@ def _judge_priors(asked: Asked, settings: Mapping[str, Any]) -> Worst:
         found = worst_priors(held, people, asked.about, chances, reading, asked.relative, together)
         worst = max(worst, found, key=lambda item: item[2] / item[3] if asked.relative else item[2])
     return worst
+
+
+def _people(
+    written: Written, attributes: Sequence[str], groups: Sequence[str]
+) -> dict[Group, dict[tuple[str | None, ...], int]]:
+    """How many people of each group have which values of some columns."""
+    people: dict[Group, dict[tuple[str | None, ...], int]] = {}
+    name = "release" if written.form == "generalized" else "people"
+    for *row, count in _grouped(written, name, [*groups, *attributes]):
+        group, signature = tuple(row[: len(groups)]), tuple(row[len(groups) :])
+        own = people.setdefault(group, {})
+        own[signature] = own.get(signature, 0) + int(count)
+    return people
+
+
+def _judge_learned(
+    asked: Asked, settings: Mapping[str, Any], claimed: float | None = None
+) -> Worst:
+    """Estimate what an adversary who learns would be surest of; attributes are read from people."""
+    by = settings.get("by")
+    if not isinstance(by, (list, tuple)) or not by or asked.written.semantics != "single":
+        raise CertificateError("what is learned is by columns, of people with one value each")
+    people = _people(asked.written, list(by), asked.groups)
+    found = learned_from(asked.held, people, list(asked.about), settings, asked.relative, claimed)
+    return found.value, found.group, Fraction(found.probability), Fraction(found.statistics)
 
 
 def _gauge_k_anonymity(
@@ -565,7 +677,10 @@ VERIFIERS: dict[str, Judge] = {
     "implications": _judge_implications,
     "negations": _judge_negations,
     "priors": _judge_priors,
+    "learned": _judge_learned,
 }
+# Kinds of which an estimate comes, and no finding.
+ESTIMATED = frozenset({"learned"})
 GAUGES: dict[str, Gauge] = {
     "k_anonymity": _gauge_k_anonymity,
     "l_diversity": gauge_l_diversity,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.adversaries.algorithm.estimate import Budget, estimated
-from foreknow.adversaries.algorithm.exact import NoWorldError, Posteriors, enumerated, proved
+from foreknow.adversaries.algorithm.exact import NoWorldError, Posteriors, enumerated, kept, proved
 from foreknow.adversaries.algorithm.method_runner import Runs, name_of, said_once, settings_of
 from foreknow.adversaries.algorithm.parts import by_parts
 from foreknow.adversaries.algorithm.results import Attack, limits_of
@@ -41,6 +41,8 @@ _log = logging.getLogger(__name__)
 WORLDS, SECONDS = 10_000, 60.0
 # The part of the time that an enumeration may use up in vain.
 _EXACT = 0.6
+# So few people that all worlds are tried, though a proof says enough.
+_ENUMERABLE = 60
 # Worlds that a method is tried on which is said to treat rows alike.
 _SWAPPED = 6
 
@@ -200,6 +202,9 @@ def _inferred(
 ) -> Posteriors:
     """Exact where there is time, else a proof, else an estimate; `true`: its own codes can be."""
     until, part = (None if seconds is None else start + seconds * x for x in (1, _EXACT))
+    if worlds.n_people > _ENUMERABLE and (found := kept(worlds, runs)) is not None:
+        runs.check_made(worlds.codes)
+        return found
     ways = runs.refined.number if runs.chances else 1
     share = len(runs.seeds) * (ways or 1)
     _log.info("running %s on every world", runs.name)
@@ -209,7 +214,7 @@ def _inferred(
             found = None if ways is None else enumerated(worlds, runs, most // share, part)
             found = found or proved(worlds, runs, ways)
         except UnsupportedError:  # too large a table for the method's chances
-            if not runs.chances or not runs.known.frequencies:
+            if not runs.chances or not (runs.known.frequencies or runs.foreseen):
                 raise
             found = proved(worlds, runs, None)
         if found is not None:

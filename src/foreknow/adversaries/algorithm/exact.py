@@ -58,6 +58,7 @@ class Posteriors:
     fractions: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)  # by cell
     settled: NDArray[np.bool_] | None = None  # cells whose posteriors are exact; None: all or none
     parts: int = 1
+    kept: bool = False  # of a bound: no posterior reaches a limit of the policy
     sets: Sequence[Sequence[int]] = ()  # values whose posteriors are a further column, added up
 
     @property
@@ -175,10 +176,17 @@ def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
     as these are. That is the frequency in the one group if it can be no other, or if all groups are
     equally large and anybody might be in any: then each of them holds the same on average. It is
     never above what no group exceeds.
+
+    Of a method that holds the policy against those who know it, no posterior reaches a limit of it.
     """
     if not runs.chances:
         return None
-    known, refined, mean = runs.known, runs.refined, worlds.shares
+    known, mean = runs.known, worlds.shares
+    if runs.foreseen:
+        if ways is not None and not runs.weight(worlds.codes):
+            raise NoWorldError
+        return kept(worlds, runs)
+    refined = runs.refined
     alike = known.equal is not None and not worlds.n_people % known.equal
     if known.frequencies and (alike or refined.single.all()):
         # Such a method makes a release of all worlds that agree with it, or of none.
@@ -197,3 +205,12 @@ def proved(worlds: Worlds, runs: Runs, ways: int | None) -> Posteriors | None:
             'options with form="bucketized"'
         )
     return None
+
+
+def kept(worlds: Worlds, runs: Runs) -> Posteriors | None:
+    """What is known of a method that, by a proof, holds the policy against those who know it."""
+    if not runs.foreseen:
+        return None
+    mean = worlds.shares
+    low, high = np.where(mean < 1, 0.0, 1.0), np.where(mean > 0, 1.0, 0.0)
+    return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, kept=True)

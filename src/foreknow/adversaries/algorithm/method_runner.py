@@ -101,6 +101,13 @@ class Runs:
         """Whether the method's own chances weigh the worlds."""
         return self._likelihood is not None
 
+    @property
+    def foreseen(self) -> bool:
+        """Whether, by a proof, what the method makes keeps the policy from those who know it."""
+        foresees = self.known.foresees
+        policy = self._policy
+        return self.chances and foresees is not None and policy is not None and foresees(policy)
+
     # ---- the release that is attacked ----------------------------------------------------------
 
     def make_first(self, codes: Codes, seed: int | None = None) -> None:
@@ -155,6 +162,18 @@ class Runs:
         """See groups alone."""
         self._refuse_random(codes)
         self.seen = self._reader.see(groups)
+
+    def check_made(self, codes: Codes) -> None:
+        """Refuse groups that the method with its chances makes of no table, where all are seen."""
+        try:
+            made = self._labelled or self._chance_of(codes, self.seen.groups) > 0
+        except UnsupportedError:  # too large a table for chances, but not to see that
+            made = True
+        if not made:
+            raise DataError(
+                f"{self.name} does not make these groups; is it the method, with the settings, "
+                "policy and quasi-identifiers, that made the release?"
+            )
 
     # ---- worlds --------------------------------------------------------------------------------
 

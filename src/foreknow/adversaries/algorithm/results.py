@@ -156,6 +156,14 @@ class Attack(Result):
         return self._posteriors.highest
 
     @property
+    def kept(self) -> bool:
+        """Whether a proof says (`how` is "bound") that no posterior reaches a limit of the policy.
+
+        That holds for adversaries with the knowledge that the policy names, too.
+        """
+        return self._posteriors.kept
+
+    @property
     def parts(self) -> int:
         """Of how many parts it is known that they do not bear on one another."""
         return self._posteriors.parts
@@ -269,6 +277,8 @@ class Attack(Result):
         it does not say that they stay below a limit of the policy.
         """
         found = self._posteriors
+        if found.kept:
+            return ()
         if found.how == "bound":  # cells that it allows to reach a limit that no frequency does
             reached = [code for code in self._limits if self._is_reached(code, found.most(code))]
             unproved = found.high > found.low
@@ -326,7 +336,10 @@ class Attack(Result):
         if value not in codes:
             raise InputError(f"nobody in the table has the sensitive value {value!r}")
         if self.how == "bound":
-            raise UnsupportedError(f"it is only known that no posterior exceeds {self.highest}")
+            known = f"exceeds {self.highest}"
+            if self.kept:
+                known = "reaches a limit of the policy"
+            raise UnsupportedError(f"it is only known that no posterior {known}")
         cell, code = int(self._posteriors.worlds.cell_of[people[0]]), codes[value]
         exact = self._posteriors.posterior(cell, code)
         return float(self._posteriors.mean[cell, code]) if exact is None else exact
@@ -366,6 +379,7 @@ class Attack(Result):
             "exact": self.exact,
             "how": self.how,
             "highest": None if self.highest is None else str(self.highest),
+            **({"kept": True} if self.kept else {}),
             "seen": self.what,
             "worlds": amount_text(self.n_worlds),
             "looked": amount_text(self.looked),
@@ -386,6 +400,8 @@ class Attack(Result):
             said = f"{len(self.certain)} of {self.n_people} people certain"
         elif self.worst is not None:
             said = f"worst {self.worst!r}"
+        elif self.kept:
+            said = "no posterior reaches a limit"
         elif self.highest is not None:
             said = f"no posterior above {self.highest}"
         else:

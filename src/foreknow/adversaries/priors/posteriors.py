@@ -118,7 +118,7 @@ def _binary(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     first, problem_of = pairs.distinct()
     pairs = pairs.take(first)
     found = _joint(pairs, priors.pairs, reach)
-    offsets = _cell_offsets(cases)
+    offsets = cell_offsets(cases)
     # Signature i of the case, in the problem of each of its values: its first cell is {x}.
     case = np.repeat(np.arange(cases.n_groups), np.diff(offsets))
     at = np.arange(int(offsets[-1])) - offsets[case]
@@ -143,17 +143,18 @@ def _two_values(cases: SignatureGroups, owner: IntArray) -> SignatureGroups:
     )
 
 
-def _cell_offsets(cases: SignatureGroups) -> IntArray:
+def cell_offsets(cases: SignatureGroups) -> IntArray:
+    """Where the cells of each case begin: one for each of its signatures and values."""
     cells = np.diff(cases.offsets) * np.diff(cases.value_offsets)
     return np.concatenate(([0], np.cumsum(cells)))
 
 
 def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     """Posteriors of each case: batches of one shape in floats, the rest one by one."""
-    by_value = _states(cases.counts, cases.value_offsets)
-    by_signature = _states(cases.people, cases.offsets)
+    by_value = states_of(cases.counts, cases.value_offsets)
+    by_signature = states_of(cases.people, cases.offsets)
     states = np.minimum(by_value, by_signature)
-    offsets = _cell_offsets(cases)
+    offsets = cell_offsets(cases)
     n_cells = int(offsets[-1])
     found = _Found(
         offsets,
@@ -165,7 +166,7 @@ def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     left = np.ones(cases.n_groups, dtype=bool)
     for turned in (False, True):
         some = (states <= reach) & ((by_signature < by_value) == turned)
-        for batch in _shapes(cases, np.flatnonzero(some), turned):
+        for batch in shapes(cases, np.flatnonzero(some), turned):
             left[batch] = work.batch(batch, turned)
     for case in np.flatnonzero(left).tolist():
         work.alone(case, min(reach, _WHOLE_STATES))
@@ -201,7 +202,7 @@ class _Work:
 
         Kinds are values, or signatures if `turned`.
         """
-        kinds, items = (_side(self.cases, some, side) for side in (turned, not turned))
+        kinds, items = (side(self.cases, some, which) for which in (turned, not turned))
         shape = lattice(tuple(kinds.amounts[0].tolist()))
         step = max(_NUMBERS // sum(shape.widths), 16)
         parts = [slice(i, i + step) for i in range(0, len(some), step)]
@@ -209,7 +210,7 @@ class _Work:
         return np.concatenate(left)
 
     def _part(
-        self, batch: IntArray, kinds: _Side, items: _Side, shape: Lattice, turned: bool
+        self, batch: IntArray, kinds: Side, items: Side, shape: Lattice, turned: bool
     ) -> NDArray[np.bool_]:
         level = np.arange(sum(shape.capacities))
         # Which item there is at each level; an item is weighed at the last of its levels.
@@ -222,7 +223,7 @@ class _Work:
         chances = self.priors.chances
         rows = chances[taken, at_level] if turned else chances[at_level, taken]
         capacities = np.array(shape.capacities, dtype=float)[:, None]
-        weights, totals = world_weights(_scaled(rows, capacities), shape, last.any(axis=0))
+        weights, totals = world_weights(scaled(rows, capacities)[0], shape, last.any(axis=0))
         good = totals >= LEAST_TOTAL
         n_values = np.diff(self.cases.value_offsets)[batch]
         for i in level[last.any(axis=0)].tolist():
@@ -243,19 +244,20 @@ class _Work:
         return ~good
 
 
-class _Side(NamedTuple):
+class Side(NamedTuple):
     """Signatures or values of cases that have as many of them, most frequent first."""
 
     places: IntArray
     amounts: IntArray
     codes: IntArray
 
-    def part(self, some: slice) -> _Side:
+    def part(self, some: slice) -> Side:
         """Some of the cases."""
-        return _Side(self.places[some], self.amounts[some], self.codes[some])
+        return Side(self.places[some], self.amounts[some], self.codes[some])
 
 
-def _side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> _Side:
+def side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> Side:
+    """The signatures or values of cases that have as many of them."""
     offsets = cases.offsets if signatures else cases.value_offsets
     codes = cases.signatures if signatures else cases.values
     amounts = cases.people if signatures else cases.counts
@@ -266,21 +268,21 @@ def _side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> _Side:
     held = np.where(there, amounts[cells], 0)
     places = np.argsort(-held, axis=1, kind="stable")
     in_order = (np.take_along_axis(part, places, axis=1) for part in (held, codes[cells]))
-    return _Side(places, *in_order)
+    return Side(places, *in_order)
 
 
-def _shapes(cases: SignatureGroups, some: IntArray, turned: bool) -> Iterator[IntArray]:
+def shapes(cases: SignatureGroups, some: IntArray, turned: bool) -> Iterator[IntArray]:
     """Split cases into those that go through one lattice."""
     offsets = cases.offsets if turned else cases.value_offsets
     lengths = np.diff(offsets)[some]
     for length in np.unique(lengths).tolist():
         alike = some[lengths == length]
-        first, number = equal_rows(_side(cases, alike, turned).amounts)
+        first, number = equal_rows(side(cases, alike, turned).amounts)
         order = np.argsort(number, kind="stable")
         yield from np.split(alike[order], np.searchsorted(number[order], np.arange(1, len(first))))
 
 
-def _states(amounts: IntArray, offsets: IntArray) -> FloatArray:
+def states_of(amounts: IntArray, offsets: IntArray) -> FloatArray:
     """States of the lattice of each row of capacities, as floats."""
     logs = np.concatenate(([0.0], np.cumsum(np.log2(amounts + 1.0))))
     found: FloatArray = np.rint(np.exp2(np.minimum(logs[offsets[1:]] - logs[offsets[:-1]], 1000)))
@@ -298,19 +300,21 @@ def relative_error(items: int, kinds: int, widest: int) -> float:
     return 1.01 * 2 * ROUNDING * (items * (kinds + 6) + widest + kinds + 10)
 
 
-def _scaled(rows: FloatArray, capacities: FloatArray) -> FloatArray:
+def scaled(rows: FloatArray, capacities: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Scale columns towards their capacities, and rows to sum to one; worlds keep their ratios.
 
-    Rows have shape (items, kinds, problems). Powers of two are exact; only the last division
-    rounds.
+    Rows have shape (items, kinds, problems), capacities (kinds, 1). Powers of two are exact; only
+    the last division rounds. The second result is the logarithm of how many times as heavy every
+    world of a problem was.
     """
-    _, exponent = np.frexp(rows.max(axis=1))
-    rows = np.ldexp(rows, -exponent[:, None, :])
-    _, exponent = np.frexp(rows.sum(axis=0) / capacities)
-    rows = np.ldexp(rows, -exponent)
-    _, exponent = np.frexp(rows.max(axis=1))
-    rows = np.ldexp(rows, -exponent[:, None, :])
+    _, first = np.frexp(rows.max(axis=1))
+    rows = np.ldexp(rows, -first[:, None, :])
+    _, column = np.frexp(rows.sum(axis=0) / capacities)
+    rows = np.ldexp(rows, -column)
+    _, last = np.frexp(rows.max(axis=1))
+    rows = np.ldexp(rows, -last[:, None, :])
     total = rows.sum(axis=1)
     total[total == 0] = 1
     rows /= total[:, None, :]
-    return rows
+    twos = (first + last).sum(axis=0) + (capacities * column).sum(axis=0)
+    return rows, np.asarray(np.log(2.0) * twos + np.log(total).sum(axis=0))

@@ -69,6 +69,12 @@ class Priors:
         it. ``binary``: each value by itself, had or not had, as the paper's bound reads it. The
         joint adversary can be surer.
 
+    Attributes
+    ----------
+    tables : tuple of PriorTable
+    fit : object or None
+        How they were learned from a release; None where they were given.
+
     Raises
     ------
     DataError
@@ -108,6 +114,7 @@ class Priors:
     source: Any = field(compare=False)
     semantics: Reading = "joint"
     tables: tuple[PriorTable, ...] = field(init=False)
+    fit: Any = field(init=False, default=None, compare=False)
     key: ClassVar[str] = "priors"
     settings: ClassVar[type[Settings]] = PriorsSettings
 
@@ -181,6 +188,62 @@ class Priors:
                 )
         learned = [count_chances(source, own, sensitive, added) for own in sets]
         return cls([PriorTable(*table) for table in learned], semantics)
+
+    @classmethod
+    def from_release(
+        cls,
+        release: Any,
+        by: Sequence[str],
+        people: Any = None,
+        *,
+        bandwidth: Number | None = None,
+        smoothing: Number | None = None,
+        starts: int = 5,
+        seed: int = 0,
+    ) -> Priors:
+        """Learn priors from a release alone, as anybody can: the likeliest for its groups.
+
+        Of each group, only the columns of its people and its bag count, never who has which value.
+        Where several are as likely, their mean: a release does not tell which.
+
+        Parameters
+        ----------
+        release : Release
+            With the columns of everybody: bucketized, or with `people`.
+        by : sequence of str
+            The columns of a signature, together.
+        people : Microdata, path or frame, optional
+            Of a generalized release, the exact quasi-identifiers of everybody, and `by`. Without
+            it, what is known of people is what is published.
+        bandwidth, smoothing, starts, seed
+            As of `Learned`.
+
+        Returns
+        -------
+        Priors
+            How it was learned, and how surely, is its `fit`.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from foreknow.data.release import Release
+        >>> rows = {"job": ["clerk", "cook"] * 30, "disease": ["gout", "flu"] * 30}
+        >>> table = pa.table({**rows, "group": [row // 5 for row in range(60)]})
+        >>> release = Release.from_groups(table, group="group", sensitive="disease")
+        >>> learned = Priors.from_release(release, by=["job"])
+        >>> float(learned.tables[0].prior(("clerk",), "gout")) > 0.9, learned.fit.converged
+        (True, True)
+        """
+        from foreknow.adversaries.learned.learned import Learned
+
+        if people is not None:
+            from foreknow.data.sights import seen_with
+
+            release = seen_with(release, people, by)
+        learning = Learned(by, bandwidth, smoothing, starts, seed).learning(release)
+        found = cls(learning.table())
+        object.__setattr__(found, "fit", learning.fit)
+        return found
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.

@@ -9,6 +9,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("Attack", "foreknow.report.pages.attack"),
     ("Comparison", "foreknow.report.pages.comparison"),
     ("DisclosureCurves", "foreknow.report.pages.curves"),
+    ("LearnedReport", "foreknow.report.pages.learned"),
     ("EvidenceReport", "foreknow.report.pages.evidence"),
     ("LatticeResult", "foreknow.report.pages.lattice"),
     ("LatticeSurvey", "foreknow.report.pages.survey"),

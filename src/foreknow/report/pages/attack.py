@@ -111,6 +111,8 @@ def _title(attack: Attack) -> str:
         bound = attack.how == "bound"
         why = "a limit is below the bound" if bound else "too few possible worlds were met"
         return f"{_are(len(attack.unsettled))} unsettled: {why}"
+    if attack.kept:
+        return "By a proof, no posterior reaches a limit of the policy"
     if attack.highest is not None:
         return f"By a proof, no posterior exceeds {attack.highest}"
     if attack.exact and attack.certain_by_release:
@@ -146,6 +148,12 @@ def _worlds_sentence(attack: Attack) -> str:
         return (
             f"{proof} method believes of everybody what their group says, as long as the seed is "
             "secret."
+        )
+    if attack.kept:
+        return (
+            f"{proof} method reaches no limit of the policy, not even with the facts that the "
+            "policy lets them know, as long as the seed is secret. Of values without a limit "
+            "nothing is said."
         )
     if attack.how == "bound":
         return (

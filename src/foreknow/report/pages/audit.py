@@ -41,6 +41,7 @@ from foreknow.report.figures import (
     worst_groups,
 )
 from foreknow.report.knowledge import NOUN, Terms, describe, share_text
+from foreknow.report.learned import estimate_sentences, learnt_sentences
 from foreknow.report.page import Block, Cell, Grid, Page, Sentence, document, script_json
 from foreknow.report.pages.curves import curves_section
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
@@ -88,6 +89,16 @@ class AuditPage(Page[Audit]):
         """Say whether the release is safe, and how many requirements hold."""
         safe = [all(v.safe for v in own) for own in by_requirement(self.result)]
         safe += [each.safe for each in self.result.criteria]
+        estimated = [each.within for each in self.result.estimates]
+        if not safe:  # nothing is settled
+            ends = "is within its limit" if all(estimated) else "is NOT within its limit"
+            return f"By an estimate, and no verdict: what can be learned {ends}"
+        if not all(estimated):
+            return "Too much can be learned from the release, by an estimate"
+        beside = "; what can be learned is within its limit, by an estimate" if estimated else ""
+        return self._settled(safe) + beside
+
+    def _settled(self, safe: list[bool]) -> str:
         total, failing = len(safe), safe.count(False)
         if total == 1:
             return "Not safe: the requirement fails" if failing else "Safe: the requirement holds"
@@ -101,8 +112,14 @@ class AuditPage(Page[Audit]):
     @property
     def notes(self) -> list[str]:
         """What the verdicts did not look at."""
-        audit = self.result
-        return sentences(audit.scope, sensitive_noun(audit.policy), audit.counts.semantics)
+        return self._notes(published=False)
+
+    def _notes(self, *, published: bool) -> list[str]:
+        audit, noun = self.result, sensitive_noun(self.result.policy)
+        # Of a generalized release, it is by columns that are not published exactly.
+        kept = published and audit.policy.options.written == "generalized"
+        learnt = [] if kept else learnt_sentences(audit.learnt, noun)
+        return [*learnt, *sentences(audit.scope, noun, audit.counts.semantics)]
 
     def html(self, *, published: bool = False) -> str:
         """Write the page; one that is published does not show what learned priors disclose."""
@@ -115,7 +132,7 @@ class AuditPage(Page[Audit]):
             name=audit.name,
             mood=self.mood,
             scope=utility_line(worth),
-            notes=self.notes,
+            notes=self._notes(published=published),
             notes_heading=HEADING,
             terms=Terms(noun, audit.counts.semantics),
             legend=any(isinstance(v.point.adversary, (Facts, Negations)) for v in audit.verdicts),
@@ -123,6 +140,7 @@ class AuditPage(Page[Audit]):
             exposed=None if published else exposed_grid(titled_exposed(audit)),
             exposed_meaning=MEANING,
             criteria=_criteria(audit, published=published),
+            estimates=_estimates(audit, published=published),
             sizes=script_json(sizes_figure(audit.counts)),
             utility=worth,
             sizes_caption=_sizes_caption(worth),
@@ -160,6 +178,8 @@ class AuditPage(Page[Audit]):
         failing = [(False, f"{s['sentence']} {s['exposed']}") for s in sections if not s["safe"]]
         for safe, said in (*_criteria(audit), *failing):
             yield Sentence(f"{'✓' if safe else '✗'} {said}", "safe" if safe else "unsafe")
+        for within, each in _estimates(audit):
+            yield Sentence(f"{'≈' if within else '✗'} {' '.join(each)}", "" if within else "unsafe")
         if self.notes:
             yield Sentence(HEADING, "strong")
             yield from [Sentence(f"– {said}") for said in self.notes]
@@ -230,7 +250,7 @@ def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
     return [
         tuple(next(verdicts) for _ in requirement.points)
         for requirement in audit.policy.requirements
-        if requirement.points
+        if requirement.points and not requirement.points[0].estimated
     ]
 
 
@@ -262,6 +282,14 @@ def _criteria(audit: Audit, *, published: bool = False) -> list[tuple[bool, str]
 def criterion_sentence(verdict: CriterionVerdict) -> str:
     """Say what a release attains of a criterion."""
     return f"{_criterion_text(verdict.requirement)}: {visible(verdict.attained)}."
+
+
+def _estimates(audit: Audit, *, published: bool = False) -> list[tuple[bool, list[str]]]:
+    """Whether each estimate of what is learned is within its limit, and what it is."""
+    noun = sensitive_noun(audit.policy)
+    # Of a generalized release, what was found is by columns that are not published exactly.
+    kept = published and audit.policy.options.written == "generalized"
+    return [(each.within, estimate_sentences(each, noun, kept=kept)) for each in audit.estimates]
 
 
 def _criterion_text(requirement: Requirement) -> str:

@@ -1,0 +1,425 @@
+"""Fit: how likely each value is for each kind of people, by maximum likelihood from the bags.
+
+Given statistics, people have their values independently of each other, and a release shows of each
+group which kinds its people are of, and its bag. Expectation: how many people of each kind of each
+group have each value, on average over its worlds. Maximization: these shares.
+
+Smoothing adds people with the values of everybody to each kind (the mode of a Dirichlet prior), so
+no value is impossible. How many is what predicts groups best that were not learned from: where
+kinds tell nothing, what is learned is the values of everybody, and not the noise of the sample.
+
+Steps are extrapolated (Varadhan and Roland 2008), and an extrapolation that does not raise the
+likelihood is dropped. Nothing here sees who has which value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from foreknow.adversaries.learned.expectation import LEARNING, Layout
+from foreknow.adversaries.learned.kinds import Kinds
+from foreknow.adversaries.priors.signature_groups import FloatArray, SignatureGroups
+
+# Where a step changes no chance by more than this, or after so many steps, it is the end.
+TOLERANCE, STEPS = 1e-6, 400
+# Starts go through the groups of so many people, drawn at random where there are more; then
+# through all.
+SAMPLE, SAMPLE_STEPS = 10_000, 150
+# How many people smooth, of which one is chosen; from the most, each from where the last ended,
+# moved a little so that it leaves a saddle. It ends where it falls so far behind the best.
+SMOOTHINGS = tuple(4.0**power for power in range(8, -1, -1))
+_FOLD_STEPS, _NUDGE, _BEHIND = 60, 0.05, 10.0
+# A brief look takes fewer smoothings and steps, and ends where a step changes less than this.
+_BRIEF_STEPS, _BRIEF = 20, 1e-3
+# Maxima within so much of each other in every chance are one.
+_SAME = 0.02
+# A maximum whose likelihood is so much lower (its logarithm) is not considered.
+_APART = 20.0
+# Chances whose errors are worked out at most: it takes the square of them.
+MOST_ERRORS = 600
+_NUMBERS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Start:
+    """What came of one start.
+
+    Attributes
+    ----------
+    likelihood : float
+        Logarithm of the likelihood with smoothing, up to a constant, where it ended.
+    steps : int
+    change : float
+        How much the last step changed a chance at most.
+    converged : bool
+        Whether that is at most 1e-6.
+    """
+
+    likelihood: float
+    steps: int
+    change: float
+
+    @property
+    def converged(self) -> bool:
+        """Whether steps had come to an end."""
+        return self.change <= TOLERANCE
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """Statistics that were learned from a release, and how surely.
+
+    Attributes
+    ----------
+    kinds : Kinds
+    layout : Layout
+    chances : float64 array, shape (kinds, values)
+        How likely each value is; the mean over maxima that are as likely, by their likelihood.
+    amounts : float64 array, shape (kinds, values)
+        How many people have each value, on average over worlds.
+    overall : float64 array, shape (values,)
+        How frequent each value is.
+    smoothing : float
+        So many people with the values of everybody count for each kind.
+    held_out : mapping of float to float
+        By smoothing: the logarithm of the likelihood of groups that were not learned from, up to a
+        constant; empty where the smoothing was given.
+    starts : tuple of Start
+        On a sample, where there are many groups.
+    maxima : tuple of Start
+        The different ones that were reached, on all groups; the likeliest first.
+    apart : float
+        How far the maxima that are as likely differ in a chance. Much more than the errors means
+        that the release does not tell the statistics.
+    seed : int
+    """
+
+    kinds: Kinds
+    layout: Layout
+    chances: FloatArray
+    amounts: FloatArray
+    overall: FloatArray
+    smoothing: float
+    held_out: Mapping[float, float]
+    starts: tuple[Start, ...]
+    maxima: tuple[Start, ...]
+    apart: float
+    seed: int
+    people: FloatArray = field(repr=False)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the likeliest maximum was reached."""
+        return self.maxima[0].converged
+
+    @cached_property
+    def balanced_people(self) -> float:
+        """Share of people in groups out of reach of exact posteriors."""
+        layout = self.layout
+        amounts = layout.times * layout.cases.sizes
+        return float(amounts[layout.balanced].sum() / amounts.sum())
+
+    @cached_property
+    def covariance(self) -> FloatArray | None:
+        """Of the chances, row by row; None where there are more than 600, or they are smoothed.
+
+        The inverse of the empirical information: the squares of how much each group pulls.
+        """
+        n_kinds, n_values = self.chances.shape
+        size = n_kinds * n_values
+        if size > MOST_ERRORS or self.kinds.near is not None:
+            return None
+        layout = self.layout
+        cases = layout.cases
+        found = layout.expected(self.chances[layout.signature, layout.value]).posteriors
+        information = np.zeros((size, size))
+        step = max(_NUMBERS // size, 1)
+        for start in range(0, cases.n_groups, step):
+            end = min(start + step, cases.n_groups)
+            pull = np.zeros((end - start, n_kinds, n_values))
+            rows = slice(int(cases.offsets[start]), int(cases.offsets[end]))
+            own = np.repeat(np.arange(end - start), np.diff(cases.offsets[start : end + 1]))
+            kind = cases.signatures[rows]
+            pull[own, kind] = -cases.people[rows, None] * self.chances[kind]
+            cells = slice(int(layout.offsets[start]), int(layout.offsets[end]))
+            at = layout.case[cells] - start, layout.signature[cells], layout.value[cells]
+            pull[at] += layout.people[cells] * found[cells]
+            flat = pull.reshape(end - start, size) * np.sqrt(layout.times[start:end, None])
+            information += flat.T @ flat
+        # From the log-odds of a row to its chances; smoothing counts as what it adds.
+        turn = np.zeros((size, size))
+        for which, row in enumerate(self.chances):
+            block = slice(which * n_values, (which + 1) * n_values)
+            turn[block, block] = np.diag(row) - np.outer(row, row)
+        information += self.smoothing * turn
+        inverse = np.linalg.pinv(information, rcond=1e-10, hermitian=True)
+        return np.asarray(turn @ inverse @ turn)
+
+    @cached_property
+    def errors(self) -> FloatArray | None:
+        """Standard error of each chance; None where they were not worked out."""
+        if self.covariance is None:
+            return None
+        spread = np.sqrt(np.maximum(np.diag(self.covariance), 0))
+        return np.asarray(spread.reshape(self.chances.shape))
+
+    @cached_property
+    def without_own(self) -> FloatArray:
+        """By cell: the chance that all other groups teach. What a group is about is not counted."""
+        layout = self.layout
+        posteriors = layout.expected(self.chances[layout.signature, layout.value]).posteriors
+        kind, value = layout.signature, layout.value
+        near = self.kinds.near
+        whole = self.amounts if near is None else near @ self.amounts
+        everybody = self.people if near is None else near @ self.people
+        own = layout.people * posteriors
+        size = layout.people
+        if near is not None:
+            own, size = self._own_by_kernel(own, near)
+        others = np.maximum(everybody[kind] - size, 0)
+        found = np.clip(whole[kind, value] - own, 0, others) + self.smoothing * self.overall[value]
+        amount = others + self.smoothing
+        return np.where(amount > 0, found / np.where(amount > 0, amount, 1), self.overall[value])
+
+    def _own_by_kernel(self, own: FloatArray, near: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the people of its own group count for each cell, and how many they are."""
+        cases, offsets = self.layout.cases, self.layout.offsets
+        rows, columns = np.diff(cases.offsets), np.diff(cases.value_offsets)
+        found, size = np.zeros(len(own)), np.zeros(len(own))
+        shapes = rows * (int(columns.max()) + 1) + columns
+        for shape in np.unique(shapes).tolist():
+            some = np.flatnonzero(shapes == shape)
+            n_rows, n_columns = int(rows[some[0]]), int(columns[some[0]])
+            for part in np.array_split(some, max(len(some) * n_rows**2 // _NUMBERS, 1)):
+                kinds = cases.offsets[part][:, None] + np.arange(n_rows)
+                at = offsets[part][:, None] + np.arange(n_rows * n_columns)
+                codes = cases.signatures[kinds]
+                weight = near[codes[:, :, None], codes[:, None, :]]
+                held = own[at].reshape(len(part), n_rows, n_columns)
+                found[at] = (weight @ held).reshape(len(part), -1)
+                number = (weight @ cases.people[kinds][:, :, None].astype(float))[:, :, 0]
+                size[at] = np.repeat(number, n_columns, axis=1)
+        return found, size
+
+    def to_dict(self) -> dict[str, Any]:
+        """How it was learned, and how surely, as plain values for JSON."""
+        return {
+            "kinds": len(self.kinds.labels),
+            "smoothing": self.smoothing,
+            "held_out": {f"{s:g}": height for s, height in self.held_out.items()},
+            "seed": self.seed,
+            "starts": len(self.starts),
+            "maxima": len(self.maxima),
+            "apart": self.apart,
+            "converged": self.converged,
+            "steps": self.maxima[0].steps,
+            "change": self.maxima[0].change,
+            "highest_error": None if self.errors is None else float(self.errors.max()),
+            "balanced_people": self.balanced_people,
+        }
+
+    def __repr__(self) -> str:
+        ended = "converged" if self.converged else "NOT converged"
+        return (
+            f"Fit({len(self.kinds.labels)} kinds by {', '.join(self.kinds.attributes)}, "
+            f"{self.chances.shape[1]} values: {ended} in {self.maxima[0].steps} steps, "
+            f"{len(self.maxima)} maxima of {len(self.starts)} starts)"
+        )
+
+
+class _Climb:
+    """Steps of expectation and maximization over some groups."""
+
+    def __init__(self, layout: Layout, kinds: Kinds, n_values: int, smoothing: float) -> None:
+        self.layout, self.kinds, self.smoothing = layout, kinds, smoothing
+        self.shape = len(kinds.labels), n_values
+        self.at = layout.signature * n_values + layout.value
+        self.weight = layout.times[layout.case] * layout.people
+        self.people = self.sums(np.full(len(self.at), 1.0), of_value=False)
+        totals = self.sums(layout.alone).sum(axis=0)
+        self.overall = totals / totals.sum()
+
+    def sums(self, posteriors: FloatArray, *, of_value: bool = True) -> FloatArray:
+        """People by kind and value, or by kind."""
+        if of_value:
+            size = self.shape[0] * self.shape[1]
+            found = np.bincount(self.at, self.weight * posteriors, minlength=size)
+            return np.asarray(found.reshape(self.shape), dtype=np.float64)
+        cases = self.layout.cases
+        case = np.repeat(np.arange(cases.n_groups), np.diff(cases.offsets))
+        amounts = cases.people * self.layout.times[case]
+        found = np.bincount(cases.signatures, amounts, minlength=self.shape[0])
+        return np.asarray(found, dtype=np.float64)
+
+    def chances(self, amounts: FloatArray) -> FloatArray:
+        """The likeliest chances, if people have their values in these amounts."""
+        near, people = self.kinds.near, self.people
+        if near is not None:
+            amounts, people = near @ amounts, near @ people
+        found = amounts + self.smoothing * self.overall
+        total = (people + self.smoothing)[:, None]
+        return np.asarray(np.where(total > 0, found / np.where(total > 0, total, 1), self.overall))
+
+    def step(self, chances: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """The next chances, the amounts they are of, and the likelihood of the given ones."""
+        found = self.layout.expected(chances.ravel()[self.at])
+        amounts = self.sums(found.posteriors)
+        likelihood = float(self.layout.times @ found.weights)
+        if self.smoothing:
+            had = self.overall > 0
+            likelihood += self.smoothing * float(
+                (np.log(np.maximum(chances[:, had], 1e-300)) @ self.overall[had]).sum()
+            )
+        return self.chances(amounts), amounts, likelihood
+
+    def climb(
+        self, chances: FloatArray, most: int, enough: float = TOLERANCE
+    ) -> tuple[Start, FloatArray, FloatArray]:
+        """Go on until nothing changes; what came of it, the chances and the amounts."""
+        steps, change = 0, np.inf
+        plain = self.kinds.near is not None  # there the likelihood need not rise
+        while True:
+            one, amounts, height = self.step(chances)
+            steps += 1
+            change = float(np.abs(one - chances).max())
+            if change <= enough or steps >= most:
+                return Start(height, steps, change), one, amounts
+            if plain:
+                chances = one
+                continue
+            two, _, height = self.step(one)
+            steps += 1
+            ahead = _extrapolated(chances, one, two)
+            three, _, reached = self.step(ahead)
+            steps += 1
+            chances = three if reached >= height else two
+
+
+def _extrapolated(zero: FloatArray, one: FloatArray, two: FloatArray) -> FloatArray:
+    """Where two steps lead to, if they go on as they do."""
+    first, second = one - zero, two - 2 * one + zero
+    bend = float(np.sqrt((second**2).sum()))
+    length = 1.0 if bend == 0 else max(1.0, float(np.sqrt((first**2).sum())) / bend)
+    ahead = zero + 2 * length * first + length**2 * second
+    ahead = np.where(two > 0, np.maximum(ahead, two * 1e-2), 0.0)
+    return np.asarray(ahead / ahead.sum(axis=1, keepdims=True))
+
+
+def fit(
+    groups: SignatureGroups,
+    kinds: Kinds,
+    n_values: int,
+    *,
+    smoothing: float | None = None,
+    starts: int = 5,
+    seed: int = 0,
+    brief: bool = False,
+) -> Fit:
+    """Learn statistics from several starts; the first is the groups' own frequencies.
+
+    A smoothing that is not given is chosen on halves of the groups.
+
+    The others come in pairs, drawn at random and mirrored, so that where two kinds could be
+    exchanged, both ways are found.
+    """
+    random = np.random.default_rng(seed)
+    layout, some = Layout.of(groups, LEARNING), groups
+    if int(groups.sizes.sum()) > SAMPLE:
+        order = random.permutation(groups.n_groups)
+        several = int(np.searchsorted(np.cumsum(groups.sizes[order]), SAMPLE)) + 1
+        some = groups.take(np.sort(order[:several]))
+    held_out: dict[float, float] = {}
+    if smoothing is None:
+        held_out = _held_out(some, kinds, n_values, random, brief=brief)
+        best = max(held_out.values())
+        # Where all predict alike, nothing is learned.
+        smoothing = max(s for s, height in held_out.items() if height >= best - 1e-6)
+    whole = _Climb(layout, kinds, n_values, smoothing)
+    part = (
+        whole if some is groups else _Climb(Layout.of(some, LEARNING), kinds, n_values, smoothing)
+    )
+    begins = [part.chances(part.sums(part.layout.alone))]
+    for _ in range(starts // 2):
+        drift = random.normal(size=(len(kinds.labels), n_values))
+        begins += [_drifted(whole.overall, drift), _drifted(whole.overall, -drift)]
+    most = STEPS if part is whole else SAMPLE_STEPS
+    enough = _BRIEF if brief else TOLERANCE
+    tried = [part.climb(begin, most, enough) for begin in begins[:starts]]
+    reached = _different(tried)
+    if part is not whole:
+        reached = _different([whole.climb(chances, STEPS) for _, chances, _ in reached])
+    top = reached[0][0].likelihood
+    chosen = [each for each in reached if each[0].likelihood >= top - _APART]
+    weights = np.exp([each[0].likelihood - top for each in chosen])
+    weights /= weights.sum()
+    amounts = sum(w * each[2] for w, each in zip(weights, chosen, strict=True))
+    counted = [each[1] for w, each in zip(weights, chosen, strict=True) if w > 0.01]
+    apart = max((float(np.abs(one - counted[0]).max()) for one in counted), default=0.0)
+    return Fit(
+        kinds,
+        Layout.of(groups),
+        whole.chances(np.asarray(amounts)),
+        np.asarray(amounts),
+        whole.overall,
+        smoothing,
+        held_out,
+        tuple(each[0] for each in tried),
+        tuple(each[0] for each in reached),
+        apart,
+        seed,
+        whole.people,
+    )
+
+
+def _held_out(
+    groups: SignatureGroups,
+    kinds: Kinds,
+    n_values: int,
+    random: np.random.Generator,
+    *,
+    brief: bool = False,
+) -> dict[float, float]:
+    """How well each smoothing predicts either half of the groups from the other."""
+    order = random.permutation(groups.n_groups)
+    halves = [np.sort(order[side::2]) for side in (0, 1)]
+    layouts = [Layout.of(groups.take(half), LEARNING) for half in halves if len(half)]
+    if len(layouts) < 2:
+        return {SMOOTHINGS[0]: 0.0}
+    nudge = _NUDGE * random.normal(size=(len(kinds.labels), n_values))
+    climbs = [_Climb(layout, kinds, n_values, SMOOTHINGS[0]) for layout in layouts]
+    for climb in climbs:  # what is held out may have values that the others have not
+        climb.overall = (climbs[0].overall + climbs[1].overall) / 2
+    ended = [climb.chances(climb.sums(climb.layout.alone)) for climb in climbs]
+    found: dict[float, float] = {}
+    most, enough = (_BRIEF_STEPS, _BRIEF) if brief else (_FOLD_STEPS, TOLERANCE)
+    for smoothing in SMOOTHINGS[:: 2 if brief else 1]:
+        found[smoothing] = 0.0
+        for side, (climb, other) in enumerate(zip(climbs, climbs[::-1], strict=True)):
+            climb.smoothing = smoothing
+            _, ended[side], _ = climb.climb(_drifted(ended[side], nudge), most, enough)
+            predicted = other.layout.expected(ended[side].ravel()[other.at])
+            found[smoothing] += float(other.layout.times @ predicted.weights)
+        if found[smoothing] < max(found.values()) - _BEHIND:
+            break
+    return found
+
+
+def _drifted(overall: FloatArray, drift: FloatArray) -> FloatArray:
+    found = overall * np.exp(drift)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def _different(
+    tried: list[tuple[Start, FloatArray, FloatArray]],
+) -> list[tuple[Start, FloatArray, FloatArray]]:
+    """The maxima that differ, the likeliest first."""
+    kept: list[tuple[Start, FloatArray, FloatArray]] = []
+    for each in sorted(tried, key=lambda each: -each[0].likelihood):
+        if all(np.abs(each[1] - other[1]).max() > _SAME for other in kept):
+            kept.append(each)
+    return kept

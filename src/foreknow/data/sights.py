@@ -1,0 +1,200 @@
+"""Sight: a release as somebody sees it who knows columns of everybody that it does not show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.counts import GroupCounts
+from foreknow.data.engines import open_table
+from foreknow.data.engines.columns import codes_of
+from foreknow.data.generalization import Wording, style_of
+from foreknow.data.microdata import Attribute, Microdata
+from foreknow.data.people import Signature, Signatures
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema
+from foreknow.data.sparse import IntArray, combine, count_pairs
+from foreknow.errors import DataError, InputError, UnsupportedError, did_you_mean
+
+# Points of people times groups that are compared at a time.
+_AT_ONCE = 1 << 22
+
+
+class Sight:
+    """A release, and of everybody what is known beside it; never who has which value.
+
+    Parameters
+    ----------
+    counts : GroupCounts
+        Those of the release.
+    microdata : Microdata
+        Its quasi-identifiers and other columns are what is known.
+    groups : int64 array, shape (people,)
+        The position of everybody's group in the counts.
+    sensitive, name : str
+        The column of sensitive values, and what messages call the release.
+    """
+
+    def __init__(
+        self,
+        counts: GroupCounts,
+        microdata: Microdata,
+        groups: IntArray,
+        sensitive: str,
+        name: str = "the release",
+    ) -> None:
+        self.counts, self.sensitive, self.name = counts, sensitive, name
+        self._microdata, self._groups = microdata, groups
+        own = np.bincount(groups, minlength=self.counts.n_groups)
+        if not np.array_equal(own, self.counts.sizes):
+            g = int(np.argmax(own != self.counts.sizes))
+            raise DataError(
+                f"{microdata.name}: {int(own[g])} people fit group "
+                f"{self.counts.group_label(g)!r}, which has {int(self.counts.sizes[g])}; give the "
+                "table that the release was made from"
+            )
+
+    @property
+    def sight(self) -> Sight:
+        """What tells it from other sights of the same release."""
+        return self
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns that are known."""
+        schema = self._microdata.schema
+        return *schema.quasi_identifiers, *schema.other
+
+    def signatures(self, attributes: Sequence[str]) -> Signatures:
+        """How many people of each group have which values of some columns, as they print."""
+        columns = [self._column(name) for name in attributes]
+        codes, first = combine([of for of, _ in columns], [len(labels) for _, labels in columns])
+        labels = [tuple(names[int(of[row])] for of, names in columns) for row in first.tolist()]
+        found = count_pairs(self._groups, codes, self.counts.n_groups, len(labels))
+        return Signatures(tuple(attributes), labels, *found)
+
+    def _column(self, name: str) -> tuple[NDArray[Any], Signature]:
+        """The code of everybody in one column, and what each code prints as."""
+        for attribute in self._microdata.attributes:
+            if attribute.name == name:
+                return attribute.codes, _printed(attribute.domain)
+        if name not in self._microdata.schema.other:
+            raise DataError(
+                f"{self._microdata.name}: {name!r} is not known of people"
+                f"{did_you_mean(name, self.attributes)}"
+            )
+        codes, distinct = codes_of(self._microdata.other().column(name))
+        return codes, _printed(distinct.to_pylist())
+
+
+def _printed(labels: Sequence[Any]) -> Signature:
+    return tuple(None if label is None else str(label) for label in labels)
+
+
+def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
+    """A release as somebody sees it who knows the quasi-identifiers of everybody, exactly.
+
+    Everybody is in the group whose published values theirs are among. `people` is a table with the
+    columns of the groups, exact, and `by`; or a `Microdata`, whose hierarchies then say what labels
+    mean.
+    """
+    if not isinstance(release, Release):
+        raise InputError(
+            f"people is for a Release, not {type(release).__name__}, which has no labels"
+        )
+    exact = people if isinstance(people, Microdata) else _as_microdata(release, people, by)
+    groups = _groups(release, exact)
+    return Sight(release.counts, exact, groups, release.sensitive, release.name)
+
+
+def _as_microdata(release: Release, people: Any, by: Sequence[str]) -> Microdata:
+    table = open_table(people)
+    known = list(dict.fromkeys([*release.group_columns, *by]))
+    for name in known:
+        if name not in table.columns:
+            raise DataError(
+                f"{table.name} has no column {name!r}; people have those that make a group of the "
+                f"release, and those of by{did_you_mean(name, table.columns)}"
+            )
+    rows = table.arrow(known)
+    held = release.sensitive
+    # Who has which value is not looked at, even where the table says it.
+    rows = rows.append_column(held, [["?"] * len(rows)])
+    other = [name for name in by if name not in release.group_columns]
+    schema = Schema(quasi_identifiers=release.group_columns, sensitive=held, other=other)
+    return Microdata(rows, schema)
+
+
+def _groups(release: Release, people: Microdata) -> IntArray:
+    """The position of everybody's group."""
+    labels: Any = release.counts.groups
+    covers, codes = [], []
+    for place, name in enumerate(release.group_columns):
+        own = [label[place] if isinstance(label, tuple) else label for label in labels]
+        attribute, of_label = _covered(people, name, dict.fromkeys(own))
+        at = {label: i for i, label in enumerate(of_label)}
+        inside = np.stack(list(of_label.values()))
+        covers.append((inside, np.array([at[label] for label in own])))
+        codes.append(attribute.codes.astype(np.int64))
+    point_of, first = combine(codes, [inside.shape[1] for inside, _ in covers])
+    found = np.full(len(first), -1, dtype=np.int64)
+    fits = np.zeros(len(first), dtype=np.int64)
+    step = max(_AT_ONCE // len(first), 1)
+    for start in range(0, len(labels), step):
+        fit = np.ones((len(labels[start : start + step]), len(first)), dtype=bool)
+        for (inside, label), code in zip(covers, codes, strict=True):
+            fit &= inside[label[start : start + step]][:, code[first]]
+        fits += fit.sum(axis=0)
+        group, point = np.nonzero(fit)
+        found[point] = group + start
+    if (fits != 1).any():
+        row = int(first[np.argmax(fits != 1)])
+        where = ", ".join(
+            f"{a.name} {a.domain[int(a.codes[row])]}"
+            for a in people.attributes
+            if a.name in release.group_columns
+        )
+        if fits[np.argmax(fits != 1)] > 1:
+            raise UnsupportedError(
+                f"{people.name}: somebody with {where} fits several groups of the release, so who "
+                "is in which is not known from their columns; give what fk.publish returned, or a "
+                "bucketized release"
+            )
+        raise DataError(f"{people.name}: nobody of the release can be somebody with {where}")
+    return np.asarray(found[point_of])
+
+
+def _covered(
+    people: Microdata, name: str, labels: Iterable[Any]
+) -> tuple[Attribute, dict[Any, NDArray[np.bool_]]]:
+    """The attribute in which labels can be read, and which codes each of them covers."""
+    unread: list[Any] = []
+    for table in (people, people.rounded()):
+        (attribute,) = (one for one in table.attributes if one.name == name)
+        style = style_of(attribute, None)
+        wording = Wording(attribute, style)
+        meant = {x: wording.read(None if x is None else str(x)) for x in labels}
+        unread = [label for label, meaning in meant.items() if meaning is None]
+        if unread:
+            continue
+        found = {}
+        for label, meaning in meant.items():
+            inside = np.zeros(len(attribute.domain), dtype=bool)
+            if style == "set" and meaning:
+                inside[list(meaning)] = True
+            elif style == "range" and meaning:
+                null_too, first, last = meaning
+                inside[first : last + 1] = True
+                inside[0] |= bool(null_too)
+            else:
+                first, last = wording.covers(meaning or ())
+                inside[first : last + 1] = True
+            found[label] = inside
+        return attribute, found
+    raise UnsupportedError(
+        f"{people.name}: which values of {name!r} the label {unread[0]!r} stands for is not known; "
+        "give people as fk.Microdata(table, schema), with the hierarchies of the policy"
+    )

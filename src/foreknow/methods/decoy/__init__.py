@@ -1,0 +1,1 @@
+"""Decoy: a Mondrian whose refusals are hidden among those of decoys."""

@@ -1,0 +1,305 @@
+"""Decoy: Mondrian for adversaries who know the method; a refused cut may be a decoy's fault."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from foreknow.adversaries.protocol import Mask
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray
+from foreknow.errors import InputError, NoSafeRelease, UnsupportedError, hints
+from foreknow.methods.decoy.draws import every
+from foreknow.methods.decoy.guards import Guards, others_of
+from foreknow.methods.decoy.search import Search, Trial
+from foreknow.methods.likelihood import groups_of_people
+from foreknow.methods.points import Points
+from foreknow.methods.protocol import ADVICE, Traits, notes_of_seed, refuse_columns
+from foreknow.methods.random import generator
+from foreknow.numbers import whole_number
+from foreknow.policy.policy import Policy
+from foreknow.settings import FromOne, Settings
+
+
+class DecoySettings(Settings):
+    """``[publish.decoy]`` in a policy file."""
+
+    cuts: FromOne = 5
+
+
+@hints(ADVICE)
+@dataclass(frozen=True)
+class Decoy:
+    """Groups of near people that keep the policy also from adversaries who know the method.
+
+    As `Mondrian`, it divides groups top-down. But it tries one cut of each group, chosen by what
+    everybody may know: quasi-identifiers, and how often each value occurs in the group. Beside the
+    cut, *decoys* are judged: the same cut of the same group, whose values are given to its people
+    at random. It is accepted if all of them keep the policy, the true one and the decoys. So who
+    sees that a group was not divided does not know whether the true values are the reason. Before
+    a cut is tried, it is made sure that the group keeps the policy even if it is refused, for
+    adversaries who know all that.
+
+    Parameters
+    ----------
+    cuts : int
+        How many cuts per attribute and group are candidates: those that divide it most evenly.
+
+    Notes
+    -----
+    Proved in docs/research/decoys.md. It keeps limits of `Facts` and `Negations`, `KAnonymity`, and
+    `LDiversity` that is distinct or recursive; others are refused. **The seed must be secret**:
+    who knows it knows the decoys. So random numbers come from the system's entropy when no seed is
+    given. Give one in tests only.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.adversaries.facts.facts import Facts
+    >>> from foreknow.data.schema import Schema
+    >>> from foreknow.policy.requirement import Requirement
+    >>> people = pa.table({"age": list(range(80)), "disease": list("abcdefgh") * 10})
+    >>> microdata = Microdata(people, Schema(quasi_identifiers=["age"], sensitive="disease"))
+    >>> policy = Policy([Requirement(Facts(), below="1/2")])
+    >>> groups = Decoy().partition(microdata, policy, seed=1)
+    >>> int(groups.max()) > 3, Facts().disclosure(microdata.counts(groups)).below("1/2")
+    (True, True)
+    """
+
+    cuts: int = 5
+    key: ClassVar[str] = "decoy"
+    settings: ClassVar[type[Settings]] = DecoySettings
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cuts", whole_number(self.cuts, "Decoy: cuts", 1))
+
+    def partition(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> IntArray:
+        """Group the rows of a table.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            One sensitive value per person.
+        policy : Policy
+        seed : int, optional
+            From the system's entropy when left out, and only then safe against an adversary who
+            knows the method.
+
+        Returns
+        -------
+        int64 array, shape (rows,)
+            The group of each row in the source's order, from 0; -1 for a row that is left out
+            because its sensitive value is missing.
+
+        Raises
+        ------
+        NoSafeRelease
+            If not even one group of everybody is safe.
+        PolicyError
+            If the policy has a limit that is not worked out for this method.
+        """
+        random = generator(seed, "Decoy")
+        points, search = self._start(microdata, policy)
+        return microdata.rows_of(points.spread(search.run(lambda s, t: _decided(s, t, random))))
+
+    def chance(self, microdata: Microdata, policy: Policy | None, groups: Any) -> Fraction:
+        """How probable it is that these groups are made of a table, over all decoys.
+
+        Parameters
+        ----------
+        microdata : Microdata
+        policy : Policy
+        groups : int array, shape (rows,)
+            The group of each row, whatever the groups are called.
+
+        Raises
+        ------
+        UnsupportedError
+            If a group that a cut was tried of has too many ways to be divided by it.
+        """
+        own = groups_of_people(microdata, groups)
+        if own is None:
+            return Fraction(0)
+        points, search = self._start(microdata, policy)
+        of_point, inside = _groups_of_points(points, own)
+        if not inside:
+            return Fraction(0)
+        replay = _Replay(of_point)
+        made = search.run(replay)
+        # The same groups, if each of one lies in one of the other.
+        pairs = len(np.unique(np.stack([made, of_point]), axis=1).T)
+        same = pairs == len(np.unique(made)) == len(np.unique(of_point))
+        if same and replay.chance and replay.beyond is not None:
+            raise replay.beyond
+        return replay.chance if same else Fraction(0)
+
+    def _start(self, microdata: Microdata, policy: Policy | None) -> tuple[Points, Search]:
+        if policy is None:
+            raise InputError("Decoy needs a policy: what must the groups withstand?")
+        if microdata.schema.semantics != "single":
+            raise UnsupportedError(
+                "Decoy needs one sensitive value per person; this table has semantics "
+                f"{microdata.schema.semantics!r}. Mondrian serves several"
+            )
+        policy = replace(policy, schema=microdata.schema)
+        refuse_columns(self, policy)
+        _check(policy)
+        everybody = np.zeros(microdata.n_people, dtype=np.int64)
+        everyone = microdata.counts(everybody)
+        failures = policy.failures(everyone)
+        if failures:
+            raise NoSafeRelease(
+                f"not even one group of all {everyone.n_people} people is safe: "
+                f"{'; '.join(failures)}"
+            )
+        points = Points.of(microdata)
+        guards = Guards.of(policy, microdata.values, everyone)
+        return points, Search(points, microdata, guards, self.cuts)
+
+    @property
+    def traits(self) -> Traits:
+        """What it makes holds the policy against those who know it."""
+        return Traits(
+            consults_policy=True,
+            symmetric=True,
+            one_column=True,
+            likelihood=self.chance,
+            foresees=_is_kept,
+            notes=lambda policy, seed: notes_of_seed(seed),
+            advice="another method may serve it",
+        )
+
+
+def _check(policy: Policy) -> None:
+    for requirement in policy.requirements:
+        others_of(requirement)
+
+
+def _is_kept(policy: Policy) -> bool:
+    """Whether it keeps all limits of a policy; it refuses others."""
+    return True
+
+
+def _groups_of_points(points: Points, own: IntArray) -> tuple[IntArray, bool]:
+    """The group of each point, and whether people at one point are in one group."""
+    point = points.spread(np.arange(len(points)))
+    of_point = np.zeros(len(points), dtype=np.int64)
+    of_point[point] = own
+    return of_point, bool((of_point[point] == own).all())
+
+
+# ---- decisions ----------------------------------------------------------------------------------
+
+
+def _decided(search: Search, trial: Trial, random: np.random.Generator) -> Mask:
+    """Accept the cuts that are safe, and of which all decoys are."""
+    possible = search.reserve(trial)
+    possible &= search.safe(trial.bags, trial.owner)
+    if not search.guards.coupled:
+        drawn = np.zeros(len(possible), dtype=np.int64)
+        while True:  # a few decoys at a time: most cuts that are refused are refused by the first
+            more = np.minimum(np.maximum(drawn, 2), trial.decoys - drawn)
+            some = np.flatnonzero(possible & (more > 0))
+            if not len(some):
+                break
+            bags, owner, of = search.tried(trial, some, more[some], random)
+            possible[of[~search.safe(bags, owner)]] = False
+            drawn[some] += more[some]
+        search.commit(trial, possible)
+        return possible
+    accepted = np.zeros(len(possible), dtype=bool)
+    some = np.flatnonzero(possible)
+    if not len(some):
+        return accepted
+    bags, owner, of = search.tried(trial, some, trial.decoys[some], random)
+    some = np.setdiff1d(some, of[~search.safe(bags, owner)])
+    _accept(search, trial, some, (bags, owner, of), accepted)
+    return accepted
+
+
+def _accept(
+    search: Search,
+    trial: Trial,
+    waiting: IntArray,
+    decoys: tuple[IntArray, IntArray, IntArray],
+    accepted: Mask,
+) -> None:
+    """Accept cuts in order, each if it and its decoys are safe beside those before; by halves.
+
+    Limits only become tighter, so what is safe beside all of a batch is safe one after the other.
+    """
+    if not len(waiting):
+        return
+    batch = np.zeros(len(accepted), dtype=bool)
+    batch[waiting] = True
+    bags, owner, of = decoys
+    mine = batch[of][owner]
+    numbered = np.unique(owner[mine], return_inverse=True)[1]
+    before = search.guards
+    if len(waiting) > 1:
+        search.guards = before.copy()
+        search.commit(trial, batch)
+    parts = batch[trial.owner]
+    own = np.unique(trial.owner[parts], return_inverse=True)[1]
+    if search.safe(trial.bags[parts], own).all() and search.safe(bags[mine], numbered).all():
+        if len(waiting) == 1:
+            search.commit(trial, batch)
+        accepted |= batch
+        return
+    search.guards = before
+    if len(waiting) > 1:
+        middle = len(waiting) // 2
+        _accept(search, trial, waiting[:middle], decoys, accepted)
+        _accept(search, trial, waiting[middle:], decoys, accepted)
+
+
+class _Replay:
+    """Decide as groups that were made say, and note how probable that was."""
+
+    def __init__(self, of_point: IntArray) -> None:
+        self.of_point, self.chance = of_point, Fraction(1)
+        self.beyond: UnsupportedError | None = None
+
+    def __call__(self, search: Search, trial: Trial) -> Mask:
+        """Go through the trials in order."""
+        allowed = search.reserve(trial)
+        accepted = np.zeros(len(allowed), dtype=bool)
+        final = self.of_point[search.index]
+        inside = trial.child >= 0
+        pairs = np.unique(np.stack([final[inside], trial.child[inside]]), axis=1)
+        groups, many = np.unique(pairs[0], return_counts=True)
+        torn = groups[many > 1]
+        whole = np.ones(len(allowed), dtype=bool)
+        whole[trial.owner[pairs[1][np.isin(pairs[0], torn)]]] = False
+        for number in np.flatnonzero(allowed).tolist():
+            parts = np.flatnonzero(trial.owner == number)
+            bags = trial.bags[parts]
+            kept = self._kept(search, trial, parts, bags, number)
+            is_safe = bool(search.safe(bags, np.zeros(len(parts), dtype=np.int64))[0])
+            if whole[number]:
+                self.chance *= kept if is_safe else 0
+                accepted[number] = is_safe
+                if is_safe:
+                    search.commit(trial, np.arange(len(allowed)) == number)
+            elif is_safe:
+                self.chance *= 1 - kept
+        return accepted
+
+    def _kept(
+        self, search: Search, trial: Trial, parts: IntArray, bags: IntArray, number: int
+    ) -> Fraction:
+        """How probable it is that all decoys of a trial are safe."""
+        try:
+            ways, times = every(bags.sum(axis=0), trial.people[parts].tolist())
+        except UnsupportedError as error:
+            self.beyond = error
+            return Fraction(1, 2)
+        each = np.array(ways, dtype=np.int64).reshape(-1, bags.shape[1])
+        held = search.safe(each, np.repeat(np.arange(len(ways)), len(parts)))
+        some = sum(many for many, one in zip(times, held.tolist(), strict=True) if one)
+        return Fraction(some, sum(times)) ** int(trial.decoys[number])

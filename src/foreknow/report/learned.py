@@ -1,0 +1,104 @@
+"""What can be learned from a release, in words: estimates, and never verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from foreknow.auditing.audit import Estimate
+from foreknow.auditing.learning import Learnt
+from foreknow.numbers import percentage
+from foreknow.report.knowledge import NOUN, share_text
+from foreknow.report.words import (
+    group_words,
+    limit_text,
+    listing,
+    named,
+    plural,
+    some,
+    times_text,
+    visible,
+)
+
+WHAT_IT_IS = (
+    "An estimate, and no verdict: somebody may learn more. The posterior is that of what one "
+    "procedure learns from the release, and the same seed learns the same."
+)
+
+
+def learned_sentence(
+    by: Sequence[str], probability: float, guesses: Mapping[str, Any], noun: str = NOUN
+) -> str:
+    """Say what somebody can learn who knows some columns of everybody.
+
+    >>> found = {"people": 100, "learned": 82.0, "statistics": 71.0, "groups": 33.0}
+    >>> learned_sentence(["job"], 0.97, found, "diagnosis")
+    'Somebody who learns from the release how diagnoses go with job would be up to 97% sure (82% of
+    guesses right; 33% by the groups alone, 71% by the statistics alone).'
+    """
+    many = guesses["people"]
+    right, groups, alone = (
+        percentage(guesses[name] / many) for name in ("learned", "groups", "statistics")
+    )
+    columns = listing([visible(name) for name in by], most=8)
+    return (
+        f"Somebody who learns from the release how {plural(noun)} go with {columns} would be up to "
+        f"{percentage(probability, 0, 'up')} sure ({right} of guesses right; {groups} by the "
+        f"groups alone, {alone} by the statistics alone)."
+    )
+
+
+def learnt_sentences(learnt: Learnt | Literal[False] | None, noun: str = NOUN) -> list[str]:
+    """Say beside verdicts what can be learned, or that it was not measured."""
+    if learnt is False:
+        return ["What can be learned from the release itself was not measured."]
+    if learnt is None:
+        return []
+    guesses = learnt.guesses.to_dict()
+    said = learned_sentence(learnt.by, learnt.probability, guesses, noun)
+    of = "" if learnt.whole else f", on a sample of {learnt.people:,} people"
+    return [f"{said} This is an estimate{of}, and no verdict."]
+
+
+def estimate_sentences(estimate: Estimate, noun: str = NOUN, *, kept: bool = False) -> list[str]:
+    """What came of a requirement on what is learned: how sure, the limit, and of whom.
+
+    Where the release goes out, and was judged by columns that it does not show, that is `kept`.
+    """
+    point, found = estimate.point, estimate.disclosure
+    adversary: Any = point.adversary
+    if kept:
+        columns = listing([visible(name) for name in adversary.by], most=8)
+        return [
+            f"What somebody can learn from the release who knows {columns} of everybody, exactly, "
+            "is within the limit. What was found by these columns stays with the owner.",
+            WHAT_IT_IS,
+        ]
+    said = [learned_sentence(adversary.by, found.probability, estimate.details["guesses"], noun)]
+    if point.relative:
+        limit = f"{times_text(point.below)} times what the statistics alone say"
+    else:
+        limit = f"{'at most' if point.inclusive else 'below'} {limit_text(point.below)}"
+    keeps = "is within the limit" if estimate.within else "is NOT within the limit"
+    said.append(f"By this estimate, it {keeps}: {limit}.")
+    witness: Any = found.witness
+    if witness is not None:
+        who = listing(
+            [
+                f"{visible(name)} {'missing' if label is None else visible(label)}"
+                for name, label in witness.signature.items()
+            ],
+            most=8,
+        )
+        between = ""
+        if witness.low is not None:
+            ends = percentage(witness.low, 0, "down"), percentage(witness.high, 0, "up")
+            between = f", between {ends[0]} and {ends[1]} if the statistics are off as samples are"
+        alike = some(witness.people, "person there", "people there")
+        said.append(
+            f"It is highest for {named(witness.value)} of {alike} with {who} in "
+            f"{group_words(witness.group)}{between}. What was learned makes "
+            f"{percentage(witness.statistics)} sure of anybody with {who}; the group alone, "
+            f"{share_text(witness.alone)}."
+        )
+    return [*said, WHAT_IT_IS]

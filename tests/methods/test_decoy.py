@@ -1,0 +1,291 @@
+"""Decoy: what its refusals tell, by enumeration; its chances; what it refuses."""
+
+import random
+from collections import Counter
+from fractions import Fraction
+from itertools import permutations, product
+from math import perm, prod
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import NIGHTLY, examples
+from tests.oracle.algorithm_worlds import worlds
+from tests.oracle.decoy_worlds import worst_posterior
+from typer.testing import CliRunner
+
+import foreknow as fk
+from foreknow.cli.entry import app
+from foreknow.errors import DataError, NoSafeRelease, PolicyError, UnsupportedError
+
+ONE = fk.Schema(quasi_identifiers=["x"], sensitive="v")
+
+
+def table(values, x=None, **more):
+    x = list(range(len(values))) if x is None else x
+    return pa.table({"x": x, "v": list(values), **more})
+
+
+def chance(microdata, policy, groups, world):
+    codes = np.array([microdata.values.codes[v] for v in world], microdata.sensitive_codes.dtype)
+    return fk.Decoy().chance(microdata.with_sensitive(codes), policy, list(groups))
+
+
+# ---- the proof, apart from the program ----------------------------------------------------------
+
+
+@given(
+    st.lists(st.sampled_from("abc"), min_size=3, max_size=6),
+    st.integers(1, 3),
+    st.integers(1, 5),
+    st.randoms(use_true_random=False),
+)
+@examples(150, deadline=None)
+def test_nothing_about_j_people_becomes_likelier_than_proved(values, least, decoys, draw):
+    """Whatever bags of a part are unsafe: refused worlds weigh 1, or 1 - (1 - r)^K."""
+    n, least = len(values), min(least, len(values) - 1)
+    part = draw.sample(range(n), least)
+    every = sorted(set(permutations(values)))
+    bags = {world: tuple(sorted(world[p] for p in part)) for world in every}
+    unsafe = {bag for bag in set(bags.values()) if draw.random() < 0.4}
+    r = Fraction(sum(bags[w] in unsafe for w in every), len(every))
+    quiet = 1 - (1 - r) ** decoys
+    if not r:
+        return
+    weight = {w: Fraction(1) if bags[w] in unsafe else quiet for w in every}
+    for j in range(1, min(3, n) + 1):
+        small, large = min(least, n - least), max(least, n - least)
+        most = max(
+            Fraction(perm(n, j), perm(small, i) * perm(large, j - i))
+            for i in range(j + 1)
+            if i <= small and j - i <= large
+        )
+        assert most <= prod(Fraction(n - i, max(small - i, 1)) for i in range(j))
+        for people in permutations(range(n), j):
+            for theirs in product(sorted(set(values)), repeat=j):
+                inside = [
+                    w for w in every if all(w[p] == x for p, x in zip(people, theirs, strict=True))
+                ]
+                if not inside:
+                    continue
+                before = Fraction(len(inside), len(every))
+                after = sum(weight[w] for w in inside) / quiet / len(every)
+                assert before <= after <= before * (1 + most / decoys)
+    assert sum(weight.values()) / quiet / len(every) <= 1 + Fraction(1, decoys)
+
+
+# ---- the program: everybody's posterior, over every world ---------------------------------------
+
+FACTS = [(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (0, 1, 1), (0, 2, 0)]
+LIMITS = ["1/2", "2/3", "3/4", "4/5", "1"]
+
+
+def refused_roots(draw, many):
+    """Tables of one group, where a cut was tried and not every world is as likely to refuse it."""
+    found = 0
+    while found < many:
+        values = draw.choice(["aabbc", "aabc", "abcde", "aabbcd", "aaabb"])
+        world = tuple(draw.choice(values) for _ in range(draw.choice([5, 5, 6])))
+        facts, limit = draw.choice(FACTS), draw.choice(LIMITS)
+        pair = sorted(set(world))[:2]
+        several = len(set(world)) > 2 and draw.random() < 0.25
+        secret = {"any_of": pair} if several else {}
+        policy = fk.Policy([fk.Requirement(fk.Facts(*facts), below=limit, **secret)], ONE)
+        ties = draw.random() < 0.3
+        x = sorted(draw.randrange(4) for _ in world) if ties else None
+        microdata, groups = fk.Microdata(table(world, x), ONE), [0] * len(world)
+        try:
+            some = {
+                chance(microdata, policy, groups, draw.sample(world, 5 + (len(world) > 5)))
+                for _ in range(4)
+            }
+        except NoSafeRelease:
+            continue
+        if len(some) < 2:
+            continue
+        weights = {w: chance(microdata, policy, groups, w) for w in worlds(world, groups)}
+        found += 1
+        yield weights, [set(pair)] if several else [{v} for v in set(world)], facts, limit
+
+
+@pytest.mark.parametrize("seed", range(40 if NIGHTLY else 1))
+def test_no_limit_is_reached_where_a_cut_was_refused(seed):
+    surer = 0
+    for weights, secrets, facts, limit in refused_roots(random.Random(seed), 8 if NIGHTLY else 3):
+        alike = dict.fromkeys(weights, Fraction(1))
+        highest = max(worst_posterior(weights, secret, facts) for secret in secrets)
+        assert highest < Fraction(limit)
+        surer += highest > max(worst_posterior(alike, secret, facts) for secret in secrets)
+    assert surer or not NIGHTLY  # the refusals do tell something; not too much
+
+
+@pytest.mark.parametrize("form", ["bucketized", "generalized"])
+@pytest.mark.parametrize("seed", range(20 if NIGHTLY else 1))
+def test_releases_of_small_tables_withstand_who_knows_the_method(seed, form):
+    """Also where groups of one label look like one group."""
+    draw, options = random.Random(seed), fk.PublishOptions(form=form, labels={"x": "exact"})
+    for _ in range(6 if NIGHTLY else 2):
+        world = [draw.choice("aabbc") for _ in range(5)]
+        rows = table(
+            world, [draw.randrange(6) for _ in world], y=[draw.randrange(3) for _ in world]
+        )
+        schema = fk.Schema(quasi_identifiers=["x", "y"], sensitive="v")
+        policy = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")], schema, options)
+        microdata = fk.Microdata(rows, schema)
+        try:
+            found = fk.attack(microdata, fk.Decoy(), policy, seed=seed)
+        except NoSafeRelease:
+            continue
+        assert found.how == "enumeration"
+        assert not found.breaches
+        assert not found.certain
+
+
+def test_the_chances_are_those_of_runs():
+    values = "aabbcad"
+    microdata = fk.Microdata(table(values), ONE)
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="4/5")], ONE)
+    runs = 250 if NIGHTLY else 25
+    made = Counter(
+        tuple(fk.Decoy().partition(microdata, policy, seed=seed).tolist()) for seed in range(runs)
+    )
+    chances = {groups: fk.Decoy().chance(microdata, policy, list(groups)) for groups in made}
+    assert len(made) > 1
+    assert sum(chances.values()) <= 1
+    for groups, probability in chances.items():
+        spread = 5 * (runs * float(probability * (1 - probability))) ** 0.5
+        assert abs(made[groups] - runs * float(probability)) <= spread + 1e-9
+    assert fk.Decoy().chance(microdata, policy, [0, 1, 0, 1, 0, 1, 0]) == 0
+
+
+# ---- at a size ----------------------------------------------------------------------------------
+
+
+def register(n=1200, seed=3):
+    draw = random.Random(seed)
+    return pa.table(
+        {
+            "income": [draw.randrange(100) for _ in range(n)],
+            "district": [draw.choice(["north", "south", "east", "west"]) for _ in range(n)],
+            "cause": [draw.choice("ppqqrstuvw") for _ in range(n)],
+        }
+    )
+
+
+ROLES = fk.Schema(quasi_identifiers=["income", "district"], sensitive="cause")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [fk.Requirement(fk.Facts(1), below="1/2")],
+        [fk.Requirement(fk.Facts(1, 1, 1), below="3/4"), fk.Requirement(fk.KAnonymity(8))],
+        [fk.Requirement(fk.Negations(2), below="2/3", values=["p", "q"])],
+        [fk.Requirement(fk.Facts(0, 1, 0), below="3/5", any_of=["p", "q"])],
+        [fk.Requirement(fk.LDiversity(3)), fk.Requirement(fk.LDiversity(3, "recursive", c=2))],
+    ],
+    ids=["l", "k and m, size", "negations", "any of", "diversity"],
+)
+def test_it_divides_and_keeps_the_policy(asked):
+    policy = fk.Policy(asked, ROLES)
+    made = fk.publish(fk.Microdata(register(), ROLES), policy, method="decoy")
+    assert made.audit.safe
+    assert len(made.groups) > 4
+    assert made.certificate.method["name"] == "Decoy"
+    assert made.certificate.scope["method"] == "as required"
+
+
+def test_the_attack_settles_it_by_a_proof():
+    policy = fk.Policy([fk.Requirement(fk.Facts(1), below="1/2")], ROLES)
+    microdata = fk.Microdata(register(), ROLES)
+    found = fk.attack(microdata, fk.Decoy(), policy)
+    assert (found.how, found.kept, found.found, found.undecided) == ("bound", True, False, False)
+    assert "no posterior reaches a limit" in repr(found)
+    assert found.to_dict()["kept"] is True
+    with pytest.raises(UnsupportedError, match="reaches a limit of the policy"):
+        found.posterior(1, "p")
+
+
+def test_groups_of_another_method_are_not_taken_for_its_own():
+    apart = fk.PublishOptions(form="bucketized")
+    policy = fk.Policy([fk.Requirement(fk.Facts(1), below="1/2")], ROLES, apart)
+    microdata = fk.Microdata(register(), ROLES)
+    groups = fk.Mondrian().partition(microdata, policy)
+    with pytest.raises(DataError, match="does not make these groups"):
+        fk.attack(microdata, fk.Decoy(), policy, groups=groups)
+    named = register().append_column("group", pa.array(groups))
+    release = fk.Release.from_groups(named, group="group", sensitive="cause")
+    with pytest.raises(DataError, match="does not make these groups"):
+        fk.Algorithm(fk.Decoy(), policy).disclosure(release, "p")
+    own = fk.Decoy().partition(microdata, policy)
+    assert fk.attack(microdata, fk.Decoy(), policy, groups=own).kept
+
+
+def test_a_seed_is_noted():
+    policy = fk.Policy([fk.Requirement(fk.Facts(1), below="1/2")], ROLES)
+    microdata = fk.Microdata(register(), ROLES)
+    one, two = (fk.Decoy().partition(microdata, policy, seed=7) for _ in range(2))
+    assert np.array_equal(one, two)
+    made = fk.publish(microdata, policy, method=fk.Decoy(cuts=3), seed=7)
+    assert any(note.startswith("seeded") for note in made.certificate.notes)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        fk.Requirement(fk.Implications(1), below="3/4"),
+        fk.Requirement(fk.TCloseness(0.5)),
+        fk.Requirement(fk.LDiversity(2, "entropy")),
+    ],
+    ids=["implications", "t-closeness", "entropy"],
+)
+def test_limits_that_are_not_worked_out_are_refused(asked):
+    with pytest.raises(PolicyError, match="what a refused cut tells"):
+        fk.publish(fk.Microdata(register(60), ROLES), fk.Policy([asked], ROLES), method="decoy")
+
+
+def test_other_tables_are_refused():
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/4")], ONE)
+    with pytest.raises(NoSafeRelease, match="not even one group of all 4 people"):
+        fk.Decoy().partition(fk.Microdata(table("aabb"), ONE), policy)
+    several = fk.Schema(quasi_identifiers=["x"], sensitive="v", person="p", semantics="set")
+    rows = table("aabb", [0, 0, 1, 1], p=[1, 1, 2, 3])
+    with pytest.raises(UnsupportedError, match="one sensitive value per person"):
+        fk.Decoy().partition(fk.Microdata(rows, several), policy)
+
+
+def test_on_the_command_line(tmp_path):
+    import pyarrow.csv
+
+    pyarrow.csv.write_csv(register(), tmp_path / "deaths.csv")
+    (tmp_path / "policy.toml").write_text(
+        '[schema]\nquasi_identifiers = ["income", "district"]\nsensitive = "cause"\n\n'
+        "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n\n[publish]\ndecoy = { cuts = 4 }\n"
+    )
+    files = [str(tmp_path / "deaths.csv"), "--policy", str(tmp_path / "policy.toml")]
+    out = str(tmp_path / "out")
+    made = CliRunner().invoke(app, ["publish", *files, "--method", "decoy", "--out", out])
+    assert made.exit_code == 0, made.output
+    assert CliRunner().invoke(app, ["verify", out]).exit_code == 0
+    attacked = CliRunner().invoke(app, ["attack", *files, "--method", "decoy"])
+    assert attacked.exit_code == 0, attacked.output
+    assert "no posterior reaches a limit" in attacked.output
+
+
+def test_several_sets_and_what_it_does_not_look_at():
+    microdata = fk.Microdata(register(), ROLES)
+    sets = fk.Requirement(fk.Facts(1), below="2/3", any_of={"one": ["p", "q"], "two": ["q", "r"]})
+    made = fk.publish(microdata, fk.Policy([sets], ROLES), method="decoy")
+    assert made.audit.safe
+    assert len(made.groups) > 4
+    rows = register().append_column("job", pa.array(["a", "b"] * 600))
+    beside = fk.Schema(quasi_identifiers=["income", "district"], sensitive="cause", other=["job"])
+    policy = fk.Policy([fk.Requirement(fk.Facts(1), below="1/2")], beside)
+    with pytest.raises(UnsupportedError, match="looks at one sensitive column alone"):
+        fk.publish(fk.Microdata(rows, beside), policy, method="decoy")
+    near = fk.Requirement(fk.Facts(), below="1/2", sensitive="income", within=5)
+    schema = fk.Schema(quasi_identifiers=["district"], sensitive="income")
+    with pytest.raises(PolicyError, match="does not look at windows"):
+        fk.publish(fk.Microdata(register(), schema), fk.Policy([near], schema), method="decoy")
