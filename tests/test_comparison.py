@@ -78,6 +78,7 @@ def test_every_figure_is_that_of_publishing_it_by_itself(found):
         assert each.holds == judged.safe
         assert each.over == max(one.over.people for one in judged.exposed)
         assert each.exact == str(judged.verdicts[0].disclosure.exact)
+        assert each.method_known == made.audit.scope.method
         assert each.seconds > 0
     assert statuses >= {"safe", "refused"}
     assert {each.over == 0 for each in found.safe} == {True, False}
@@ -114,7 +115,7 @@ def test_what_was_read_of_a_table_goes_whole_into_another_process(tmp_path):
 def test_the_policys_own_limit_and_those_around_it_are_compared_by_the_usual_methods():
     found = fk.compare(people(40), policy(), queries=5, processes=0)
     limits = ["1/4", "3/8", "1/2", "5/8", "3/4"]
-    usual = ["mondrian", "fulldomain", "anatomy", "art", "streamliner"]
+    usual = ["mondrian", "decoy", "fulldomain", "anatomy", "art", "streamliner"]
     tried = [(each.method, str(each.limit)) for each in found.candidates]
     assert tried == [(method, limit) for method in usual for limit in limits]
     assert found.limit == Fraction(1, 2)

@@ -74,6 +74,8 @@ class Candidate:
         requirement whose limit varies.
     exact : str or None
         The same as a fraction, where it is known.
+    method_known : str or None
+        What came of an adversary who knows the method; see `Scope`.
     seconds : float or None
         That `publish` took, with other processes beside it.
     """
@@ -94,6 +96,7 @@ class Candidate:
     at_most: bool = False
     risk: float | None = None
     exact: str | None = None
+    method_known: str | None = None
     seconds: float | None = None
 
     @property
@@ -373,6 +376,7 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
         at_most=at_most,
         risk=None if top is None else top.probability,
         exact=exact,
+        method_known=made.audit.scope.method,
         seconds=seconds,
     )
 

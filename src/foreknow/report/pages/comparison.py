@@ -277,5 +277,6 @@ def _hover(each: Candidate) -> str:
         f"how sure: {risk_text(each)}; query error: {_share_text(each.query_error)}",
         f"{some(each.groups or 0, 'group', 'groups')}, NCP {_loss_text(each)}",
         f"over the policy's limits: {_over_text(each)}",
+        f"an adversary who knows the method: {each.method_known or 'not judged'}",
     ]
     return "<br>".join(escape(line, _LONGEST) for line in lines)
