@@ -17,7 +17,7 @@ _NOTHING = "–"
 _LONGEST = 160
 _ALL = Fraction(1)
 _STARRED = "* No other one is better in both error and how sure somebody can become."
-_WORDS = {"no safe release": "none safe"}
+_WORDS = {"no safe release": "none", "out of time": "time up"}
 
 
 class ComparisonPage(Page[Comparison]):
@@ -92,7 +92,7 @@ class ComparisonPage(Page[Comparison]):
         note = "* No other one is better in both error and how sure somebody can become." * bool(
             best
         )
-        return Grid((*head, "groups", "over", "seconds"), rows, (0, 2 + len(varied)), note)
+        return Grid((*head, "groups", "over", "sec"), rows, (0, 2 + len(varied)), note)
 
     def reasons(self) -> Grid:
         """Each sentence why there is no release, with the runs that it is about."""
@@ -160,8 +160,8 @@ def _explanation(found: Comparison) -> str:
         f"{limits}NCP: 0% is exact, 100% suppressed. Error: the median error of "
         f"{some(found.queries, 'count', 'counts')} by all quasi-identifiers. Sure: how sure an "
         f"adversary of the policy as it is can become at worst, by its strictest requirement{own}. "
-        "Over: people over a limit of that policy, of the requirement with the most. Seconds: of "
-        "publishing, with the other runs beside it. No release was kept. Safe is by the policy; "
+        "Over: people over a limit of that policy, of the requirement with the most. Sec: seconds "
+        "of publishing, with the other runs beside it. No release was kept. Safe is by the policy; "
         "an adversary who knows the method may learn more, which foreknow attack tests."
     )
 
@@ -221,7 +221,7 @@ def risk_text(each: Candidate) -> str:
         return _NOTHING
     exact = None if each.exact is None else Fraction(each.exact)
     found = Disclosure(None, each.risk, lambda: exact)
-    return percent(found, each.limit or _ALL, 1, "up")
+    return percent(found, each.limit or _ALL, 0, "up")
 
 
 def _seconds_text(seconds: float | None) -> str:
