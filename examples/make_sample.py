@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from foreknow.errors import InputError
 from foreknow.sample import table_path
 
-COLUMNS = ("name", "age", "sex", "zip", "admitted", "marital", "diagnosis")
+COLUMNS = ("name", "age", "sex", "zip", "admitted", "marital", "diagnosis", "ward", "charges")
 PEOPLE = 4000
 SEED = 20250419
 
@@ -78,6 +78,20 @@ MARITAL = (
 )
 # fmt: on
 
+# Wards and what a stay was charged, in dollars: how usual each is for a light and a grave diagnosis.
+WARDS = (("North", 5, 3), ("South", 4, 4), ("West", 3, 5))
+CHARGES = (("1000", 6, 2), ("2000", 7, 3), ("4000", 6, 5), ("8000", 4, 6), ("16000", 2, 5))
+GRAVE = (
+    "Pneumonia",
+    "Heart failure",
+    "Dementia",
+    "Prostate cancer",
+    "Breast cancer",
+    "Hepatitis C",
+    "Schizophrenia",
+    "HIV",
+)
+
 # Areas, nearest first: the first digits, a weight, and the last digits from usual to rare.
 AREAS = (
     ("021", 10, "38 39 41 40 42 43 44 45 49 55 30 15 16 18 34 35 22 24"),
@@ -119,7 +133,7 @@ def rows(people: int = PEOPLE, seed: int = SEED) -> list[tuple[str, ...]]:
     female = rng.random(people) * 100 < np.array(FEMALE_PERCENT)[band]
     admitted = _days(rng.random(people))
     winter = _in_winter(admitted)
-    columns = (
+    columns = [
         _names(female, rng),
         age.astype(np.str_),
         np.where(female, "F", "M"),
@@ -127,7 +141,9 @@ def rows(people: int = PEOPLE, seed: int = SEED) -> list[tuple[str, ...]]:
         admitted.astype(np.str_),
         _values(MARITAL, band, female, winter, rng.random(people)),
         _values(DIAGNOSES, band, female, winter, rng.random(people)),
-    )
+    ]
+    grave = np.isin(columns[-1], GRAVE)
+    columns += [_by_gravity(given, grave, rng.random(people)) for given in (WARDS, CHARGES)]
     table = zip(*(column.tolist() for column in columns), strict=True)
     return sorted(table, key=lambda row: (row[COLUMNS.index("admitted")], row[0]))
 
@@ -182,6 +198,15 @@ def _values(
     )
     weights = weights * np.where(female[:, None], women, men) * np.where(winter[:, None], cold, 1)
     return np.array([value.name for value in values])[_pick(weights, uniform)]
+
+
+def _by_gravity(
+    values: Sequence[tuple[str, int, int]], grave: NDArray[np.bool_], uniform: Floats
+) -> Texts:
+    """Draw a value for each person, by how grave the diagnosis is."""
+    names, light, heavy = zip(*values, strict=True)
+    weights = np.where(grave[:, None], np.array(heavy), np.array(light))
+    return np.array(names)[_pick(weights, uniform)]
 
 
 def _names(female: NDArray[np.bool_], rng: np.random.Generator) -> Texts:

@@ -100,7 +100,9 @@ def test_an_audit_says_it_in_terminal_report_and_json(desk, seed):
     values = sorted({f"flu ({flu} people)": flu, f"cold ({cold} people)": cold}.items())
     listed = ", ".join(text for text, _ in sorted(values, key=lambda item: -item[1]))
     assert f"No requirement is about: {listed}." in read["notes"][0]
-    assert "Not judged: who, job, shoe. An adversary who knows these" in read["notes"][1]
+    assert "Not judged: shoe. It is published as it is" in read["notes"][3]
+    assert read["notes"][1] == "The table names people, in who: what is published must not."
+    assert read["scope"]["assumed"] == {"illness": ["job"]}
     assert said in read["notes"]
     text = re.sub("<[^>]*>", " ", page.read_text("utf-8"))
     above, _, below = " ".join(text.split()).partition("The verdict on each requirement")
@@ -123,17 +125,17 @@ def test_publish_says_it_in_terminal_report_and_certificate_and_verify_again(war
     verified = ward.says("verify", "out")
     for text in (out, report):
         assert left in text
-        assert "Not judged: job. An adversary who knows this of a person" in text
+        assert "A requirement on illness assumes that nobody knows the job of anybody." in text
         assert "Knowledge of the method was not judged: see foreknow attack." in text
     assert f"The publisher notes, which is not verified: {left}" in verified
     assert f"Judged: release.csv. {HEADING} – No requirement is about: " in verified
-    assert "Not judged: job. An adversary who knows this of a person" in verified
+    assert "A requirement on illness assumes that nobody knows the job of anybody." in verified
     first = max(expected["unprotected"], key=expected["unprotected"].get)
     for text in (out, verified):
         assert f"No requirement is about: {first} (" in text
     # What a reader of the release can count, an audit of the folder says again.
     again = ward.says("audit", "out", "-p", "ward.toml")
-    assert "Not judged: job." in again
+    assert "assumes that nobody knows the job of anybody" in again
     assert "were left out" not in again
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.protocol import HasCounts, counts_of, whole_amount
+from foreknow.auditing.scope import Scope
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.errors import DataError, InputError
@@ -34,6 +35,8 @@ class DisclosureCurves(Result):
         What the release is called in reports.
     sensitive : str or None
         What its sensitive column is called.
+    scope : Scope
+        What is taken to be known beside, and what was not looked at.
     """
 
     format = "foreknow curves"
@@ -45,11 +48,13 @@ class DisclosureCurves(Result):
     value: Label | None
     name: str
     sensitive: str | None
+    scope: Scope = field(default_factory=Scope)
 
     def _content(self) -> dict[str, Any]:
         return {
             "release": self.name,
             "sensitive": self.sensitive,
+            **({"knowing": list(self.scope.known)} if self.scope.known else {}),
             "value": self.value,
             "people": self.counts.n_people,
             "groups": self.counts.n_groups,
@@ -147,6 +152,7 @@ def curves_at(
         value,
         name or str(getattr(release, "name", "release")),
         sensitive or getattr(release, "sensitive", None),
+        Scope.of(release),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from unicodedata import ucd_3_2_0 as ucd
@@ -62,6 +62,15 @@ class Scope:
         How many more these are.
     unrequired : tuple of str
         Sensitive columns that no requirement is about.
+    assumed : mapping of str to tuple of str
+        Of a sensitive column, what is published beside it and what a requirement on it takes nobody
+        to know.
+    shuffled : tuple of str
+        Columns that are said to be shuffled within each group, which a table does not show.
+    known : tuple of str
+        Where no policy says it: the columns that the adversary is taken to know of everybody.
+    identifiers : tuple of str
+        Columns of the table that name people, as a policy says.
     """
 
     left_out: int | None = None
@@ -78,10 +87,15 @@ class Scope:
     apart: tuple[str, ...] = ()
     more_apart: int = 0
     unrequired: tuple[str, ...] = ()
+    assumed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shuffled: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
         object.__setattr__(self, "unprotected", dict(frequent_first))
+        object.__setattr__(self, "unrequired", tuple(sorted(self.unrequired)))
 
     @classmethod
     def of(cls, release: HasCounts, policy: Policy | None = None) -> Scope:
@@ -107,28 +121,42 @@ class Scope:
             looked = looked_at(sights, table.beside, table.sensitive)
             known += looked
             beside = [name for name in table.linked_sensitives if sights and name not in looked]
-        roles = None if policy is None or policy.schema is None else policy.schema.quasi_identifiers
+        schema = None if policy is None else policy.schema
+        roles = None if schema is None else schema.quasi_identifiers
+        unseen = [] if table is None else table.unseen(known, roles)
+        names = [] if schema is None else [name for name in unseen if name in schema.identifiers]
         return cls(
             left_out=None if table is None else table.left_out,
             smallest_group=int(counts.sizes.min()) if counts.n_groups else 0,
             groups_of_one=int((counts.sizes == 1).sum()),
             without_value=int(counts.sizes[np.diff(counts.offsets) == 0].sum()),
             unprotected=+free,
-            beside=None if table is None else (*table.unseen(known, roles), *beside),
+            beside=None if table is None else (*unseen, *beside),
             suppressed=None if table is None else table.suppressed,
             method=None if policy is None else NOT_JUDGED,
             linked=table is not None and table.linked,
             unrequired=tuple(unrequired),
+            assumed={} if table is None or policy is None else _assumed(policy, table),
+            shuffled=() if table is None else table.unlinked,
+            known=() if table is None else table.knows,
+            identifiers=tuple(names),
             alike=tuple(alike(str(counts.values[code]) for code in np.flatnonzero(counts.totals))),
             **({} if policy is None or several else _single_values(counts, policy)),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        some = ("linked", "values_and_people", "alike", "apart", "more_apart", "unrequired")
+        some = (
+            *("linked", "values_and_people", "alike", "apart", "more_apart"),
+            *(lists := ("unrequired", "shuffled", "known", "identifiers")),
+            "assumed",
+        )
         plain = {key: given for key, given in vars(self).items() if key not in some}
-        if self.unrequired:
-            plain["unrequired"] = list(self.unrequired)
+        for key in lists:
+            if given := getattr(self, key):
+                plain[key] = list(given)
+        if self.assumed:
+            plain["assumed"] = {name: list(of) for name, of in self.assumed.items()}
         for key in ("beside", "suppressed"):
             plain[key] = None if plain[key] is None else list(plain[key])
         plain["unprotected"] = dict(self.unprotected)
@@ -182,6 +210,33 @@ def _plain(text: str) -> str:
     parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
     # Marks above and below letters; in many scripts, other marks are vowels.
     return " ".join("".join(c for c in parts if ucd.combining(c) < _MARKS).split())
+
+
+def _assumed(policy: Policy, release: Release) -> dict[str, tuple[str, ...]]:
+    """What stands beside each sensitive column, and some requirement takes nobody to know."""
+    sights = [
+        (
+            required.sensitive or release.sensitive,
+            {*release.known(required.sensitive, required.knowing), *required.attributes},
+        )
+        for required in policy.requirements
+        if not required.of_people
+    ]
+    return assumptions(sights, {name: release.known(name) for name, _ in sights})
+
+
+def assumptions(
+    sights: Iterable[tuple[str, Collection[str]]], beside: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[str, ...]]:
+    """Of each sensitive column, what stands `beside` it and some of its requirements do not know.
+
+    >>> assumptions([("ill", {"job"}), ("ill", ())], {"ill": ("job", "pay")})
+    {'ill': ('job', 'pay')}
+    """
+    found: dict[str, set[str]] = {}
+    for name, known in sights:
+        found.setdefault(name, set()).update(set(beside[name]) - set(known))
+    return {name: tuple(c for c in beside[name] if c in of) for name, of in found.items() if of}
 
 
 def looked_at(requirements: Iterable[Requirement], beside: Sequence[str], first: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -24,6 +24,7 @@ from foreknow.adversaries.facts.skyline import (
 )
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.opening import release_of
+from foreknow.auditing.scope import Scope
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.windows import Width, Window, Windows
@@ -80,6 +81,8 @@ class SkylineReport(Result):
         What its sensitive column is called.
     windows : Windows or None
         Where it is about any window of values, which then is the only value.
+    scope : Scope
+        What is taken to be known beside, and what was not looked at.
     """
 
     format = "foreknow skylines"
@@ -91,6 +94,7 @@ class SkylineReport(Result):
     sensitive: str | None
     _points: tuple[tuple[Point, ...], ...]
     windows: Windows | None = None
+    scope: Scope = field(default_factory=Scope)
 
     @property
     def skylines(self) -> dict[Label, Skyline]:
@@ -151,6 +155,7 @@ class SkylineReport(Result):
         return {
             "release": self.name,
             "sensitive": self.sensitive,
+            **({"knowing": list(self.scope.known)} if self.scope.known else {}),
             "semantics": self.counts.semantics,
             "confidence": str(self.confidence),
             "values": [
@@ -297,6 +302,7 @@ def skyline_report(
         sensitive or getattr(release, "sensitive", None),
         tuple(map(tuple, found.values())),
         windows,
+        Scope.of(release),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -283,6 +284,7 @@ def curves(
     options --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
     """
     from foreknow.auditing.curves import disclosure_curves
+    from foreknow.auditing.scope import Scope
     from foreknow.auditing.skyline import counted_as_one
     from foreknow.methods.fulldomain.rollup import counts_at
     from foreknow.policy.policy import Policy
@@ -306,8 +308,11 @@ def curves(
         about = None if value is None else value_named(counts, value)
         if any_of:
             rules = None if policy is None else Policy.load(policy)
-            counts, about = counted_as_one(counts, named_set(counts, any_of, policy), rules)
+            known = named_set(counts, any_of, policy)
+            counts, about = counted_as_one(counts, known, rules)
         found = disclosure_curves(counts, upto, about, name=name, sensitive=column)
+        if opened is not None:
+            found = replace(found, scope=Scope.of(opened))
     show_result(found, html, json, quiet)
     if opened is not None and not quiet:
         say_scope(opened)

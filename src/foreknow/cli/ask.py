@@ -127,7 +127,7 @@ def ask(
     if json is not None:
         _write(json, opened, known, answers)
     if not quiet:
-        console().print(_shown(known, answers))
+        console().print(_shown(opened, known, answers))
 
 
 # ---- reading -----------------------------------------------------------------------------------
@@ -208,15 +208,18 @@ def _write(path: Path, release: Release, known: Statements, answers: list[Poster
         "version": FORMAT_VERSION,
         "foreknow": __version__,
         "release": release.name,
+        **({"knowing": list(release.knows)} if release.knows else {}),
         **known.to_dict(),
         "answers": [answer.to_dict() for answer in answers],
     }
     write_json_for_owner(path, table)
 
 
-def _shown(known: Statements, answers: list[Posterior]) -> Laid:
+def _shown(release: Release, known: Statements, answers: list[Posterior]) -> Laid:
     """What is known, and a row for each answer."""
+    from foreknow.auditing.scope import Scope
     from foreknow.report.page import Grid, Laid, Sentence
+    from foreknow.report.scope import sight
     from foreknow.report.words import visible
 
     said = [Sentence(visible(f"{i}. {each}")) for i, each in enumerate(known.statements, 1)]
@@ -228,7 +231,8 @@ def _shown(known: Statements, answers: list[Posterior]) -> Laid:
         )
         for answer in answers
     ]
-    return Laid([*said, Grid(("person", "value", "before", "after"), rows, left=(0, 1))])
+    table = Grid(("person", "value", "before", "after"), rows, left=(0, 1))
+    return Laid([*said, table, *map(Sentence, sight(Scope.of(release)))])
 
 
 def _after(answer: Posterior) -> str:

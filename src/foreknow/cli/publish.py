@@ -237,29 +237,37 @@ def _say_verified(found: Verification) -> None:
     """Say what was verified: of which columns, against whom, with which limit; and what not."""
     from foreknow.publishing.certificate import exact_text
     from foreknow.report.scope import HEADING, sentences
-    from foreknow.report.words import named, noun_of, setting_text
+    from foreknow.report.words import listing, named, noun_of, setting_text
     from foreknow.verifier.verify import Reached
 
     of_whom = "of your policy " if found.own_policy else ""
+    columns = listing(list(found.sensitives), most=len(found.sensitives))
     lines = [
         f"Verified: {found.people:,} people in {found.n_groups:,} groups by "
-        f"{', '.join(found.groups)}; every requirement {of_whom}on {found.sensitive} holds:"
+        f"{', '.join(found.groups)}; every requirement {of_whom}on {columns} holds:"
     ]
     for finding in found.findings:
+        required = found.requirements[finding.requirement]
+        of = f"{required['sensitive']}: " if "sensitive" in required else ""
+        known = list(required.get("knowing", ()))
+        of_all = listing(known, most=len(known))
         if isinstance(finding, Reached):
-            ((criterion, required),) = finding.criterion.items()
+            ((criterion, setting),) = finding.criterion.items()
+            within = f" in groups divided by {of_all}" if known else ""
             lines.append(
-                f"  {criterion} = {setting_text(required)}: attained is {finding.attained}; this "
-                "is about groups, and not about what anyone can infer of a person"
+                f"  {of}{criterion} = {setting_text(setting)}{within}: attained is "
+                f"{finding.attained}; this is about groups, and not about what anyone can infer of "
+                "a person"
             )
             continue
         ((kind, amounts),) = finding.adversary.items()
         limit = "not above" if finding.inclusive else "below"
         times = f" = {finding.times} times the prior" if finding.times is not None else ""
         whose = "nobody has a value" if finding.value is None else named(finding.value)
-        about = _about(found.requirements[finding.requirement])
+        about = _about(required)
+        more = f" and the {of_all} of everybody" if known else ""
         lines.append(
-            f"  against {kind} {_amounts(amounts)}{about}: at most "
+            f"  {of}against {kind} {_amounts(amounts)}{more}{about}: at most "
             f"{exact_text(finding.probability)} ({whose}), {limit} {finding.below}{times}"
         )
     for estimate in found.estimates:

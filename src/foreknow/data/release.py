@@ -49,6 +49,8 @@ class Release:
         somebody sees more of the rest; see `seen`.
     unlinked : tuple of str
         Columns of the table that are said to be shuffled within each group.
+    knows : tuple of str
+        Columns that divide its groups, since somebody knows them of everybody; see `seen`.
     linked : bool
         Whether the table shows which of several values are of one person. It is judged by the
         counts of its groups alone; published as it is, it would tell more.
@@ -78,12 +80,13 @@ class Release:
             )
         self._tables = tables
         self._escaped = escaped
-        self._apart = dict(apart or {})
+        self._apart = {self._bare(name): of for name, of in (apart or {}).items()}
         self._seen: dict[tuple[str, ...], Release] = {}
         self._owner: Members | None = None
-        self.sensitives = tuple(sensitives) or (tables.sensitive,)
-        self.beside = tuple(beside)
-        self.unlinked = tuple(unlinked)
+        self.knows: tuple[str, ...] = ()
+        self.sensitives = tuple(map(self._bare, sensitives or [tables.sensitive]))
+        self.beside = tuple(map(self._bare, beside))
+        self.unlinked = tuple(map(self._bare, unlinked))
         self.group_columns = tuple(tables.groups)
         self.semantics: Semantics = tables.semantics
         self.linked = isinstance(tables, ValuesTable) and tables.semantics != "single"
@@ -370,20 +373,27 @@ class Release:
         >>> release.seen().counts.n_groups, release.seen(knowing=[]).counts.n_groups
         (2, 1)
         """
-        name = self.sensitive if sensitive is None else self._written(sensitive)
+        name = self.sensitive if sensitive is None else sensitive
         if name not in self.sensitives:
             hint = did_you_mean(name, self.sensitives)
             raise SchemaError(f"{self.name}: {name!r} is no sensitive column{hint}")
-        for column in map(self._written, knowing or ()):
+        if isinstance(knowing, str):
+            raise SchemaError(f"knowing must be a list of columns, such as [{knowing!r}]")
+        for column in knowing or ():
             self._refuse_unknown(column, name)
-        known = tuple(map(self._written, self.known(sensitive, knowing)))
+        known = self.known(sensitive, knowing)
         tables = self._apart.get(name, self._tables)
-        if name == self.sensitive and not known:
+        if name == self.sensitive and not known and len(self.sensitives) == 1:
             return self
         if (name, *known) not in self._seen:
             if known and not tables.null_groups:
                 self._counted  # noqa: B018  # which refuses a row without a group
-            own = Release(tables.seen_as(name, known), escaped=self._escaped)
+            of, *beside = map(self._written, (name, *known))
+            if known or of != tables.sensitive:
+                tables = tables.seen_as(of, beside)
+            others = [self._written(column) for column in self.unlinked if column != name]
+            own = Release(tables, escaped=self._escaped, unlinked=others)
+            own.knows = known
             if self._owner is not None:
                 if known:
                     raise UnsupportedError(
@@ -398,20 +408,18 @@ class Release:
         self, sensitive: str | None = None, knowing: Sequence[str] | None = None
     ) -> tuple[str, ...]:
         """The columns that divide groups in such a sight; see `seen`."""
-        name = self.sensitive if sensitive is None else self._written(sensitive)
-        beside, written = self.beside, None
-        if knowing is not None:
-            written = [self._written(column) for column in knowing]
-            if isinstance(self._tables, ValuesTable) and name not in self.unlinked:
-                # What is said to be known counts, whatever role the column was given.
-                beside = tuple(dict.fromkeys((*beside, name, *written)))
-                beside = tuple(column for column in beside if column not in self.unlinked)
-        return tuple(map(self._bare, known_beside(beside, name, written)))
+        name, beside = self.sensitive if sensitive is None else sensitive, self.beside
+        of_rows = isinstance(self._tables, ValuesTable) and name not in self.unlinked
+        if knowing is not None and of_rows:
+            # What is said to be known counts, whatever role the column was given.
+            beside = tuple(dict.fromkeys((*beside, name, *knowing)))
+            beside = tuple(column for column in beside if column not in self.unlinked)
+        return known_beside(beside, name, knowing)
 
     @property
     def linked_sensitives(self) -> tuple[str, ...]:
         """Sensitive columns that stand beside each other, if there are several."""
-        found = tuple(self._bare(name) for name in self.sensitives if name in self.beside)
+        found = tuple(name for name in self.sensitives if name in self.beside)
         return found if len(found) > 1 else ()
 
     def _written(self, name: str) -> str:
@@ -423,7 +431,7 @@ class Release:
                 f"{self.name}: {column!r} cannot be both known and what must stay hidden"
             )
         known = dict.fromkeys((*self.beside, *self.sensitives, *self._published))
-        if column in self.group_columns:
+        if column in map(self._bare, self.group_columns):
             raise SchemaError(
                 f"{self.name}: {column!r} makes its groups, so it is known of everybody anyway; "
                 "leave it out"
@@ -439,13 +447,13 @@ class Release:
         """All columns that are published."""
         people = self._tables.people if isinstance(self._tables, TallyTable) else None
         of_people = () if people is None else people.table.columns
-        return (*self._tables.table.columns, *of_people)
+        return tuple(map(self._bare, (*self._tables.table.columns, *of_people)))
 
     def read_as(self) -> dict[str, str]:
         """What the labels of each column of the groups, and the sensitive values, look like."""
         groups = [g if isinstance(g, tuple) else (g,) for g in self.counts.groups or ()]
         columns = dict(zip(self.group_columns, zip(*groups, strict=True), strict=False))
-        columns[self.sensitive] = tuple(self.counts.values)
+        columns[self._tables.sensitive] = tuple(self.counts.values)
         return {name: described(in_order(list(set(of)))) for name, of in columns.items()}
 
     def rearmed(self) -> Release:
@@ -539,7 +547,7 @@ class Release:
     @property
     def sensitive(self) -> str:
         """The column of sensitive values."""
-        return self._tables.sensitive
+        return self._bare(self._tables.sensitive)
 
     def unseen(
         self, known: Sequence[str] = (), quasi_identifiers: Sequence[str] | None = None
@@ -551,8 +559,8 @@ class Release:
         not said, none of its columns is named.
         """
         tables = self._tables
-        judged = (*tables.seen, *self.sensitives, *self.unlinked)
-        found = [self._bare(name) for name in tables.table.columns if name not in judged]
+        judged = {*map(self._bare, tables.seen), *self.sensitives, *self.unlinked}
+        found = [n for n in map(self._bare, tables.table.columns) if n not in judged]
         if quasi_identifiers is not None and isinstance(tables, TallyTable) and tables.people:
             apart = [name for name in tables.people.table.columns if name not in tables.groups]
             found += [name for name in map(self._bare, apart) if name not in quasi_identifiers]

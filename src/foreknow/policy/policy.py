@@ -270,10 +270,17 @@ class Policy:
             found += [sensitive, *known_beside(self.linked, sensitive, requirement.knowing)]
         return tuple(sorted(dict.fromkeys(found), key=lambda name: name != first))
 
+    @property
+    def known_other(self) -> tuple[str, ...]:
+        """Of the columns that are published as they are, those that a requirement looks at."""
+        return tuple(name for name in self.looked_at if name in self.needed_schema.other)
+
     def combined(self, microdata: Microdata) -> Microdata:
         """A table as a search counts it: combinations of all columns that are looked at."""
         columns = replace(self, schema=microdata.schema).looked_at
-        if columns == (microdata.schema.sensitive,):
+        if columns == (microdata.schema.sensitive,) and not any(
+            requirement.knowing for requirement in self.requirements
+        ):
             return microdata
         return microdata.combined(columns, self.linked)
 

@@ -260,6 +260,16 @@ class Requirement:
         """Whether it is a criterion of how many people groups have, whatever their values."""
         return bool(getattr(self.criterion, "of_people", False))
 
+    @property
+    def attributes(self) -> set[str]:
+        """Columns that each of its adversaries knows of everybody, to have priors by them."""
+        named = [
+            {name for table in getattr(of, "tables", ()) for name in table.attributes}
+            | {*getattr(of, "by", ())}
+            for of in (point.adversary for point in self.points)
+        ]
+        return set.intersection(*named) if named else set()
+
     def _check_sets(self) -> None:
         key, level = "any_of" if self.at_level is None else "at_level", self.at_level
         other = next(

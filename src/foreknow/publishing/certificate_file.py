@@ -308,6 +308,8 @@ class _Scope(Settings):
     apart: _Names = Field(default=[])
     more_apart: _Amount = 0
     unrequired: _Names = Field(default=[])
+    assumed: dict[str, _Names] = Field(default={})
+    shuffled: _Names = Field(default=[])
     method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
 

@@ -17,7 +17,14 @@ import pyarrow as pa
 from foreknow.auditing.audit import Audit, Verdict, audit
 from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines import bare, frame_of, open_table, write_csv, write_parquet
+from foreknow.data.engines import (
+    as_texts,
+    bare,
+    frame_of,
+    open_table,
+    write_csv,
+    write_parquet,
+)
 from foreknow.data.generalization import KnownLabels
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
@@ -325,7 +332,7 @@ def publish(
     options = policy.options
     refuse_columns(anonymizer, policy)
     if options.format == "csv":
-        _refuse_empty_texts(microdata)
+        _refuse_empty_texts(microdata, policy)
     _log.info("grouping %d people", microdata.n_people)
     written = as_written(anonymizer, microdata, policy)
     given = anonymizer
@@ -464,8 +471,16 @@ def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int
     return groups, n_groups
 
 
-def _refuse_empty_texts(microdata: Microdata) -> None:
+def _refuse_empty_texts(microdata: Microdata, policy: Policy) -> None:
     """CSV cannot tell an empty text from a missing value."""
+    for name in policy.known_other:
+        column = microdata.other().column(name)
+        if column.null_count and "" in column.unique().to_pylist():
+            raise OutputError(
+                f"the column {name!r}, which may be known, has both empty texts and missing "
+                "values, which CSV cannot tell apart; give one of them a label, or publish as "
+                'format = "parquet"'
+            )
     domains = {a.name: a.domain for a in microdata.attributes}
     sensitive = {column.name: column.domain for column in microdata.sensitives}
     for name, domain in {**domains, **sensitive}.items():
@@ -500,6 +515,8 @@ def _certify(
 ) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
     """Let the verifier judge the tables; anything but agreement and safety is a bug."""
     schema, semantics = microdata.schema, microdata.schema.semantics
+    if options.format == "csv":  # what is known is certified as a reader of the file has it
+        tables = {part: as_texts(table, policy.known_other) for part, table in tables.items()}
     parts = parts_of_sensitive(schema.sensitives, options.unlinked)
     written = Written(
         options.written,

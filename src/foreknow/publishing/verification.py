@@ -17,11 +17,11 @@ from types import NoneType
 from typing import Any
 
 from foreknow.adversaries import registry as adversaries
-from foreknow.auditing.scope import NOT_JUDGED, Scope
+from foreknow.auditing.scope import NOT_JUDGED, Scope, assumptions
 from foreknow.criteria import registry as criteria
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import disarm_name
-from foreknow.data.labels import Labels
+from foreknow.data.labels import Labels, known_beside
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema, check_semantics
 from foreknow.engine import Stamp
@@ -80,6 +80,8 @@ class Verification:
     groups : tuple of str
         The columns that make a group.
     sensitive : str
+    sensitives : tuple of str
+        All sensitive columns; `sensitive` is the first.
     semantics : "single", "set" or "multiset"
     beside : tuple of str
         Columns that are published as they are, and that no requirement looks at.
@@ -118,11 +120,14 @@ class Verification:
     scope: Scope = field(default_factory=Scope)
     claimed_scope: Scope = field(default_factory=Scope)
     semantics: str = "single"
+    sensitives: tuple[str, ...] = ()
     estimates: tuple[Estimated, ...] = ()
 
     def __repr__(self) -> str:
+        columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
         return (
-            f"Verification({', '.join(self.files)}: {self.people} people in {self.n_groups} groups)"
+            f"Verification({', '.join(self.files)}: {self.people} people in {self.n_groups} groups"
+            f"{columns})"
         )
 
 
@@ -328,6 +333,7 @@ def judge(
         scope=scope,
         claimed_scope=Scope() if policy is not None else _claims(known.scope),
         semantics=known.semantics,
+        sensitives=known.sensitives,
         estimates=tuple(learned),
     )
     return found, problems
@@ -518,7 +524,39 @@ def _scope_of(known: Certificate, written: Written, required: Sequence[Mapping[s
     beside = tuple(name for name in (*names, *of_values) if name not in looked_at)
     for key in ("suppressed", "unrequired"):
         found[key] = tuple(found[key])
-    return Scope(**found, beside=beside, method=NOT_JUDGED)
+    return Scope(
+        **found,
+        beside=beside,
+        method=NOT_JUDGED,
+        assumed=_assumed(known, sights),
+        shuffled=tuple(others),
+    )
+
+
+def _assumed(
+    known: Certificate, required: Sequence[Mapping[str, Any]]
+) -> dict[str, tuple[str, ...]]:
+    """What stands beside each sensitive column, and some requirement takes nobody to know."""
+    everywhere = known.beside if known.form == "generalized" else ()
+    columns = [name for name in (*known.sensitives, *everywhere) if name not in known.unlinked]
+    linked = columns if len(columns) > 1 and known.semantics == "single" else []
+    sights = [
+        (of.get("sensitive", known.sensitive), {*of.get("knowing", ()), *_attributes(of)})
+        for of in required
+    ]
+    return assumptions(sights, {name: known_beside(linked, name) for name, _ in sights})
+
+
+def _attributes(required: Mapping[str, Any]) -> set[str]:
+    """Columns that each adversary of a requirement knows of everybody, to have priors by them."""
+    kinds = [kind.key for kind in adversaries.ADVERSARIES if kind.key in required]
+    named = [
+        {name for table in point.get("tables", ()) for name in table["attributes"]}
+        | {*point.get("by", ())}
+        for kind in kinds
+        for point in _each(required[kind])
+    ]
+    return set.intersection(*named) if named else set()
 
 
 def _looked_at(known: Certificate, required: Sequence[Mapping[str, Any]]) -> set[str]:

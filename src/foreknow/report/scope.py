@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from foreknow.auditing.scope import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED, Scope
 from foreknow.report.knowledge import NOUN
-from foreknow.report.words import named, number, some
+from foreknow.report.words import listing, named, number, some
 from foreknow.text import visible
 
 HEADING = "What the verdicts do not cover:"
@@ -44,12 +44,10 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
     if scope.unrequired:
         columns = _several([visible(column) for column in scope.unrequired])
         said.append(f"No requirement is about {columns}: the release may disclose any value of it.")
-    if scope.beside:
-        these = "these" if len(scope.beside) > 1 else "this"
-        said.append(
-            f"Not judged: {_several([visible(column) for column in scope.beside])}. An adversary "
-            f"who knows {these} of a person may find out more."
-        )
+    if scope.identifiers:
+        names = _several([visible(column) for column in scope.identifiers])
+        said.append(f"The table names people, in {names}: what is published must not.")
+    said += sight(scope)
     if scope.linked:
         said.append(
             "Judged by the counts of its groups. The table itself shows which values are of one "
@@ -86,6 +84,36 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
         columns = _several([visible(column) for column in scope.suppressed])
         said.append(f"Nothing is published of {columns}: everybody has *.")
     return said
+
+
+def sight(scope: Scope) -> list[str]:
+    """Say what is taken to be known of everybody, what is not, and what was not looked at."""
+    said: list[str] = []
+    if scope.known:
+        said.append(f"The adversary knows the {_columns(scope.known, 'and')} of everybody.")
+    for sensitive, columns in scope.assumed.items():
+        said.append(
+            f"A requirement on {visible(sensitive)} assumes that nobody knows the "
+            f"{_columns(columns, 'or')} of anybody."
+        )
+    told = {*scope.identifiers, *(name for of in scope.assumed.values() for name in of)}
+    if beside := [visible(name) for name in scope.beside or () if name not in told]:
+        they, them, are = ("They", "them", "are") if len(beside) > 1 else ("It", "it", "is")
+        said.append(
+            f"Not judged: {_several(beside)}. {they} {are} published as {they.lower()} {are}: an "
+            f"adversary who knows {them} of a person may find out more."
+        )
+    if scope.shuffled:
+        apart = _columns(scope.shuffled, "and")
+        said.append(
+            f"Within each group {apart} {'is' if len(scope.shuffled) == 1 else 'are'} shuffled, "
+            "by the publisher's word: a table does not show it."
+        )
+    return said
+
+
+def _columns(names: Sequence[str], word: str) -> str:
+    return listing([visible(name) for name in names], word, most=len(names))
 
 
 def _of_method(method: str) -> str:

@@ -19,7 +19,7 @@ def table_path() -> Path:
     --------
     >>> with table_path().open(encoding="utf-8") as lines:
     ...     print(next(lines).strip())
-    name,age,sex,zip,admitted,marital,diagnosis
+    name,age,sex,zip,admitted,marital,diagnosis,ward,charges
     """
     return _HERE / "hospital.csv"
 

@@ -4,12 +4,13 @@ from foreknow.data.engines.columns import Column, encode
 from foreknow.data.engines.group_counts import Holdings
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import Table
-from foreknow.data.engines.write import bare, frame_of, write_csv, write_parquet
+from foreknow.data.engines.write import as_texts, bare, frame_of, write_csv, write_parquet
 
 __all__ = [
     "Column",
     "Holdings",
     "Table",
+    "as_texts",
     "bare",
     "encode",
     "frame_of",

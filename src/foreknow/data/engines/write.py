@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,16 @@ def write_csv(table: pa.Table, path: Path, *, escape_formulas: bool = False) -> 
         names = _disarmed(pa.array(names, pa.string())).to_pylist()
     options = pyarrow.csv.WriteOptions(quoting_style="needed")
     pyarrow.csv.write_csv(pa.table(columns, names=names), path, options)
+
+
+def as_texts(table: pa.Table, columns: Collection[str]) -> pa.Table:
+    """A table with some columns as the texts that `write_csv` makes of them."""
+    for name in columns:
+        if name in table.column_names:
+            (column,) = _simple(table.select([name]))
+            plain_text = column if pa.types.is_null(column.type) else column.cast(pa.string())
+            table = table.set_column(table.column_names.index(name), name, plain_text)
+    return table
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:

@@ -200,8 +200,10 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
     if found.value is None:
         return f"Nobody in the release has any {noun} that this requirement is about."
     value, bound = named(found.value), _bound(verdict)
+    if verdict.requirement.sensitive is not None:
+        value = f"{noun} {value}"
     used = describe(verdict.point.adversary, found.witness, noun)
-    known = "".join(f", and {said}" for said in _of_everybody(map(visible, verdict.known)))
+    known = "".join(f", and {said}," for said in _of_everybody(map(visible, verdict.known)))
     if found.probability == 0 and used.nobody:
         return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
     who, just = "Someone", reaches_just(found, limit)
@@ -334,7 +336,7 @@ def values_phrase(requirement: Requirement, noun: str = NOUN, most: int = 6) -> 
     if requirement.values is not None:
         return listing([named(value) for value in requirement.values], most=most)
     if not requirement.excluded:
-        return f"every {noun}"
+        return f"every {noun}" if requirement.sensitive is None else f"every value of {noun}"
     excluded = listing([named(value) for value in requirement.excluded], most=most)
     return f"every {noun} except {excluded}"
 
@@ -408,8 +410,8 @@ def _heading(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     return {
         "about": values_phrase(verdict.requirement, noun),
         "safe": verdict.safe,
-        "knows": ", and ".join([allowed.knows, *(_of_everybody(beside) if beside else [])]),
-        "short": "\n".join([allowed.short, *(f"{name} of everybody" for name in beside)]),
+        "knows": ", and ".join([allowed.knows, *_of_everybody(beside)]),
+        "short": ", ".join([allowed.short, *_of_everybody(beside)]),
         "value": "–",
         "group": "–",
     } | dict.fromkeys(("details", "figure", "groups", "every", "people", "exposed"), "")

@@ -28,6 +28,7 @@ from foreknow.report.figures import (
 )
 from foreknow.report.knowledge import NOUN, implications_text, values_text
 from foreknow.report.page import Block, Cell, Grid, Page, Row, Sentence, document, script_json
+from foreknow.report.scope import sight
 from foreknow.report.words import (
     group_words,
     is_certain,
@@ -57,7 +58,7 @@ class CurvesPage(Page[DisclosureCurves]):
 
     def html(self) -> str:
         """Write the page: the figure, and every point of it in tables."""
-        curves, noun = self.result, _noun(self.result)
+        curves, noun, own = self.result, _noun(self.result), sight(self.result.scope)
         kinds = ("implication", curves.implications), ("negation", curves.negations)
         texts = [
             [_hover(k, kind, found) for k, found in zip(curves.ks, own, strict=True)]
@@ -80,7 +81,7 @@ class CurvesPage(Page[DisclosureCurves]):
             kept=self.kept,
             heading=self.headline,
             name=curves.name,
-            scope=_scope(curves.counts),
+            scope=". ".join([_scope(curves.counts), *([" ".join(own)] if own else [])]),
             key=key_sentence(curves),
             explanation=f"An implication says: if this person has this {noun}, then that person "
             f"has that {noun}. A negation says that a person does not have some {noun}; it is the "

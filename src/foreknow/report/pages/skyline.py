@@ -27,6 +27,7 @@ from foreknow.report.page import (
     document,
     script_json,
 )
+from foreknow.report.scope import sight
 from foreknow.report.words import (
     is_certain,
     limit_text,
@@ -80,7 +81,7 @@ class SkylinePage(Page[SkylineReport]):
             heading=self.headline,
             name=report.name,
             scope=f"{some(counts.n_people, 'person', 'people')} in "
-            f"{some(counts.n_groups, 'group', 'groups')}",
+            f"{some(counts.n_groups, 'group', 'groups')}. {' '.join(sight(report.scope))}",
             explanation=self.explanation,
             terms=terms_of(report),
             limit=limit_text(report.confidence),
