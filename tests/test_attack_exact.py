@@ -91,6 +91,7 @@ FULL_DOMAIN = [
     fk.FullDomain(find="chain"),
     fk.FullDomain(suppression=0.4),
     fk.FullDomain(find="minimal", suppression=0.4, objective="discernibility"),
+    fk.Mondrian(suppression=0.4),
 ]
 
 
@@ -120,7 +121,9 @@ def compare(method, policy, random, kinds, hierarchies):
 
 
 @pytest.mark.parametrize(
-    "method", [fk.Mondrian(), fk.FullDomain(), fk.FullDomain(suppression=0.3)], ids=repr
+    "method",
+    [fk.Mondrian(), fk.Mondrian(suppression=0.3), fk.FullDomain(), fk.FullDomain(suppression=0.3)],
+    ids=repr,
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_labels_are_seen_as_they_are_published(method, seed):

@@ -71,6 +71,8 @@ class Scope:
         Where no policy says it: the columns that the adversary is taken to know of everybody.
     identifiers : tuple of str
         Columns of the table that name people, as a policy says.
+    people_suppressed : int
+        People whom the method put into one group that keeps nothing of their quasi-identifiers.
     """
 
     left_out: int | None = None
@@ -91,6 +93,7 @@ class Scope:
     shuffled: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     identifiers: tuple[str, ...] = ()
+    people_suppressed: int = 0
 
     def __post_init__(self) -> None:
         frequent_first = sorted(self.unprotected.items(), key=lambda item: (-item[1], item[0]))
@@ -149,7 +152,7 @@ class Scope:
         some = (
             *("linked", "values_and_people", "alike", "apart", "more_apart"),
             *(lists := ("unrequired", "shuffled", "known", "identifiers")),
-            "assumed",
+            *("assumed", "people_suppressed"),
         )
         plain = {key: given for key, given in vars(self).items() if key not in some}
         for key in lists:
@@ -157,6 +160,8 @@ class Scope:
                 plain[key] = list(given)
         if self.assumed:
             plain["assumed"] = {name: list(of) for name, of in self.assumed.items()}
+        if self.people_suppressed:
+            plain["people_suppressed"] = self.people_suppressed
         for key in ("beside", "suppressed"):
             plain[key] = None if plain[key] is None else list(plain[key])
         plain["unprotected"] = dict(self.unprotected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -14,6 +15,7 @@ from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, UnsupportedError
+from foreknow.numbers import as_fraction
 from foreknow.settings import Settings
 
 if TYPE_CHECKING:
@@ -150,6 +152,30 @@ class Traits:
     one_column: bool = False
 
 
+def share_of_people(name: str, given: Any) -> Fraction:
+    """Read a share of the people as it is written: 0.05 of 20 people is 1.
+
+    >>> share_of_people("suppression", 0.05)
+    Fraction(1, 20)
+    """
+    share = Fraction(-1)
+    if not isinstance(given, bool):
+        with suppress(InputError):
+            share = as_fraction(given)
+    if not 0 <= share < 1:
+        raise InputError(f"{name} is a share of the people, from 0 to below 1, not {given!r}")
+    return share
+
+
+def refuse_suppression(policy: Policy) -> None:
+    """Refuse to suppress people under criteria that go by the labels of groups."""
+    if policy.by_labels:
+        raise UnsupportedError(
+            "k_map and delta_presence are compared with the labels of groups, and those of "
+            "suppressed people would cover everybody: set suppression = 0"
+        )
+
+
 def refuse_columns(method: Any, policy: Policy) -> None:
     """Refuse what a method does not look at: further sensitive columns, and what is beside."""
     traits = traits_of(method)
@@ -224,12 +250,15 @@ class Grouping:
         Among which generalizations the groups were chosen. For the owner.
     settled : object, optional
         The method with what it chose for this table by itself; what a certificate names.
+    suppressed : int
+        People of the last group, if it keeps nothing of their quasi-identifiers; else 0.
     """
 
     of_row: IntArray
     floors: Mapping[str, IntArray] | None = None
     lattice: Any = None
     settled: Any = None
+    suppressed: int = 0
 
 
 # A class may also declare a trait by itself, under these names.

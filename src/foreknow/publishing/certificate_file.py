@@ -310,6 +310,7 @@ class _Scope(Settings):
     unrequired: _Names = Field(default=[])
     assumed: dict[str, _Names] = Field(default={})
     shuffled: _Names = Field(default=[])
+    people_suppressed: _Amount = Field(default=0)
     method: str = Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 
 
@@ -496,10 +497,11 @@ def _contradiction(read: _Certificate, requirements: Sequence[Mapping[str, Any]]
     if read.scope is not None:
         if read.version < 5:
             return "a scope is certified from version 5 on"
-        if read.version < 6 and {"values_and_people", "alike", "apart", "more_apart"} & (
-            read.scope.model_fields_set
-        ):
-            return "what makes a verdict empty is certified from version 6 on"
+        late = {"values_and_people", "alike", "apart", "more_apart", "people_suppressed"}
+        if read.version < 6 and late & (read.scope.model_fields_set):
+            return (
+                "what makes a verdict empty, and suppressed people, are certified from version 6 on"
+            )
         if read.scope.method == "frequencies" and release.form != "bucketized":
             return "that the method reveals frequencies only is for the bucketized form"
         if (

@@ -376,7 +376,12 @@ def publish(
     verdicts = audit(release, policy, utility=utility, name="the release", people=seen)
     traits = traits_of(anonymizer)
     of_method = _of_method(traits, policy) if gate.factor == 1 else NOT_JUDGED
-    scope = replace(verdicts.scope, left_out=microdata.left_out, method=of_method)
+    scope = replace(
+        verdicts.scope,
+        left_out=microdata.left_out,
+        method=of_method,
+        people_suppressed=found.suppressed,
+    )
     verdicts = replace(verdicts, lattice=found.lattice, scope=scope)
     if any(not estimate.within for estimate in verdicts.estimates):
         raise NoSafeRelease(

@@ -570,12 +570,17 @@ def _each(points: Any) -> Sequence[Any]:
     return [points] if isinstance(points, Mapping) else points
 
 
+_CLAIMED = ("left_out", "method", "people_suppressed")
+
+
 def _claims(certified: Mapping[str, Any] | None) -> Scope:
     """What a certificate says and files do not tell."""
     if certified is None:
         return Scope()
-    method = certified["method"]
-    return Scope(left_out=certified["left_out"], method=None if method == NOT_JUDGED else method)
+    claims = {key: certified[key] for key in _CLAIMED if key in certified}
+    if claims["method"] == NOT_JUDGED:
+        claims["method"] = None
+    return Scope(**claims)
 
 
 def _lies(known: Certificate, scope: Scope) -> Iterator[str]:
@@ -584,7 +589,7 @@ def _lies(known: Certificate, scope: Scope) -> Iterator[str]:
     newer = found if known.version >= 6 and certified else {}
     for key in dict.fromkeys([*certified, *newer]):
         now, then = found.get(key), certified.get(key)
-        if key not in ("left_out", "method") and now != then:
+        if key not in _CLAIMED and now != then:
             yield f"scope: {key} is {_shown(now)}; certified is {_shown(then)}"
 
 

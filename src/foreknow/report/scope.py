@@ -80,6 +80,12 @@ def sentences(scope: Scope, noun: str = NOUN, semantics: str = "single") -> list
         )
     if scope.method is not None:
         said.append(_of_method(scope.method))
+    if scope.people_suppressed:
+        many = some(scope.people_suppressed, "person is", "people are")
+        said.append(
+            f"{many[0].upper()}{many[1:]} suppressed: in one group, whatever their "
+            "quasi-identifiers."
+        )
     if scope.suppressed:
         columns = _several([visible(column) for column in scope.suppressed])
         said.append(f"Nothing is published of {columns}: everybody has *.")

@@ -21,8 +21,8 @@ from foreknow.methods.fulldomain.losses import OBJECTIVES, Objective, loss_by
 from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.methods.fulldomain.search import SAFE, LatticeSearch, OutOfTime
 from foreknow.methods.fulldomain.suppression import Judge
-from foreknow.methods.protocol import ADVICE, Grouping, Traits
-from foreknow.numbers import Number, as_fraction
+from foreknow.methods.protocol import ADVICE, Grouping, Traits, share_of_people
+from foreknow.numbers import Number
 from foreknow.policy.policy import Policy
 from foreknow.settings import Number as NumberSetting
 from foreknow.settings import Settings
@@ -107,11 +107,7 @@ class FullDomain:
             raise InputError(
                 f"FullDomain: cannot find {self.find!r}{did_you_mean(_text(self.find), _FINDS)}"
             )
-        if not 0 <= self._share < 1:
-            raise InputError(
-                "FullDomain: suppression is a share of the people, from 0 to below 1, not "
-                f"{self.suppression!r}"
-            )
+        share_of_people("FullDomain: suppression", self.suppression)
         if self.seconds is not None and not (_is_number(self.seconds) and self.seconds > 0):
             raise InputError(f"FullDomain: seconds must be above 0, not {self.seconds!r}")
 
@@ -268,13 +264,7 @@ class FullDomain:
 
     @property
     def _share(self) -> Fraction:
-        """The share as it is written: 0.05 of 20 people is 1."""
-        if isinstance(self.suppression, bool):
-            return Fraction(-1)
-        try:
-            return as_fraction(self.suppression)
-        except InputError:
-            return Fraction(-1)
+        return share_of_people("suppression", self.suppression)
 
     def _find(self, search: LatticeSearch) -> int | None:
         if self.find == "chain":

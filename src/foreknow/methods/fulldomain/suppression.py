@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.sparse import IntArray
-from foreknow.errors import UnsupportedError
 from foreknow.methods.fulldomain.losses import together
 from foreknow.methods.fulldomain.rollup import View
+from foreknow.methods.protocol import refuse_suppression
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 
@@ -48,11 +48,8 @@ class Judge:
         labelled: Callable[[View], GroupCounts] = lambda view: view.counts,
     ) -> None:
         self._labelled = labelled
-        if policy.by_labels and most:
-            raise UnsupportedError(
-                "k_map and delta_presence are compared with the labels of groups, and those of "
-                "suppressed people would cover everybody: set suppression = 0"
-            )
+        if most:
+            refuse_suppression(policy)
         self.monotone = policy.monotone()
         self._policy, self._most = policy, most
         # Nothing is committed to it: for it, every release is the first one.

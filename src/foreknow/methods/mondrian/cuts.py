@@ -63,16 +63,50 @@ def cuts_of(
     cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), weights))
     if attribute.ancestors:
         return _level_cuts(attribute, cells, most)
-    found = _thresholds(attribute, cells)
-    if attribute.order == "nominal":
-        found = found.join(_apart(attribute, cells))
-    chosen, rank = found.most_even(most)
-    width = int(rank.max(initial=-1)) + 1
-    gains = np.full((n_groups, width), -np.inf)
-    at = np.zeros((n_groups, width), dtype=np.int64)
-    gains[found.group[chosen], rank] = found.gain[chosen]
-    at[found.group[chosen], rank] = found.at[chosen]
-    return Cuts(attribute, gains, at)
+    return _best(attribute, [h.even() for h in _halves(attribute, cells)], n_groups, most)
+
+
+def outlying_cuts(
+    attribute: Attribute,
+    codes: NDArray[Any],
+    node: IntArray,
+    weights: IntArray,
+    loss: NDArray[np.float64],
+    most: int,
+    room: int,
+) -> Cuts:
+    """Find the cuts that gain most if one side is suppressed, of up to `room` people.
+
+    `loss`: by how much the NCP of a member of each group rises then.
+    """
+    n_groups = len(loss)
+    cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), weights))
+    halves = _children(attribute, cells) if attribute.ancestors else _halves(attribute, cells)
+    found = [one.outlying(loss, room) for one in halves]
+    found += [one.apart(loss, len(attribute.ancestors) + 1) for one in halves if one.of_levels]
+    return _best(attribute, found, n_groups, most)
+
+
+def widths(
+    attribute: Attribute, codes: NDArray[Any], node: IntArray, n_groups: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The NCP of every group along one attribute, and whether it covers all of it."""
+    ones = np.ones(len(codes), dtype=np.int64)
+    cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), ones))
+    size = len(attribute.domain)
+    if attribute.ancestors:
+        levels = _levels(attribute)
+        members = np.zeros(n_groups, dtype=np.int64)
+        level = _lowest(levels, cells)
+        for j, nodes in enumerate(levels):
+            here = level == j
+            members[here] = np.bincount(nodes)[nodes[cells.low[here]]]
+    elif attribute.order == "ordered":
+        wide = (attribute.ends[cells.high] - attribute.positions[cells.low]) / attribute.span
+        return np.asarray(wide), (cells.low == 0) & (cells.high == size - 1)
+    else:
+        members = cells.kinds
+    return np.asarray((members - 1.0) / max(size - 1.0, 1.0)), members == size
 
 
 class _Cells:
@@ -93,27 +127,88 @@ class _Candidates:
     """Candidate cuts of many groups; arrays of one shape."""
 
     group: IntArray
-    unevenness: IntArray
+    rank: NDArray[Any]  # lowest first
     gain: NDArray[np.float64]
     at: IntArray
 
-    def join(self, other: _Candidates) -> _Candidates:
-        return _Candidates(
-            np.append(self.group, other.group),
-            np.append(self.unevenness, other.unevenness),
-            np.append(self.gain, other.gain),
-            np.append(self.at, other.at),
-        )
-
-    def most_even(self, most: int) -> tuple[IntArray, IntArray]:
-        """Index of the most even candidates of each group, and their rank within it."""
-        order = np.lexsort((self.unevenness, self.group))
+    def first(self, most: int) -> tuple[IntArray, IntArray]:
+        """Index of the first candidates of each group, and their rank within it."""
+        order = np.lexsort((self.rank, self.group))
         ordered = self.group[order]
         rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
         return order[rank < most], rank[rank < most]
 
 
-def _thresholds(attribute: Attribute, cells: _Cells) -> _Candidates:
+def _best(attribute: Attribute, several: list[_Candidates], n_groups: int, most: int) -> Cuts:
+    """The first candidates of every group, of several kinds."""
+    found = _Candidates(
+        *(np.concatenate([getattr(one, key) for one in several]) for key in ("group", "rank")),
+        *(np.concatenate([getattr(one, key) for one in several]) for key in ("gain", "at")),
+    )
+    chosen, rank = found.first(most)
+    width = int(rank.max(initial=-1)) + 1
+    gains = np.full((n_groups, width), -np.inf)
+    at = np.zeros((n_groups, width), dtype=np.int64)
+    gains[found.group[chosen], rank] = found.gain[chosen]
+    at[found.group[chosen], rank] = found.at[chosen]
+    return Cuts(attribute, gains, at)
+
+
+@dataclass(frozen=True, eq=False)
+class _Halves:
+    """Cuts into two sides: their people and widths, and the width of the whole."""
+
+    group: IntArray
+    at: IntArray
+    left: IntArray
+    total: IntArray
+    wide: NDArray[Any]
+    wide_left: NDArray[Any]
+    wide_right: NDArray[Any]
+    scale: float
+    of_levels: bool = False  # the left side is a child of the lowest node
+
+    def even(self) -> _Candidates:
+        """As cuts that keep both sides: the most even first."""
+        right = self.total - self.left
+        gain = self.total * self.wide - self.left * self.wide_left - right * self.wide_right
+        unevenness = np.abs(2 * self.left - self.total)
+        return _Candidates(self.group, unevenness, gain / self.scale, self.at)
+
+    def outlying(self, loss: NDArray[np.float64], room: int) -> _Candidates:
+        """As cuts of which one side is suppressed: those that gain something, the most first."""
+        right, each = self.total - self.left, loss[self.group]
+        gain = np.full(len(self.at), -np.inf)
+        for out, kept, wide in (
+            (self.left, right, self.wide_right),
+            (right, self.left, self.wide_left),
+        ):
+            net = kept * (self.wide - wide) / self.scale - out * each
+            gain = np.where((out <= room) & (net > gain), net, gain)
+        gains = gain > 0
+        gain = gain[gains]
+        return _Candidates(self.group[gains], -gain, gain, self.at[gains])
+
+    def apart(self, loss: NDArray[np.float64], n_levels: int) -> _Candidates:
+        """All children apart, of which the one that costs least is suppressed; of three or more."""
+        saved = self.left * (self.wide - self.wide_left) / self.scale
+        least = np.full(len(loss), np.inf)
+        np.minimum.at(least, self.group, saved + self.left * loss[self.group])
+        net = np.bincount(self.group, weights=saved, minlength=len(loss)) - least
+        first = np.flatnonzero(np.diff(self.group, prepend=-1))
+        several = np.bincount(self.group, minlength=len(loss))[self.group[first]] > 2
+        first = first[several & (net[self.group[first]] > 0)]
+        gain = net[self.group[first]]
+        return _Candidates(self.group[first], -gain, gain, self.at[first] % n_levels)
+
+
+def _halves(attribute: Attribute, cells: _Cells) -> list[_Halves]:
+    """The cuts of an attribute without levels."""
+    found = [_thresholds(attribute, cells)]
+    return [*found, _apart(attribute, cells)] if attribute.order == "nominal" else found
+
+
+def _thresholds(attribute: Attribute, cells: _Cells) -> _Halves:
     """Cut after any value of a group but its last."""
     after = np.flatnonzero(cells.group[1:] == cells.group[:-1])
     g = cells.group[after]
@@ -129,18 +224,47 @@ def _thresholds(attribute: Attribute, cells: _Cells) -> _Candidates:
         wide_left = (after - cells.offsets[g]).astype(np.float64)
         wide_right = wide - wide_left - 1.0
         scale = len(attribute.domain) - 1.0
-    gain = total * wide - left * wide_left - (total - left) * wide_right
-    return _Candidates(g, np.abs(2 * left - total), gain / scale, cells.values[after])
+    return _Halves(g, cells.values[after], left, total, wide, wide_left, wide_right, scale)
 
 
-def _apart(attribute: Attribute, cells: _Cells) -> _Candidates:
+def _apart(attribute: Attribute, cells: _Cells) -> _Halves:
     """Set one value apart; of two values, a threshold does that already."""
     cell = np.flatnonzero(cells.kinds[cells.group] > 2)
     g, own = cells.group[cell], cells.counts[cell]
-    total = cells.total[g]
-    gain = total * (cells.kinds[g] - 1.0) - (total - own) * (cells.kinds[g] - 2.0)
+    wide = cells.kinds[g] - 1.0
     scale = max(len(attribute.domain) - 1.0, 1.0)
-    return _Candidates(g, np.abs(2 * own - total), gain / scale, -1 - cells.values[cell])
+    at = -1 - cells.values[cell]
+    return _Halves(g, at, own, cells.total[g], wide, np.zeros(len(g)), wide - 1.0, scale)
+
+
+def _children(attribute: Attribute, cells: _Cells) -> list[_Halves]:
+    """Cuts of one child of the lowest node of a group from the others, which keep its width."""
+    levels, n_groups = _levels(attribute), cells.n_groups
+    level, found = _lowest(levels, cells), []
+    for j in range(1, len(levels)):
+        inside = (level == j)[cells.group]
+        wide, narrow = np.bincount(levels[j]) - 1.0, np.bincount(levels[j - 1]) - 1.0
+        starts, nodes, people = count_pairs(
+            cells.group[inside],
+            levels[j - 1][cells.values[inside]],
+            n_groups,
+            len(narrow),
+            cells.counts[inside],
+        )
+        g = np.repeat(np.arange(n_groups), np.diff(starts))
+        own, at = wide[levels[j][cells.low[g]]], (j - 1) + (nodes + 1) * len(levels)
+        scale = max(len(attribute.domain) - 1.0, 1.0)
+        total = cells.total[g]
+        found.append(_Halves(g, at, people, total, own, narrow[nodes], own, scale, of_levels=True))
+    return found
+
+
+def _lowest(levels: list[IntArray], cells: _Cells) -> IntArray:
+    """The level of the lowest node that holds each group."""
+    level = np.zeros(cells.n_groups, dtype=np.int64)
+    for nodes in levels[:-1]:
+        level += nodes[cells.low] != nodes[cells.high]
+    return level
 
 
 def _levels(attribute: Attribute) -> list[IntArray]:
@@ -151,9 +275,7 @@ def _level_cuts(attribute: Attribute, cells: _Cells, most: int) -> Cuts:
     n_groups = cells.n_groups
     scale = max(len(attribute.domain) - 1.0, 1.0)
     levels = _levels(attribute)
-    level = np.zeros(n_groups, dtype=np.int64)
-    for nodes in levels[:-1]:
-        level += nodes[cells.low] != nodes[cells.high]
+    level = _lowest(levels, cells)
     gains = np.full((n_groups, 1 + most), -np.inf)
     at = np.zeros((n_groups, 1 + most), dtype=np.int64)
     at[:, 0] = level - 1
@@ -177,7 +299,7 @@ def _level_cuts(attribute: Attribute, cells: _Cells, most: int) -> Cuts:
         several = np.diff(starts)[g] > 2  # of two children, one apart is all apart
         g, nodes, people, saved = g[several], nodes[several], people[several], saved[several]
         single = _Candidates(g, np.abs(2 * people - cells.total[g]), saved, nodes)
-        chosen, rank = single.most_even(most)
+        chosen, rank = single.first(most)
         gains[g[chosen], 1 + rank] = saved[chosen]
         at[g[chosen], 1 + rank] = (j - 1) + (nodes[chosen] + 1) * len(levels)
     return Cuts(attribute, gains, at)

@@ -59,8 +59,19 @@ class Level:
 
     def everyone(self) -> GroupCounts:
         """Count one group of everybody."""
-        one = np.zeros(len(self.node), dtype=np.int64)
-        return self._labelled(self._tally(one, 1).part(0, 1), one)
+        return self.counts_of(np.zeros(len(self.node), dtype=np.int64), 1)
+
+    def counts_of(self, child: IntArray, n_children: int) -> GroupCounts:
+        """Count children, by the child of each point; points of child -1 are left out."""
+        return self._tally(child, n_children).part(0, n_children)
+
+    def safe_alone(
+        self, ledger: PolicyLedger, child: IntArray, n_children: int
+    ) -> NDArray[np.bool_]:
+        """Whether each child could be a group of the release by itself."""
+        each = np.arange(n_children)
+        found = [w.safe_each() for w in self._weighed(ledger, child, each, alone=True)]
+        return np.concatenate(found)
 
     def divide(self, ledger: PolicyLedger) -> None:
         """Divide every group of the level that can be; the others become final."""
@@ -72,7 +83,7 @@ class Level:
             waiting &= ranking.has(turn)
             if not waiting.any():
                 break
-            child, owner = self._children(ranking, turn, waiting)
+            child, owner = self.children(ranking, turn, waiting)
             accepted = self._settle(ledger, child, owner)
             proposers = np.flatnonzero(waiting)
             taken = accepted[owner]
@@ -93,7 +104,7 @@ class Level:
             waiting = ranking.has(turn)
             if not waiting.any():
                 break
-            child, owner = self._children(ranking, turn, waiting)
+            child, owner = self.children(ranking, turn, waiting)
             parts = [(w.safe_each(), w.risk_ratio()) for w in self._weighed(ledger, child, owner)]
             safe, reach = (np.concatenate(column) for column in zip(*parts, strict=True))
             at = int(np.lexsort((reach, ~safe))[0])
@@ -103,7 +114,7 @@ class Level:
             return None
         unsafe, reached, turn, group = best
         waiting = np.arange(self.n_groups) == group
-        child, owner = self._children(ranking, turn, waiting)
+        child, owner = self.children(ranking, turn, waiting)
         for weighing in self._weighed(ledger, child, owner):
             weighing.commit(np.ones(1, dtype=bool))
         others = np.cumsum(~waiting) - 1
@@ -119,7 +130,7 @@ class Level:
             ]
         )
 
-    def _children(self, ranking: Ranking, turn: int, waiting: Any) -> tuple[IntArray, IntArray]:
+    def children(self, ranking: Ranking, turn: int, waiting: Any) -> tuple[IntArray, IntArray]:
         """The child of each point (or -1), and the proposal of each child, both from 0."""
         which, at = ranking.choice(turn)
         side = np.zeros(len(self.node), dtype=np.int64)
@@ -145,9 +156,9 @@ class Level:
         return np.concatenate([w.accept_greedily() for w in self._weighed(ledger, child, owner)])
 
     def _weighed(
-        self, ledger: PolicyLedger, child: IntArray, owner: IntArray
+        self, ledger: PolicyLedger, child: IntArray, owner: IntArray, *, alone: bool = False
     ) -> Iterator[PolicyEvaluation]:
-        """Weigh the proposals, some at a time."""
+        """Weigh the proposals, some at a time; `alone`: as groups that replace nothing."""
         tally = self._tally(child, len(owner))
         ends: IntArray = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
         start = 0
@@ -158,7 +169,8 @@ class Level:
             stop = int(ends[max(within, one)])
             part, own = tally.part(start, stop), owner[start:stop] - owner[start]
             # What a proposal replaces is what its children have together.
-            whole = None if ledger.monotone and self.styles is None else part.merge(own)
+            counted = not alone and (not ledger.monotone or self.styles is not None)
+            whole = part.merge(own) if counted else None
             if self.styles is not None and whole is not None:
                 mine = np.where((child >= start) & (child < stop), child - start, -1)
                 part = self._labelled(part, mine)
@@ -214,14 +226,23 @@ class Level:
         self.final[self.index[done]] = number[self.node[done]]
         self.n_final += len(left)
         self.n_groups = n_divided
-        if done.any():
-            kept = ~done
-            self.values = self.values[np.repeat(kept, self.occurrences)]
-            self.index, self.weights = self.index[kept], self.weights[kept]
-            self.occurrences = self.occurrences[kept]
-            self.codes = [codes[kept] for codes in self.codes]
-            divided = divided[kept]
         self.node = divided
+        if done.any():
+            self._keep(~done)
+
+    def only(self, some: NDArray[np.bool_]) -> Level:
+        """Leave out all groups but those of some points, and number these from 0."""
+        self._keep(some)
+        found, numbered = np.unique(self.node, return_inverse=True)
+        self.node, self.n_groups = numbered.reshape(-1), len(found)
+        return self
+
+    def _keep(self, kept: NDArray[np.bool_]) -> None:
+        self.values = self.values[np.repeat(kept, self.occurrences)]
+        self.index, self.weights = self.index[kept], self.weights[kept]
+        self.occurrences = self.occurrences[kept]
+        self.codes = [codes[kept] for codes in self.codes]
+        self.node = self.node[kept]
 
 
 class Ranking:

@@ -7,20 +7,25 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from decimal import Decimal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.sparse import IntArray
 from foreknow.errors import InputError, NoSafeRelease, hints
 from foreknow.methods.mondrian.levels import Level
+from foreknow.methods.mondrian.suppression import Suppression
 from foreknow.methods.points import Points
-from foreknow.methods.protocol import ADVICE, Traits
+from foreknow.methods.protocol import ADVICE, Grouping, Traits, refuse_suppression, share_of_people
+from foreknow.numbers import Number
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 from foreknow.settings import FromOne, Settings
+from foreknow.settings import Number as NumberSetting
 
 _log = logging.getLogger(__name__)
 # How many cuts in a row may fail to bring an unsafe release nearer to safety.
@@ -31,6 +36,7 @@ class MondrianSettings(Settings):
     """``[publish.mondrian]`` in a policy file."""
 
     cuts: FromOne = 5
+    suppression: Annotated[NumberSetting, Field(ge=0, lt=1)] = Decimal(0)
 
 
 @hints(ADVICE)
@@ -55,20 +61,33 @@ class Mondrian:
     cuts : int
         How many cuts per attribute and group are candidates: those that divide it most evenly.
         More of them give more groups and take longer.
+    suppression : float
+        The share of people who may be suppressed, so that the others need less generalization:
+        they are put together in one group, published with nothing of their quasi-identifiers.
+        It is done where all people together gain by it, and the result need not be minimal.
+
+    Raises
+    ------
+    InputError
+        If a parameter is none of these.
 
     Notes
     -----
+    How people are suppressed, see `foreknow.methods.mondrian.suppression`. A least size of groups
+    is a requirement of the policy, `KAnonymity`, so that it is judged and certified.
     Candidates are ordered by gain (see `foreknow.methods.mondrian.cuts`). Nothing is random; a seed
     is accepted and ignored.
     """
 
     cuts: int = 5
+    suppression: Number = 0.0
     key: ClassVar[str] = "mondrian"
     settings: ClassVar[type[Settings]] = MondrianSettings
 
     def __post_init__(self) -> None:
         if isinstance(self.cuts, bool) or not isinstance(self.cuts, int) or self.cuts < 1:
             raise InputError(f"Mondrian: cuts must be a whole number from 1, not {self.cuts!r}")
+        share_of_people("Mondrian: suppression", self.suppression)
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
@@ -85,8 +104,8 @@ class Mondrian:
         Returns
         -------
         int64 array, shape (rows,)
-            The group of each row in the source's order, from 0; -1 for a row that is left out
-            because its sensitive value is missing.
+            The group of each row in the source's order, from 0; suppressed people are the last
+            group. -1 for a row that is left out because its sensitive value is missing.
 
         Raises
         ------
@@ -94,10 +113,24 @@ class Mondrian:
             If not even one group of everybody is safe; where merging can hurt, if in addition no
             series of cuts was found that leads to safe groups.
         """
+        return self.grouping(microdata, policy, seed).of_row
+
+    def grouping(
+        self,
+        microdata: Microdata,
+        policy: Policy | None = None,
+        seed: int | None = None,
+        *,
+        explain: bool = False,
+    ) -> Grouping:
+        """Group the rows of a table; of suppressed people nothing is written."""
         if policy is None:
             raise InputError("Mondrian needs a policy: what must the groups withstand?")
         policy = replace(policy, schema=microdata.schema)
         microdata = policy.combined(microdata)
+        most = int(share_of_people("suppression", self.suppression) * microdata.n_people)
+        if most:
+            refuse_suppression(policy)
         points = Points.of(microdata)
         styles = policy.options.labels if policy.by_labels else None
         level = Level(points, microdata, self.cuts, styles=styles)
@@ -113,9 +146,18 @@ class Mondrian:
                 level.divide(ledger)
             # Where minima can rise again, a cut that was refused may be safe by now.
             if policy.monotone() or level.n_final == n_groups:
-                return microdata.rows_of(points.spread(level.final))
+                break
             n_groups = level.n_final
             level = Level(points, microdata, self.cuts, level.final, styles)
+        if not most:
+            return Grouping(microdata.rows_of(points.spread(level.final)))
+        found = Suppression(points, microdata, self.cuts, level.final, most)
+        found.search(ledger)
+        groups, floors = found.groups, None
+        if found.n_people:
+            of_last = np.arange(int(groups.max()) + 1) == groups.max()
+            floors = {a.name: of_last * max(1, len(a.ancestors)) for a in microdata.attributes}
+        return Grouping(microdata.rows_of(points.spread(groups)), floors, suppressed=found.n_people)
 
     @property
     def traits(self) -> Traits:
@@ -124,9 +166,15 @@ class Mondrian:
             consults_policy=True,
             deterministic=True,
             symmetric=True,
-            minimal=lambda policy: policy.monotone(),
-            replay=self._replay,
+            minimal=lambda policy: policy.monotone() and not self.suppression,
+            replay=None if self.suppression else self._replay,
+            grouping=self.grouping if self.suppression else None,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        share = share_of_people("suppression", self.suppression)
+        return {"cuts": self.cuts, "suppression": float(share)}
 
     def _replay(self, microdata: Microdata, policy: Policy) -> Any:
         from foreknow.methods.mondrian.replay import Replay

@@ -1,0 +1,280 @@
+"""Suppression: some people join one group that keeps nothing, where that gains more than it costs.
+
+The groups that a search ended with are cut once more. A side that is not safe by itself is not a
+group; its people are suppressed instead. What a cut gains is by how much it lowers the normalized
+certainty penalty (NCP) of its people, of whom those who are suppressed lose everything. The cuts
+that gain most for each person who is suppressed come first, and the policy's ledger accepts them
+with the suppressed people as one group, which is a group of the release like any other. Where
+that is not safe, whole groups join it that lose least by it, while all together gain. What is kept
+is divided further, as in the search before.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.counts import GroupCounts
+from foreknow.data.microdata import Microdata
+from foreknow.data.sparse import IntArray
+from foreknow.methods.mondrian.cuts import outlying_cuts, widths
+from foreknow.methods.mondrian.levels import Level, Ranking
+from foreknow.methods.points import Points
+from foreknow.policy.ledger import PolicyLedger
+
+_log = logging.getLogger(__name__)
+# How many sets of cuts are tried with the suppressed people of a round.
+_TRIES = 100
+
+
+class Suppression:
+    """Groups of points, of which up to `most` people are suppressed.
+
+    Each group may have a plan: the side of each of its points (-1: suppressed), how many people it
+    suppresses, and what it gains for each of them.
+    """
+
+    def __init__(
+        self, points: Points, microdata: Microdata, cuts: int, groups: IntArray, most: int
+    ) -> None:
+        self._points, self._microdata, self._cuts, self._most = points, microdata, cuts, most
+        self._all = Level(points, microdata, cuts)
+        # A column of one value is published of everybody; nothing of it is lost.
+        self._columns = sum(len(attribute.domain) > 1 for attribute in microdata.attributes)
+        self._groups, self.out = groups.copy(), np.zeros(len(points), dtype=bool)
+        self._side = np.full(len(points), -1, dtype=np.int64)
+        n_groups = int(groups.max()) + 1
+        self._merit, self._people = np.full(n_groups, -np.inf), np.zeros(n_groups, dtype=np.int64)
+        self._loss = np.zeros(n_groups)  # of each person, if the whole group is suppressed
+
+    @property
+    def groups(self) -> IntArray:
+        """The group of each point, from 0; suppressed people are the last one."""
+        last = len(self._merit)
+        _, numbered = np.unique(np.where(self.out, last, self._groups), return_inverse=True)
+        return numbered.reshape(-1).astype(np.int64)
+
+    @property
+    def n_people(self) -> int:
+        """How many people are suppressed."""
+        return int(self._points.weights[self.out].sum())
+
+    def search(self, ledger: PolicyLedger) -> None:
+        """Suppress people while that gains something, and divide what is left of their groups."""
+        before, everybody = self._groups.copy(), np.ones(len(self.out), dtype=bool)
+        # A group that covers every column is published as suppressed people are, and a reader
+        # would take both for one. So it is cut first, or it is that of suppressed people.
+        whole = self._whole()
+        if whole.any() and int(self._points.weights[whole].sum()) <= self._most:
+            self.out = whole
+        elif whole.any():
+            self._go_on(whole, ledger)
+            if self._whole().any():
+                self._groups, self.out = before, ~everybody
+                return
+        self._merit[:] = -np.inf
+        self._go_on(~self.out, ledger)
+        _log.info("%d people are suppressed", self.n_people)
+
+    def _go_on(self, fresh: NDArray[np.bool_], ledger: PolicyLedger) -> None:
+        while self.n_people < self._most:
+            if fresh.any():
+                self._plan(fresh, ledger)
+            chosen = self._chosen()
+            if not len(chosen):
+                return
+            fresh = self._carry_out(chosen, ledger)
+            self._divide(fresh, ledger)
+
+    def _level(self, of: NDArray[np.bool_]) -> Level:
+        """The groups of some points, and no others."""
+        return Level(self._points, self._microdata, self._cuts, self._groups).only(of)
+
+    def _divide(self, fresh: NDArray[np.bool_], ledger: PolicyLedger) -> None:
+        """Divide groups as far as the policy allows."""
+        if not fresh.any():
+            return
+        level = self._level(fresh)
+        while level.n_groups:
+            level.divide(ledger)
+        self._groups[fresh] = self._added(level.n_final) + level.final[fresh]
+
+    def _added(self, many: int) -> int:
+        """Make room for the plans of more groups; the number of the first."""
+        first = len(self._merit)
+        self._merit = np.append(self._merit, np.full(many, -np.inf))
+        self._people = np.append(self._people, np.zeros(many, dtype=np.int64))
+        self._loss = np.append(self._loss, np.zeros(many))
+        return first
+
+    # ---- plans ----------------------------------------------------------------------------
+
+    def _widths(
+        self, level: Level, some: NDArray[np.bool_], groups: IntArray, n_groups: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The NCP of groups of some points over all columns; which groups cover every column."""
+        total, whole = np.zeros(n_groups), np.ones(n_groups, dtype=bool)
+        for attribute, codes in zip(level.attributes, level.codes, strict=True):
+            wide, covers = widths(attribute, codes[some], groups[some], n_groups)
+            total, whole = total + wide, whole & covers
+        return total, whole
+
+    def _whole(self) -> NDArray[np.bool_]:
+        """Which points are in a group that covers every column, and are not suppressed."""
+        level = self._level(~self.out)
+        everyone = np.ones(len(level.node), dtype=bool)
+        found = self._widths(level, everyone, level.node, level.n_groups)[1]
+        whole = np.zeros(len(self.out), dtype=bool)
+        whole[level.index] = found[level.node]
+        return whole
+
+    def _plan(self, fresh: NDArray[np.bool_], ledger: PolicyLedger) -> None:
+        """Find the cut of each group of some points that gains most for each suppressed person."""
+        level, room = self._level(fresh), self._most - self.n_people
+        everyone = np.ones(len(level.node), dtype=bool)
+        people = _sums(level.node, level.weights, level.n_groups)
+        width = self._widths(level, everyone, level.node, level.n_groups)[0]
+        name = np.zeros(level.n_groups, dtype=np.int64)
+        name[level.node] = self._groups[level.index]
+        columns = zip(level.attributes, level.codes, strict=True)
+        loss, most = self._columns - width, self._cuts
+        self._loss[name] = loss
+        ranking = Ranking(
+            [outlying_cuts(a, c, level.node, level.weights, loss, most, room) for a, c in columns]
+        )
+        for turn in range(min(ranking.turns, self._cuts)):
+            waiting = ranking.has(turn)
+            if not waiting.any():
+                break
+            child, owner = level.children(ranking, turn, waiting)
+            inside, asking = child >= 0, np.flatnonzero(waiting)
+            wide, whole = self._widths(level, inside, child, len(owner))
+            own = _sums(child[inside], level.weights[inside], len(owner))
+            own[whole | ~level.safe_alone(ledger, child, len(owner))] = 0
+            kept = _sums(owner, own, len(asking))
+            out = people[asking] - kept
+            gain = people[asking] * width[asking] - _sums(owner, own * wide, len(asking))
+            gain -= out * self._columns
+            merit = np.where(
+                (kept > 0) & (out <= room) & (gain > 0), gain / np.maximum(out, 0.5), -np.inf
+            )
+            better = merit > self._merit[name[asking]]
+            self._merit[name[asking[better]]] = merit[better]
+            self._people[name[asking[better]]] = out[better]
+            inside[inside] = better[owner[child[inside]]]
+            at = child[inside]
+            place = at - np.searchsorted(owner, owner[at])
+            self._side[level.index[inside]] = np.where(own[at] > 0, place, -1)
+
+    def _chosen(self) -> IntArray:
+        """The groups with the best plans; once some are suppressed, for half of who still may be.
+
+        So there are people left for better plans, of what is left of these groups.
+        """
+        room = self._most - self.n_people
+        most = (room + 1) // 2 if self.out.any() else room
+        self._merit[self._people > room] = -np.inf
+        order = np.argsort(-self._merit, kind="stable")[: np.count_nonzero(self._merit > -np.inf)]
+        within = np.cumsum(self._people[order]) <= most
+        return np.sort(order[: max(1, int(np.count_nonzero(within)))])
+
+    # ---- carrying out ---------------------------------------------------------------------
+
+    def _carry_out(self, chosen: IntArray, ledger: PolicyLedger) -> NDArray[np.bool_]:
+        """Carry out what the ledger accepts of some plans; which points are in new groups."""
+        joining = self._joining(chosen)
+        side = np.where(np.isin(self._groups, joining), -1, self._side)
+        both = np.append(chosen, joining)
+        moves = _Moves.of(self._all, both, self._groups, side, self.out)
+        order = np.argsort(-self._merit[chosen], kind="stable")
+        self._merit[chosen] = -np.inf
+        accepted = np.zeros(len(both), dtype=bool)
+        more = [0, *(1 << np.arange(len(joining).bit_length())).tolist()]
+        for many in more:
+            some = np.append(order, np.arange(len(chosen), len(both))[:many])
+            if moves.accepted(some, ledger):
+                accepted[some] = True
+                break
+        waiting, tries = [] if accepted.any() else [*np.array_split(order, 2)], len(more)
+        while waiting and tries < _TRIES:
+            some, tries = waiting.pop(), tries + 1
+            if len(some) and moves.accepted(some, ledger):
+                accepted[some] = True
+            elif len(some) > 1:
+                middle = len(some) // 2
+                waiting += [some[middle:], some[:middle]]
+        moved = np.isin(self._groups, both[accepted]) & ~self.out
+        self._merit[both[accepted]] = -np.inf
+        self.out |= moved & (side < 0)
+        fresh = moved & (side >= 0)
+        if fresh.any():
+            keys = np.stack((self._groups[fresh], self._side[fresh]))
+            _, numbered = np.unique(keys, axis=1, return_inverse=True)
+            new = numbered.reshape(-1)
+            self._groups[fresh] = self._added(int(new.max()) + 1) + new
+        return fresh
+
+    def _joining(self, chosen: IntArray) -> IntArray:
+        """Groups that might join suppressed people to make them safe; the least loss first."""
+        planned = chosen[self._people[chosen] > 0]
+        gain = float((self._merit[planned] * self._people[planned]).sum())
+        room = self._most - self.n_people - int(self._people[planned].sum())
+        kept = ~self.out & ~np.isin(self._groups, chosen)
+        size = _sums(self._groups[kept], self._points.weights[kept], len(self._merit))
+        order = np.argsort(self._loss, kind="stable")
+        order = order[size[order] > 0]
+        lost = np.cumsum(self._loss[order] * size[order])
+        return order[(np.cumsum(size[order]) <= room) & (lost < gain)]
+
+
+class _Moves:
+    """What some plans make of their groups, counted once, and the suppressed people so far."""
+
+    def __init__(self, counts: GroupCounts, owner: IntArray, out: NDArray[np.bool_]) -> None:
+        self._counts, self._owner, self._out = counts, owner, out
+        self._suppressed = owner < 0  # parts that are in the suppressed group by now
+
+    @classmethod
+    def of(
+        cls, level: Level, chosen: IntArray, groups: IntArray, side: IntArray, out: Any
+    ) -> _Moves:
+        """Count the parts of some groups, and the suppressed people."""
+        width = int(side.max(initial=0)) + 2
+        place = np.full(int(groups.max()) + 1, -1, dtype=np.int64)
+        place[chosen] = np.arange(len(chosen))
+        owner = np.where(out, -1, place[groups])
+        used = out | (owner >= 0)
+        keys = owner[used] * width + np.where(out[used], 0, side[used] + 1)
+        found, part = np.unique(keys, return_inverse=True)
+        child = np.full(len(groups), -1, dtype=np.int64)
+        child[used] = part.reshape(-1)
+        counts = level.counts_of(child, len(found))
+        return cls(counts, found // width, found % width == 0)
+
+    def accepted(self, some: IntArray, ledger: PolicyLedger) -> bool:
+        """Whether the ledger accepts some plans together; if so, they are carried out."""
+        mine = np.isin(self._owner, some)
+        leaving = mine & self._out
+        used = np.flatnonzero(mine | (self._suppressed & leaving.any()))
+        away = (self._suppressed | leaving)[used]
+        into = np.where(away, np.count_nonzero(~away), np.cumsum(~away) - 1)
+        parts = self._counts.take(used)
+        added, removed = parts.merge(into), None
+        if not ledger.monotone:
+            _, whole = np.unique(
+                np.where(self._suppressed[used], -1, self._owner[used]), return_inverse=True
+            )
+            removed = parts.merge(whole.reshape(-1))
+        if not ledger.admits(removed, added):
+            return False
+        ledger.commit(removed, added)
+        self._suppressed |= leaving
+        return True
+
+
+def _sums(of: IntArray, amounts: NDArray[Any], n: int) -> NDArray[Any]:
+    """Sum amounts by what they are of."""
+    return np.bincount(of, weights=amounts, minlength=n).astype(amounts.dtype)
